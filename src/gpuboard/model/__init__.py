@@ -1,0 +1,1 @@
+"""Facts without behaviour: what nodes say, what the board knows, how things fail. No I/O."""

@@ -1,0 +1,59 @@
+"""Every error of ours, in one tree; foreign errors are turned into these at the border.
+
+GpuboardError
+├── UsageError            the caller asked for something that makes no sense
+├── SettingsError         a setting is wrong; names file, key and remedy
+├── WireError             bytes from outside that are no valid message
+├── ProbeError
+│   ├── ProbeUnavailable  this machine lacks what the probe needs
+│   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
+└── SourceError           a node could not be read; carries the node's state
+"""
+
+from typing import Literal
+
+from gpuboard.model.report import Problem
+
+
+class GpuboardError(Exception):
+    """Anything that gpuboard itself can explain to a person."""
+
+
+class UsageError(GpuboardError):
+    """The caller asked for something that makes no sense."""
+
+
+class SettingsError(GpuboardError):
+    """A setting is wrong; the text names the file, the key and the remedy."""
+
+
+class WireError(GpuboardError):
+    """Bytes from outside that are no valid message."""
+
+
+class ProbeError(GpuboardError):
+    """The devices of this machine could not be read; the problem says why and what to do."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.text} ({problem.remedy})")
+        self.problem = problem
+
+
+class ProbeUnavailable(ProbeError):  # noqa: N818 - a state of the machine, not a mistake
+    """This machine lacks what the probe needs."""
+
+
+class ProbeFailed(ProbeError):  # noqa: N818 - a state of the machine, not a mistake
+    """The tool is here but misbehaved; the next round may succeed."""
+
+
+class SourceError(GpuboardError):
+    """A node could not be read; the next round may succeed."""
+
+    def __init__(
+        self, reason: str, *, state: Literal["refused", "error"] = "error", code: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.state = state
+        self.code = code or state

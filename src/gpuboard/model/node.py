@@ -1,0 +1,19 @@
+"""Names of nodes, and the states in which the board can find one."""
+
+import re
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+NodeState = Literal["live", "late", "lost", "never", "refused", "error"]
+
+# \Z and not $, which would let a trailing newline through.
+_PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,62}\Z"
+_NODE_NAME: Final = re.compile(_PATTERN)
+
+NodeName = Annotated[str, Meta(pattern=_PATTERN)]
+
+
+def is_node_name(name: str) -> bool:
+    """Whether this text may name a node."""
+    return _NODE_NAME.match(name) is not None

@@ -1,0 +1,148 @@
+"""The report: everything one node says about itself at one moment.
+
+`None` means "cannot tell" wherever it stands. It never becomes zero and never counts as free.
+Times are Unix seconds (UTC); sizes are bytes; the rest carries its unit in its name.
+"""
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+
+from gpuboard.model.node import NodeName
+
+REPORT_VERSION: Final = 1
+
+# Limits travel with the types, so that the decoder refuses what no honest node sends.
+Word = Annotated[str, Meta(max_length=256)]
+Text = Annotated[str, Meta(max_length=4096)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Bytes = Annotated[int, Meta(ge=0, le=2**53)]
+Percent = Annotated[float, Meta(ge=0, le=1000)]
+Celsius = Annotated[float, Meta(ge=-273, le=1000)]
+Watts = Annotated[float, Meta(ge=0, le=100_000)]
+Load = Annotated[float, Meta(ge=0, le=1e6)]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+UnixTime = Annotated[float, Meta(ge=0, le=1e11)]
+
+ProcessKind = Literal["compute", "graphics", "both"]
+ProcessState = Literal["running", "sleeping", "disk-wait", "stopped", "zombie", "gone"]
+
+
+class GpuProcess(Struct, frozen=True, kw_only=True):
+    """One process on a GPU; boot id, pid and start together are its identity."""
+
+    pid: Count
+    started_at: UnixTime | None = None
+    user: Word | None = None
+    uid: Count | None = None
+    memory_used_bytes: Bytes | None = None
+    kind: ProcessKind | None = None
+    # The program and its script, never its arguments.
+    program: Text | None = None
+    # Present only where the node's owner opted in, and scrubbed there.
+    arguments: Text | None = None
+    state: ProcessState | None = None
+    children: Annotated[tuple[Count, ...], Meta(max_length=512)] = ()
+
+
+class GpuReading(Struct, frozen=True, kw_only=True):
+    """What one GPU said at one moment; a MIG instance is a GPU with a parent."""
+
+    uuid: Word
+    index: Count
+    # The format had no UUID, so this one is made of node and index.
+    uuid_is_synthetic: bool = False
+    vendor: Word = "nvidia"
+    model: Word | None = None
+    memory_used_bytes: Bytes | None = None
+    memory_total_bytes: Bytes | None = None
+    # Memory shared with the host (Grace, Jetson): the figures are the host's.
+    memory_unified: bool = False
+    utilization_percent: Percent | None = None
+    memory_utilization_percent: Percent | None = None
+    temperature_celsius: Celsius | None = None
+    fan_percent: Percent | None = None
+    power_watts: Watts | None = None
+    power_limit_watts: Watts | None = None
+    graphics_clock_mhz: Count | None = None
+    memory_clock_mhz: Count | None = None
+    performance_state: Word | None = None
+    throttle_reasons: Annotated[tuple[Word, ...], Meta(max_length=64)] | None = None
+    ecc_enabled: bool | None = None
+    ecc_corrected_errors: Count | None = None
+    ecc_uncorrected_errors: Count | None = None
+    pcie_bus_id: Word | None = None
+    pcie_generation: Count | None = None
+    pcie_width: Count | None = None
+    persistence_mode: bool | None = None
+    mig_parent_uuid: Word | None = None
+    mig_profile: Word | None = None
+    # A parent whose memory is divided into instances: only the instances can be taken.
+    mig_enabled: bool = False
+    # None: the list of processes could not be read.
+    processes: Annotated[tuple[GpuProcess, ...], Meta(max_length=512)] | None = None
+
+
+class Disk(Struct, frozen=True, kw_only=True):
+    """One mounted file system."""
+
+    mount: Text
+    used_bytes: Bytes | None = None
+    total_bytes: Bytes | None = None
+
+
+class Address(Struct, frozen=True, kw_only=True):
+    """One address of the node, with the interface that has it."""
+
+    interface: Word
+    address: Word
+
+
+class HostFacts(Struct, frozen=True, kw_only=True):
+    """What the machine around the GPUs said."""
+
+    hostname: Word | None = None
+    operating_system: Word | None = None
+    kernel: Word | None = None
+    uptime_seconds: Seconds | None = None
+    cpu_count: Count | None = None
+    load_1: Load | None = None
+    load_5: Load | None = None
+    load_15: Load | None = None
+    memory_used_bytes: Bytes | None = None
+    memory_total_bytes: Bytes | None = None
+    disks: Annotated[tuple[Disk, ...], Meta(max_length=64)] = ()
+    addresses: Annotated[tuple[Address, ...], Meta(max_length=64)] = ()
+    driver_version: Word | None = None
+    cuda_version: Word | None = None
+    agent_version: Word | None = None
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Something wrong on a node or one of its GPUs, with what to do about it."""
+
+    kind: Word
+    text: Text
+    remedy: Text
+    gpu_uuid: Word | None = None
+    since: UnixTime | None = None
+
+
+class NodeReport(Struct, frozen=True, kw_only=True):
+    """Everything one node says about itself at one moment; the unit that travels."""
+
+    node: NodeName
+    version: int = REPORT_VERSION
+    boot_id: Word | None = None
+    # Rises within a boot, also over a restart of the agent.
+    sequence: Count | None = None
+    # The node's own clock: shown as an offset, never trusted.
+    taken_at: UnixTime | None = None
+    # How old the sample was when it was sent, by the node's monotonic clock.
+    age_seconds: Seconds = 0.0
+    interval_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
+    probe: Word | None = None
+    host: HostFacts | None = None
+    # None: the list of GPUs itself could not be read; () means that there are none.
+    gpus: Annotated[tuple[GpuReading, ...], Meta(max_length=64)] | None = ()
+    problems: Annotated[tuple[Problem, ...], Meta(max_length=128)] = ()

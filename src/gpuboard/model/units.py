@@ -1,0 +1,61 @@
+"""Sizes and durations between numbers and words."""
+
+import re
+from typing import Final
+
+MIB: Final = 1024**2
+GIB: Final = 1024**3
+
+_SIZES: Final = {"": 1, "K": 1024, "M": MIB, "G": GIB, "T": 1024**4}
+_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", re.IGNORECASE)
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d|w)", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Turn `40G`, `500 MiB` or `1024` into bytes; units are binary.
+
+    Raises:
+        ValueError: the text is no size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no size; write it like 40G or 500M")
+    return round(float(match[1]) * _SIZES[match[2].upper()])
+
+
+def parse_duration(text: str) -> float:
+    """Turn `5s`, `1h30m` or `2d 4h` into seconds; a bare number is seconds.
+
+    Raises:
+        ValueError: the text is no duration.
+    """
+    plain = text.strip()
+    if re.fullmatch(r"\d+(?:\.\d+)?", plain):
+        return float(plain)
+    parts = _DURATION_PART.findall(plain)
+    if not parts or _DURATION_PART.sub("", plain).strip():
+        raise ValueError(f"{text!r} is no duration; write it like 5s, 10min or 1h30m")
+    return float(sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts))
+
+
+def format_size(size: int | None) -> str:
+    """Write bytes for people: `24.0 GiB`; `—` when unknown."""
+    if size is None:
+        return "—"
+    if size >= GIB:
+        return f"{size / GIB:.1f} GiB"
+    return f"{size / MIB:.0f} MiB"
+
+
+def format_duration(seconds: float | None) -> str:
+    """Write a duration for people, its two largest parts: `3h 10m`; `—` when unknown."""
+    if seconds is None:
+        return "—"
+    whole = max(0, int(seconds))
+    days, hours, minutes = whole // 86400, whole % 86400 // 3600, whole % 3600 // 60
+    if days:
+        return f"{days}d {hours}h"
+    if hours:
+        return f"{hours}h {minutes}m"
+    return f"{minutes}m" if minutes else f"{whole}s"

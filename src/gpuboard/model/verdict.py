@@ -1,0 +1,34 @@
+"""The one word for a GPU and its evidence, as values."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Word = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
+Flag = Literal["trespass", "no_show", "hot", "throttled", "orphaned_memory"]
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """Why: code and values travel and are translated; the text is English, for terminals and logs."""
+
+    code: str
+    text: str
+    values: dict[str, Any] = {}
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """The one word for a GPU, since when, and why."""
+
+    word: Word
+    reason: Reason
+    since: float | None = None
+    flags: tuple[Flag, ...] = ()
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """That somebody holds a GPU by agreement until a time."""
+
+    who: str
+    until: float | None = None
+    start: float | None = None
+    comment: str | None = None

@@ -1,0 +1,1 @@
+"""Ways of reading the devices of this machine."""

@@ -1,0 +1,1 @@
+"""Ways in which reports reach the board."""

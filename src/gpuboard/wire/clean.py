@@ -1,0 +1,82 @@
+"""Hostile text made harmless: what cannot be printed is escaped, so that it shows and does nothing."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+Facts = TypeVar("Facts", bound=msgspec.Struct)
+
+_WIDTHS: Final = ((0x100, "\\x{:02x}"), (0x10000, "\\u{:04x}"))
+
+
+def clean_text(text: str) -> str:
+    """Escape everything that is not printable: control characters, bidi marks, lone surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in text)
+
+
+def _escape(code: int) -> str:
+    for limit, form in _WIDTHS:
+        if code < limit:
+            return form.format(code)
+    return f"\\U{code:08x}"
+
+
+def clean_facts(facts: Facts) -> Facts:
+    """Return the same facts with every text cleaned; the very same object when nothing was dirty."""
+    changes: dict[str, Any] = {}
+    for name, clean in _cleaners(type(facts)):
+        value = getattr(facts, name)
+        if value is None:
+            continue
+        cleaned = clean(value)
+        if cleaned is not value:
+            changes[name] = cleaned
+    return msgspec.structs.replace(facts, **changes) if changes else facts
+
+
+def _clean_texts(values: tuple[str, ...]) -> tuple[str, ...]:
+    if all(value.isprintable() for value in values):
+        return values
+    return tuple(clean_text(value) for value in values)
+
+
+def _clean_many(values: tuple[Facts, ...]) -> tuple[Facts, ...]:
+    cleaned = tuple([clean_facts(value) for value in values])
+    if all(new is old for new, old in zip(cleaned, values, strict=True)):
+        return values
+    return cleaned
+
+
+@cache
+def _cleaners(kind: type[msgspec.Struct]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """The fields of a struct that hold text, directly or below, each with what cleans it."""
+    found = []
+    info = msgspec.inspect.type_info(kind)
+    assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - tells the type checker
+    for field in info.fields:
+        for part in _members(field.type):
+            clean = _cleaner_of(part)
+            if clean is not None:
+                found.append((field.name, clean))
+    return tuple(found)
+
+
+def _members(kind: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...]:
+    return kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+
+
+def _cleaner_of(kind: msgspec.inspect.Type) -> Callable[[Any], Any] | None:
+    match kind:
+        case msgspec.inspect.StrType():
+            return clean_text
+        case msgspec.inspect.StructType():
+            return clean_facts
+        case msgspec.inspect.VarTupleType(item_type=msgspec.inspect.StrType()):
+            return _clean_texts
+        case msgspec.inspect.VarTupleType(item_type=msgspec.inspect.StructType()):
+            return _clean_many
+    return None
