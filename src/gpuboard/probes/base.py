@@ -19,11 +19,11 @@ class Devices(Struct, frozen=True, kw_only=True):
 class Touch(Protocol):
     """Hears which device a probe is about to ask, so that a hang has a name."""
 
-    def __call__(self, gpu_uuid: str | None) -> bool:
+    def __call__(self, gpu_uuid: str | None, /) -> bool:
         """Note the device (None: the driver as a whole); False means "leave this one out"."""
 
 
-def touch_all(_gpu_uuid: str | None) -> bool:
+def touch_all(_gpu_uuid: str | None, /) -> bool:
     """Leave nothing out; for one-shot reads and tests."""
     return True
 

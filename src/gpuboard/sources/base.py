@@ -11,7 +11,7 @@ class Sink(Protocol):
     """Where a source hands over what it learns; never blocks, never raises for bad content."""
 
     def expect(self, nodes: Iterable[str]) -> None:
-        """Name all nodes that this source now looks after; one that was named before and is not now is gone."""
+        """Name all nodes that this source looks after now; one that is no longer named is gone."""
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report."""
