@@ -1,0 +1,12 @@
+"""The verdict: one word per GPU with its evidence. Pure; the only place that decides it."""
+
+from gpuboard.verdict.holders import Holder, holders
+from gpuboard.verdict.judge import (
+    ONE_SHOT,
+    Activity,
+    Freshness,
+    Thresholds,
+    judge,
+)
+
+__all__ = ["ONE_SHOT", "Activity", "Freshness", "Holder", "Thresholds", "holders", "judge"]

@@ -1,0 +1,208 @@
+"""The verdict as a pure function: the first rule that matches wins."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from gpuboard.model.node import NodeState
+from gpuboard.model.report import GpuReading, Problem
+from gpuboard.model.units import MIB, format_duration, format_size
+from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
+from gpuboard.verdict.holders import Holder, holders, is_alive, is_compute
+
+# Problems after which a device cannot be used. Others (no permission, slow driver) only say less.
+BREAKING: Final = frozenset(
+    {
+        "gpu-lost",
+        "gpu-needs-reset",
+        "driver-hung",
+        "driver-mismatch",
+        "driver-error",
+        "no-driver",
+        "ecc-uncorrected",
+        "xid",
+    }
+)
+# Power capping is how a GPU works at full load; these are not.
+SLOWDOWNS: Final = frozenset({"thermal", "hardware-slowdown", "hardware-thermal", "power-brake"})
+
+
+class Thresholds(Struct, frozen=True, kw_only=True):
+    """Where the lines between the words are drawn."""
+
+    busy_utilization_percent: float = 5.0
+    idle_utilization_percent: float = 2.0
+    idle_after_seconds: float = 30 * 60
+    memory_floor_bytes: int = 500 * MIB
+    memory_share: float = 0.05
+    hot_celsius: float = 85.0
+
+    def memory_held_bytes(self, total: int | None) -> int:
+        """From how many bytes on memory counts as held by somebody."""
+        return max(self.memory_floor_bytes, int((total or 0) * self.memory_share))
+
+
+class Activity(Struct, frozen=True, kw_only=True):
+    """The short memory of one GPU."""
+
+    # Utilisation in the last three samples, newest last; unknown ones are left out.
+    recent_percent: tuple[float, ...] = ()
+    # Since when utilisation has been at or below the idle line without a break; None: it is not, or unknown.
+    quiet_since: float | None = None
+
+
+class Freshness(Struct, frozen=True, kw_only=True):
+    """How much the newest sample of a node can be trusted."""
+
+    state: NodeState = "live"
+    reason: Reason | None = None
+
+
+LIVE: Final = Freshness()
+# A look without a past: it never says idle.
+ONE_SHOT: Final = Activity()
+_DEFAULTS: Final = Thresholds()
+
+
+def judge(  # noqa: PLR0911 - one return per word
+    gpu: GpuReading,
+    *,
+    now: float,
+    problems: Sequence[Problem] = (),
+    freshness: Freshness = LIVE,
+    claim: Claim | None = None,
+    activity: Activity = ONE_SHOT,
+    thresholds: Thresholds = _DEFAULTS,
+) -> Verdict:
+    """Say the one word for a GPU, with its evidence.
+
+    `problems` are those of its node; only those of this GPU or of the whole node count.
+    """
+    if freshness.state != "live":
+        reason = freshness.reason or Reason(code=freshness.state, text=f"the node is {freshness.state}")
+        return Verdict(word="stale", reason=reason)
+    fault = _fault(gpu, problems)
+    if fault is not None:
+        return Verdict(word="broken", reason=fault, since=_fault_since(gpu, problems))
+    people = holders(gpu)
+    flags = _flags(gpu, people, claim, thresholds)
+    use = _use(gpu, people, activity, thresholds)
+    quiet = activity.quiet_since
+    if use is not None:
+        if use.code != "utilization" and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
+            return Verdict(word="idle", reason=_idle(gpu, people, now - quiet), since=quiet, flags=flags)
+        return Verdict(word="busy", reason=use, flags=flags)
+    missing = _missing(gpu)
+    if missing is not None:
+        return Verdict(word="unknown", reason=missing, flags=flags)
+    if claim is not None and (claim.until is None or claim.until > now):
+        return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
+    return Verdict(word="free", reason=Reason(code="free", text="nobody is on it"), flags=flags)
+
+
+def _concerns(problem: Problem, gpu: GpuReading) -> bool:
+    own = problem.gpu_uuid in (gpu.uuid, gpu.mig_parent_uuid) and problem.gpu_uuid is not None
+    return problem.kind in BREAKING and (own or problem.gpu_uuid is None)
+
+
+def _fault(gpu: GpuReading, problems: Sequence[Problem]) -> Reason | None:
+    for problem in problems:
+        if _concerns(problem, gpu):
+            return Reason(code=problem.kind, text=problem.text, values={"remedy": problem.remedy})
+    return None
+
+
+def _fault_since(gpu: GpuReading, problems: Sequence[Problem]) -> float | None:
+    return next((problem.since for problem in problems if _concerns(problem, gpu)), None)
+
+
+def _use(
+    gpu: GpuReading, people: tuple[Holder, ...] | None, activity: Activity, thresholds: Thresholds
+) -> Reason | None:
+    """The evidence that somebody uses the GPU; None when there is none."""
+    if gpu.mig_enabled:
+        return Reason(code="divided", text="divided into MIG instances; take one of those")
+    line = thresholds.busy_utilization_percent
+    percent = gpu.utilization_percent
+    if percent is not None and percent >= line:
+        return Reason(
+            code="utilization", text=_working(percent, people), values=_values(people, percent=percent)
+        )
+    working = [p for p in gpu.processes or () if is_alive(p) and is_compute(p)]
+    if working:
+        text = f"{_names(people)} {'has' if len(working) == 1 else 'have'} {_count(len(working))} on it"
+        return Reason(code="process", text=text, values=_values(people, processes=len(working)))
+    held = gpu.memory_used_bytes
+    if (
+        held is not None
+        and not gpu.memory_unified
+        and held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
+    ):
+        visible = any(is_alive(p) for p in gpu.processes or ())
+        code = "memory" if visible or gpu.processes is None else "orphaned-memory"
+        whose = f"held by {_names(people)}" if visible else "held, no process visible"
+        return Reason(
+            code=code, text=f"{format_size(held)} {whose}", values=_values(people, memory_bytes=held)
+        )
+    recent = max(activity.recent_percent, default=0.0)
+    if recent >= line:
+        return Reason(
+            code="recent-utilization", text=f"{recent:.0f} % a moment ago", values={"percent": recent}
+        )
+    return None
+
+
+def _missing(gpu: GpuReading) -> Reason | None:
+    if gpu.processes is None:
+        return Reason(code="unknown-processes", text="its processes cannot be read, so it may be in use")
+    if gpu.memory_used_bytes is None and not gpu.memory_unified:
+        return Reason(code="unknown-memory", text="its memory cannot be read, so it may be in use")
+    return None
+
+
+def _idle(gpu: GpuReading, people: tuple[Holder, ...] | None, seconds: float) -> Reason:
+    held = gpu.memory_used_bytes
+    by = f" by {_names(people)}" if people else ""
+    text = f"{format_size(held)} held{by}, no work for {format_duration(seconds)}"
+    return Reason(code="idle", text=text, values=_values(people, memory_bytes=held, seconds=seconds))
+
+
+def _booked(claim: Claim, now: float) -> Reason:
+    left = "" if claim.until is None else f" for {format_duration(claim.until - now)} more"
+    text = f"booked by {claim.who}{left}"
+    return Reason(code="booked", text=text, values={"who": claim.who, "until": claim.until})
+
+
+def _flags(
+    gpu: GpuReading, people: tuple[Holder, ...] | None, claim: Claim | None, thresholds: Thresholds
+) -> tuple[Flag, ...]:
+    flags: list[Flag] = []
+    if claim is not None and any(holder.user not in (None, claim.who) for holder in people or ()):
+        flags.append("trespass")
+    if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
+        flags.append("hot")
+    if SLOWDOWNS.intersection(gpu.throttle_reasons or ()):
+        flags.append("throttled")
+    held = gpu.memory_used_bytes
+    much = held is not None and held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
+    nobody = gpu.processes is not None and not any(is_alive(p) for p in gpu.processes)
+    if much and nobody and not gpu.memory_unified and not gpu.mig_enabled:
+        flags.append("orphaned_memory")
+    return tuple(flags)
+
+
+def _working(percent: float, people: tuple[Holder, ...] | None) -> str:
+    return f"{percent:.0f} % in use" + (f" by {_names(people)}" if people else "")
+
+
+def _names(people: tuple[Holder, ...] | None) -> str:
+    return ", ".join(holder.user or "somebody unknown" for holder in people or ()) or "somebody unknown"
+
+
+def _values(people: tuple[Holder, ...] | None, **values: float | None) -> dict[str, object]:
+    return {"users": [holder.user for holder in people or ()], **values}
+
+
+def _count(processes: int) -> str:
+    return "a process" if processes == 1 else f"{processes} processes"
