@@ -1,0 +1,1 @@
+"""Where a source's list of nodes comes from."""

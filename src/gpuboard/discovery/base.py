@@ -1,0 +1,31 @@
+"""The discovery contract: one place that knows which nodes there are."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """One node to read and where it answers."""
+
+    # The node's name, valid and lower-cased.
+    node: str
+    # Host name, address or ssh alias.
+    host: str
+    port: int | None = None
+
+
+Found = Callable[[Sequence[Target]], None]
+
+
+class Discovery(Protocol):
+    """One place that knows which nodes there are."""
+
+    kind: str
+
+    async def run(self, found: Found) -> None:
+        """Call `found` with the whole list at the start and whenever it changes, until cancelled.
+
+        An outage, or an empty answer where there were nodes before, does not wipe the list at once.
+        """

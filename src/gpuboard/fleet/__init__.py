@@ -1,0 +1,1 @@
+"""The live state of all nodes, in memory."""

@@ -1,0 +1,70 @@
+"""The short memory of one GPU: three samples, how long it has been quiet, and an hour by the minute."""
+
+from array import array
+from math import isnan, nan
+from typing import Final
+
+from gpuboard.model.verdict import Verdict
+from gpuboard.verdict import Activity
+
+MINUTES: Final = 60
+RECENT: Final = 3
+
+
+class GpuMemory:
+    """What the board remembers of one GPU between samples."""
+
+    __slots__ = ("_count", "_minute", "_ring", "_sum", "quiet_since", "recent", "verdict")
+
+    def __init__(self) -> None:
+        self.recent: tuple[float, ...] = ()
+        self.quiet_since: float | None = None
+        self.verdict: Verdict | None = None
+        self._ring = array("f", [nan]) * MINUTES
+        self._minute: int | None = None
+        self._sum = 0.0
+        self._count = 0
+
+    def observe(self, percent: float | None, at: float, idle_line: float) -> None:
+        """Take in one sample; an unknown one breaks the quiet, for nobody can tell."""
+        self._advance(int(at // 60))
+        if percent is None:
+            self.recent = ()
+            self.quiet_since = None
+            return
+        self.recent = (*self.recent[1 - RECENT :], percent)
+        if percent > idle_line:
+            self.quiet_since = None
+        elif self.quiet_since is None:
+            self.quiet_since = at
+        self._sum += percent
+        self._count += 1
+        minute = self._minute or 0
+        self._ring[minute % MINUTES] = self._sum / self._count
+
+    def _advance(self, minute: int) -> None:
+        if self._minute is None:
+            self._minute = minute
+        if minute <= self._minute:
+            return
+        for skipped in range(self._minute + 1, min(minute, self._minute + MINUTES) + 1):
+            self._ring[skipped % MINUTES] = nan
+        self._minute = minute
+        self._sum = 0.0
+        self._count = 0
+
+    def activity(self) -> Activity:
+        """The memory as the verdict wants it."""
+        return Activity(recent_percent=self.recent, quiet_since=self.quiet_since)
+
+    def last_hour(self, now: float) -> list[float | None]:
+        """Utilisation per minute, oldest first; None where nothing was heard."""
+        if self._minute is None:
+            return [None] * MINUTES
+        current = int(now // 60)
+        hour: list[float | None] = []
+        for minute in range(current - MINUTES + 1, current + 1):
+            known = self._minute - MINUTES < minute <= self._minute
+            value = self._ring[minute % MINUTES] if known else nan
+            hour.append(None if isnan(value) else round(value, 1))
+        return hour

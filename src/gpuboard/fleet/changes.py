@@ -1,0 +1,73 @@
+"""What changed in the fleet, computed once per tick for all viewers."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import gpu_row, node_row
+from gpuboard.wire.views import GpuRow, NodeRow
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """The rows that differ from the tick before."""
+
+    at: float
+    nodes: list[NodeRow]
+    gpus: list[GpuRow]
+    gone_nodes: list[str]
+    gone_gpus: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.gpus or self.gone_nodes or self.gone_gpus)
+
+
+class ChangeTracker:
+    """Remembers the rows last sent, so that only differences travel."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self.nodes: dict[str, NodeRow] = {}
+        self.gpus: dict[str, GpuRow] = {}
+        self._gpus_of: dict[str, set[str]] = {}
+
+    def tick(self) -> Change:
+        """Settle the fleet and return what is different now."""
+        touched, gone = self._fleet.settle()
+        changed_nodes: list[NodeRow] = []
+        changed_gpus: list[GpuRow] = []
+        gone_gpus: list[str] = []
+        for name in touched:
+            self._compare(name, changed_nodes, changed_gpus, gone_gpus)
+        for name in gone:
+            self.nodes.pop(name, None)
+            gone_gpus.extend(self._gpus_of.pop(name, ()))
+        for uuid in gone_gpus:
+            self.gpus.pop(uuid, None)
+        return Change(
+            at=self._fleet.clock.now(),
+            nodes=changed_nodes,
+            gpus=changed_gpus,
+            gone_nodes=sorted(gone),
+            gone_gpus=gone_gpus,
+        )
+
+    def _compare(self, name: str, nodes: list[NodeRow], gpus: list[GpuRow], gone_gpus: list[str]) -> None:
+        node = self._fleet.get(name)
+        if node is None:
+            return
+        row = node_row(self._fleet, node)
+        _note(self.nodes, name, row, nodes)
+        present = set()
+        for reading in node.readings():
+            present.add(reading.uuid)
+            new = gpu_row(self._fleet, node, reading, node.gpus[reading.uuid])
+            _note(self.gpus, reading.uuid, new, gpus)
+        gone_gpus.extend(self._gpus_of.get(name, set()) - present)
+        self._gpus_of[name] = present
+
+
+def _note(known: dict[str, Any], key: str, row: Any, changed: list[Any]) -> None:  # noqa: ANN401 - any row
+    if known.get(key) != row:
+        known[key] = row
+        changed.append(row)

@@ -1,0 +1,44 @@
+"""How old is too old. Pure."""
+
+from typing import Final, Literal
+
+from gpuboard.model.node import NodeState
+from gpuboard.model.units import format_duration
+from gpuboard.model.verdict import Reason
+from gpuboard.verdict import Freshness
+
+# Three missed rounds, not one: a single lost reply must not turn a node grey.
+LATE_AFTER_INTERVALS: Final = 3
+LOST_AFTER_INTERVALS: Final = 10
+
+
+class Trouble:
+    """Why a source could not read a node the last time it tried."""
+
+    __slots__ = ("reason", "state")
+
+    def __init__(self, reason: Reason, state: Literal["refused", "error"]) -> None:
+        self.reason = reason
+        self.state = state
+
+
+def freshness(age: float | None, *, interval: float, trouble: Trouble | None) -> Freshness:
+    """How much a node's newest sample can be trusted; age None means that none ever came."""
+    if age is None:
+        if trouble is not None:
+            return Freshness(state=trouble.state, reason=trouble.reason)
+        return Freshness(state="never", reason=Reason(code="never", text="no report has arrived yet"))
+    if age <= LATE_AFTER_INTERVALS * interval:
+        return Freshness()
+    if trouble is not None:
+        return Freshness(state=_troubled(age, interval, trouble), reason=trouble.reason)
+    state: NodeState = "lost" if age > LOST_AFTER_INTERVALS * interval else "late"
+    text = f"nothing new since {format_duration(age)}"
+    return Freshness(state=state, reason=Reason(code=state, text=text, values={"seconds": round(age)}))
+
+
+def _troubled(age: float, interval: float, trouble: Trouble) -> NodeState:
+    """A node that refuses says so at once; one that fails is late, then lost, with the reason."""
+    if trouble.state == "refused":
+        return "refused"
+    return "lost" if age > LOST_AFTER_INTERVALS * interval else "late"

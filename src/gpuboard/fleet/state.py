@@ -1,0 +1,218 @@
+"""The fleet: what every node said last, how old that is, and the verdicts that follow."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.clock import Clock
+from gpuboard.fleet.freshness import Trouble, freshness
+from gpuboard.model.names import short_model
+from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.model.verdict import Claim, Reason, Verdict
+from gpuboard.verdict import Freshness, Thresholds, judge
+
+DEFAULT_INTERVAL: Final = 5.0
+
+
+class Names(Struct, frozen=True, kw_only=True):
+    """What the admin wants things to be called."""
+
+    nodes: Mapping[str, str] = {}
+    models: Mapping[str, str] = {}
+    people: Mapping[str, str] = {}
+
+    def model(self, reading: GpuReading) -> str | None:
+        """The short name of a GPU's model, with its MIG profile."""
+        if reading.model is None:
+            return reading.mig_profile
+        name = self.models.get(reading.model) or short_model(reading.model)
+        return f"{name} {reading.mig_profile}" if reading.mig_profile else name
+
+    def person(self, user: str | None) -> str | None:
+        """The alias of a user."""
+        return None if user is None else self.people.get(user, user)
+
+
+class Node:
+    """Everything the fleet holds about one node."""
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name = name
+        self.source = source
+        self.report: NodeReport | None = None
+        self.sampled_at: float | None = None
+        self.received_at: float | None = None
+        self.clock_offset: float | None = None
+        self.interval = DEFAULT_INTERVAL
+        self.freshness = Freshness(state="never")
+        self.trouble: Trouble | None = None
+        self.also_from: set[str] = set()
+        self.gpus: dict[str, GpuMemory] = {}
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What the node says is wrong, and what the board knows to be wrong with it."""
+        told = self.report.problems if self.report is not None else ()
+        return (*told, *(_duplicate(self.source, other) for other in sorted(self.also_from)))
+
+    def readings(self) -> tuple[GpuReading, ...]:
+        """The GPUs of the newest report."""
+        return (self.report.gpus or ()) if self.report is not None else ()
+
+
+class Fleet:
+    """The live state of all nodes; consumers ask it or follow its changes, it knows none of them."""
+
+    def __init__(
+        self, clock: Clock, *, thresholds: Thresholds | None = None, names: Names | None = None
+    ) -> None:
+        self.clock = clock
+        self.thresholds = thresholds or Thresholds()
+        self.names = names or Names()
+        self._nodes: dict[str, Node] = {}
+        self._claims: Mapping[tuple[str, int], Claim] = {}
+        self._touched: set[str] = set()
+        self._gone: set[str] = set()
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes.values())
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def get(self, name: str) -> Node | None:
+        """The node of this name."""
+        return self._nodes.get(name)
+
+    def sink(self, source: str) -> "FleetSink":
+        """Where one source hands over what it learns."""
+        return FleetSink(self, source)
+
+    def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
+        """The claim on a GPU that holds now, if there is one."""
+        claim = self._claims.get((node, reading.index))
+        if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
+            return None
+        return claim
+
+    def set_claims(self, claims: Mapping[tuple[str, int], Claim]) -> None:
+        """Replace all claims; keys are node and GPU index."""
+        self._touched.update(node for node, _ in {*self._claims, *claims})
+        self._claims = claims
+
+    def accept(self, node: Node, report: NodeReport) -> None:
+        """Take in a node's newest report."""
+        now = self.clock.now()
+        node.report = report
+        node.received_at = now
+        node.sampled_at = now - report.age_seconds
+        node.interval = report.interval_seconds or node.interval
+        node.clock_offset = None if report.taken_at is None else report.taken_at - node.sampled_at
+        node.trouble = None
+        # Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
+        before, node.gpus = node.gpus, {}
+        for reading in report.gpus or ():
+            memory = node.gpus[reading.uuid] = before.get(reading.uuid) or GpuMemory()
+            memory.observe(
+                reading.utilization_percent, node.sampled_at, self.thresholds.idle_utilization_percent
+            )
+        self._touched.add(node.name)
+
+    def ensure(self, name: str, source: str) -> Node | None:
+        """The node of this name for this source; None if another source has it."""
+        node = self._nodes.get(name)
+        if node is None:
+            node = self._nodes[name] = Node(name, source)
+            self._touched.add(name)
+        elif node.source != source:
+            if source not in node.also_from:
+                node.also_from.add(source)
+                self._touched.add(name)
+            return None
+        return node
+
+    def forget(self, name: str) -> None:
+        """Drop a node for good."""
+        if self._nodes.pop(name, None) is not None:
+            self._gone.add(name)
+
+    def settle(self) -> tuple[set[str], set[str]]:
+        """Bring ages and verdicts up to now; return the nodes that may have changed and those gone."""
+        now = self.clock.now()
+        for node in self._nodes.values():
+            age = None if node.sampled_at is None else max(0.0, now - node.sampled_at)
+            fresh = freshness(age, interval=node.interval, trouble=node.trouble)
+            if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
+                self._touched.add(node.name)
+            node.freshness = fresh
+        touched, self._touched = self._touched & self._nodes.keys(), set()
+        gone, self._gone = self._gone, set()
+        for name in touched:
+            self._judge(self._nodes[name], now)
+        return touched, gone
+
+    def _judge(self, node: Node, now: float) -> None:
+        problems = node.problems()
+        for reading in node.readings():
+            memory = node.gpus[reading.uuid]
+            verdict = judge(
+                reading,
+                now=now,
+                problems=problems,
+                freshness=node.freshness,
+                claim=self.claim_of(node.name, reading),
+                activity=memory.activity(),
+                thresholds=self.thresholds,
+            )
+            memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
+
+
+def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
+    """A verdict lasts since its word last changed, unless it knows better itself."""
+    if verdict.since is not None:
+        return verdict
+    if before is not None and before.word == verdict.word:
+        return replace(verdict, since=before.since)
+    return replace(verdict, since=now)
+
+
+def _duplicate(first: str, second: str) -> Problem:
+    return Problem(
+        kind="duplicate-node",
+        text=f"sources {first} and {second} both report this node; {first} is shown",
+        remedy="Remove the node from one of the two sources, or give the machines different names.",
+    )
+
+
+class FleetSink:
+    """The fleet as one source sees it."""
+
+    def __init__(self, fleet: Fleet, source: str) -> None:
+        self._fleet = fleet
+        self._source = source
+        self._expected: set[str] = set()
+
+    def expect(self, nodes: Iterable[str]) -> None:
+        """Name all nodes that this source looks after now; one that is no longer named is gone."""
+        expected = set(nodes)
+        for name in expected - self._expected:
+            self._fleet.ensure(name, self._source)
+        for name in self._expected - expected:
+            node = self._fleet.get(name)
+            if node is not None and node.source == self._source:
+                self._fleet.forget(name)
+        self._expected = expected
+
+    def report(self, node: str, report: NodeReport) -> None:
+        """Hand over one fresh, checked report."""
+        entry = self._fleet.ensure(node, self._source)
+        if entry is not None:
+            self._fleet.accept(entry, report)
+
+    def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
+        """Say why a node could not be read this time; its last data stays and ages."""
+        entry = self._fleet.ensure(node, self._source)
+        if entry is not None:
+            entry.trouble = Trouble(reason, state)

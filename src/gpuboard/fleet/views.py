@@ -1,0 +1,139 @@
+"""The fleet as people and programs see it: views and rows. Pure reading of the state."""
+
+from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.state import Fleet, Node
+from gpuboard.model.report import GpuReading, HostFacts
+from gpuboard.model.verdict import Reason, Verdict
+from gpuboard.verdict import holders
+from gpuboard.wire.views import FleetView, GpuRow, GpuView, HolderView, NodeRow, NodeView, claim_view
+
+_UNJUDGED = Verdict(word="unknown", reason=Reason(code="new", text="just arrived"))
+
+
+def fleet_view(fleet: Fleet) -> FleetView:
+    """All nodes, in the order of their names."""
+    nodes = tuple(node_view(fleet, node) for node in sorted(fleet, key=lambda node: node.name))
+    return FleetView(at=fleet.clock.now(), tier="names", nodes=nodes)
+
+
+def node_view(fleet: Fleet, node: Node) -> NodeView:
+    """Everything about one node."""
+    return NodeView(
+        name=node.name,
+        display_name=fleet.names.nodes.get(node.name),
+        state=node.freshness.state,
+        reason=node.freshness.reason,
+        source=node.source,
+        sampled_at=node.sampled_at,
+        received_at=node.received_at,
+        interval_seconds=node.interval,
+        clock_offset_seconds=node.clock_offset,
+        problems=node.problems(),
+        host=node.report.host if node.report is not None else None,
+        gpus=tuple(gpu_view(fleet, node, reading) for reading in node.readings()),
+    )
+
+
+def gpu_view(fleet: Fleet, node: Node, reading: GpuReading) -> GpuView:
+    """Everything about one GPU."""
+    return GpuView(
+        uuid=reading.uuid,
+        node=node.name,
+        model=fleet.names.model(reading),
+        verdict=node.gpus[reading.uuid].verdict or _UNJUDGED,
+        users=_people(fleet, reading),
+        claim=claim_view(fleet.claim_of(node.name, reading)),
+        reading=reading,
+    )
+
+
+def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
+    """The GPU of this UUID, wherever it is."""
+    for node in fleet:
+        if uuid in node.gpus:
+            for reading in node.readings():
+                if reading.uuid == uuid:
+                    return gpu_view(fleet, node, reading)
+    return None
+
+
+def node_row(fleet: Fleet, node: Node) -> NodeRow:
+    """One node on the live stream."""
+    host = (node.report.host if node.report is not None else None) or HostFacts()
+    problems = node.problems()
+    return NodeRow(
+        name=node.name,
+        display_name=fleet.names.nodes.get(node.name),
+        state=node.freshness.state,
+        reason=node.freshness.reason,
+        source=node.source,
+        sampled_at=_rounded(node.sampled_at, 2),
+        interval_seconds=node.interval,
+        clock_offset_seconds=_rounded(node.clock_offset, 0),
+        problems=problems,
+        cpu_count=host.cpu_count,
+        load_percent=_load_percent(host),
+        memory_used_bytes=host.memory_used_bytes,
+        memory_total_bytes=host.memory_total_bytes,
+        disk_used_percent=_fullest(host),
+        gpus_missing=sum(problem.kind == "gpu-lost" for problem in problems),
+    )
+
+
+def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) -> GpuRow:
+    """One GPU on the live stream."""
+    verdict = memory.verdict or _UNJUDGED
+    return GpuRow(
+        uuid=reading.uuid,
+        node=node.name,
+        index=reading.index,
+        model=fleet.names.model(reading),
+        memory_unified=reading.memory_unified,
+        mig_parent_uuid=reading.mig_parent_uuid,
+        mig_profile=reading.mig_profile,
+        verdict=verdict.word,
+        since=_rounded(verdict.since, 0),
+        reason=verdict.reason,
+        flags=verdict.flags,
+        utilization_percent=reading.utilization_percent,
+        memory_used_bytes=reading.memory_used_bytes,
+        memory_total_bytes=reading.memory_total_bytes,
+        temperature_celsius=reading.temperature_celsius,
+        power_watts=_rounded(reading.power_watts, 0),
+        power_limit_watts=reading.power_limit_watts,
+        users=_people(fleet, reading),
+        claim=claim_view(fleet.claim_of(node.name, reading)),
+    )
+
+
+def _people(fleet: Fleet, reading: GpuReading) -> tuple[HolderView, ...] | None:
+    found = holders(reading)
+    if found is None:
+        return None
+    return tuple(
+        HolderView(
+            user=fleet.names.person(holder.user),
+            uid=holder.uid,
+            memory_used_bytes=holder.memory_used_bytes,
+            since=_rounded(holder.since, 0),
+            processes=holder.processes,
+        )
+        for holder in found
+    )
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _load_percent(host: HostFacts) -> float | None:
+    if host.load_1 is None or not host.cpu_count:
+        return None
+    return round(100 * host.load_1 / host.cpu_count)
+
+
+def _fullest(host: HostFacts) -> float | None:
+    shares = [
+        100 * d.used_bytes / d.total_bytes for d in host.disks if d.used_bytes is not None and d.total_bytes
+    ]
+    return round(max(shares)) if shares else None

@@ -1,0 +1,121 @@
+"""What the board tells people and programs: whole views by GET, flat rows on the live stream."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from gpuboard.model.node import NodeState
+from gpuboard.model.report import GpuReading, HostFacts, Problem
+from gpuboard.model.verdict import Claim, Flag, Reason, Verdict, Word
+
+# What a viewer may see: everything, or verdicts and figures without names.
+Tier = Literal["names", "counts"]
+
+
+class HolderView(Struct, frozen=True, kw_only=True):
+    """One person on one GPU; user null means that the owner is unknown."""
+
+    user: str | None
+    uid: int | None
+    memory_used_bytes: int | None
+    since: float | None
+    processes: int
+
+
+class ClaimView(Struct, frozen=True, kw_only=True):
+    """Who booked a GPU until when; who is null where names are hidden."""
+
+    who: str | None
+    until: float | None
+    comment: str | None
+
+
+class GpuView(Struct, frozen=True, kw_only=True):
+    """Everything about one GPU."""
+
+    uuid: str
+    node: str
+    model: str | None
+    verdict: Verdict
+    users: tuple[HolderView, ...] | None
+    claim: ClaimView | None
+    reading: GpuReading
+
+
+class NodeView(Struct, frozen=True, kw_only=True):
+    """Everything about one node."""
+
+    name: str
+    display_name: str | None
+    state: NodeState
+    reason: Reason | None
+    source: str
+    sampled_at: float | None
+    received_at: float | None
+    interval_seconds: float
+    clock_offset_seconds: float | None
+    problems: tuple[Problem, ...]
+    host: HostFacts | None
+    gpus: tuple[GpuView, ...]
+
+
+class FleetView(Struct, frozen=True, kw_only=True):
+    """All nodes at one moment."""
+
+    at: float
+    tier: Tier
+    nodes: tuple[NodeView, ...]
+
+
+class NodeRow(Struct, frozen=True, kw_only=True):
+    """One node on the live stream."""
+
+    name: str
+    display_name: str | None
+    state: NodeState
+    reason: Reason | None
+    source: str
+    sampled_at: float | None
+    interval_seconds: float
+    clock_offset_seconds: float | None
+    problems: tuple[Problem, ...]
+    cpu_count: int | None
+    load_percent: float | None
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+    disk_used_percent: float | None
+    gpus_missing: int
+
+
+class GpuRow(Struct, frozen=True, kw_only=True):
+    """One GPU on the live stream."""
+
+    uuid: str
+    node: str
+    index: int
+    model: str | None
+    memory_unified: bool
+    mig_parent_uuid: str | None
+    mig_profile: str | None
+    verdict: Word
+    since: float | None
+    reason: Reason
+    flags: tuple[Flag, ...]
+    utilization_percent: float | None
+    memory_used_bytes: int | None
+    memory_total_bytes: int | None
+    temperature_celsius: float | None
+    power_watts: float | None
+    power_limit_watts: float | None
+    users: tuple[HolderView, ...] | None
+    claim: ClaimView | None
+
+
+def columns(kind: type[Struct], rows: list[Any]) -> dict[str, list[Any]]:
+    """Turn rows into columns under full-word keys: far fewer bytes, and still readable."""
+    return {name: [getattr(row, name) for row in rows] for name in kind.__struct_fields__}
+
+
+def claim_view(claim: Claim | None) -> ClaimView | None:
+    """A claim as people see it."""
+    return None if claim is None else ClaimView(who=claim.who, until=claim.until, comment=claim.comment)
