@@ -1,0 +1,35 @@
+"""What all tests share: strictness about blocking calls, and one closing line about what was skipped."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+from blockbuster import BlockBuster, blockbuster_ctx
+
+hypothesis.settings.register_profile("local", max_examples=100, deadline=None)
+hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
+
+
+@pytest.fixture(autouse=True)
+def _no_blocking_calls() -> Iterator[None]:
+    """A blocking call on the event loop, in our own code, is an error."""
+    blockbuster: BlockBuster
+    with blockbuster_ctx("gpuboard") as blockbuster:
+        yield
+        del blockbuster
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line which parts were missing, and how many tests that cost."""
+    wants = Counter(
+        reason.removeprefix("Skipped: needs ")
+        for report in terminalreporter.stats.get("skipped", ())
+        if "needs "
+        in (reason := str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr))
+    )
+    if wants:
+        parts = ", ".join(f"{part} ({count})" for part, count in sorted(wants.items()))
+        terminalreporter.write_line(f"skipped for want of: {parts}")
