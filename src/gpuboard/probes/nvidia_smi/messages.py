@@ -4,7 +4,6 @@ import re
 from typing import Final, NamedTuple
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
-from gpuboard.model.report import Problem
 from gpuboard.probes.problems import Kind, problem
 
 # First match wins. All of these mean that there is nothing else to read.
@@ -33,34 +32,32 @@ _NO_DEVICES: Final = re.compile(r"^no devices (?:were )?found", re.IGNORECASE | 
 _QUOTED: Final = 200
 
 
-class Messages(NamedTuple):
-    """What the sentences said about single GPUs."""
+class Unopened(NamedTuple):
+    """A GPU that the driver knows of but cannot open."""
 
-    problems: tuple[Problem, ...]
-    # The numbers of GPUs that the driver knows of but cannot open: the others keep theirs.
-    lost_indexes: frozenset[int]
+    number: int | None
+    bus_id: str | None
+    kind: Kind
+    reason: str
 
 
-def read_messages(text: str) -> Messages:
-    """Find the GPUs that the driver could not open."""
-    problems = []
-    indexes = set()
+def unopened_gpus(text: str) -> tuple[Unopened, ...]:
+    """Find the GPUs that the driver could not open; the others answer as ever."""
+    found: dict[tuple[int | None, str | None], Unopened] = {}
     for line in text.splitlines():
         match = _NO_HANDLE.search(line)
-        if match is None:
-            continue
-        reason = match["reason"][:_QUOTED]
-        refused = "permission" in reason.lower()
-        where = match["bus"] or (f"GPU {match['index']}" if match["index"] else "unknown device")
-        problems.append(problem("no-permission" if refused else "gpu-lost", f"{where.lower()} ({reason})"))
-        if match["index"] is not None:
-            indexes.add(int(match["index"]))
-    return Messages(tuple(problems), frozenset(indexes))
+        if match is not None:
+            number = None if match["index"] is None else int(match["index"])
+            bus_id = match["bus"] and match["bus"].lower()
+            reason = match["reason"][:_QUOTED]
+            kind: Kind = "no-permission" if "permission" in reason.lower() else "gpu-lost"
+            found[number, bus_id] = Unopened(number, bus_id, kind, reason)
+    return tuple(found.values())
 
 
 def says_no_devices(text: str) -> bool:
-    """Whether the driver runs and sees no GPU."""
-    return _NO_DEVICES.search(text) is not None
+    """Whether the driver runs and sees no GPU, not even one that it cannot open."""
+    return _NO_DEVICES.search(text) is not None and not unopened_gpus(text)
 
 
 def explain(text: str) -> ProbeError:
@@ -69,9 +66,8 @@ def explain(text: str) -> ProbeError:
     for sentence, error, kind in _FATAL:
         if sentence in plain:
             return error(problem(kind, _detail(kind, text)))
-    messages = read_messages(text)
-    if messages.problems:
-        return ProbeFailed(messages.problems[0])
+    for gpu in unopened_gpus(text):
+        return ProbeFailed(problem(gpu.kind, f"{gpu.bus_id or gpu.number} ({gpu.reason})"))
     quoted = " ".join(text.split())[:_QUOTED]
     return ProbeFailed(problem("unreadable-output", repr(quoted) if quoted else "nothing was printed"))
 

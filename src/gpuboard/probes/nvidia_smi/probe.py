@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from gpuboard.model.errors import ProbeError, ProbeFailed
+from gpuboard.model.errors import ProbeFailed
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
@@ -65,13 +65,16 @@ class NvidiaSmiProbe:
             apps = parse_apps_csv(
                 self._run((self._command, f"--query-compute-apps={','.join(APP_FIELDS)}", form)), APP_FIELDS
             )
-        except ProbeError as error:
+        except ProbeFailed as error:
+            if error.problem.kind != "unreadable-output":
+                raise
             # The GPUs are known, who is on them is not.
             return msgspec.structs.replace(devices, problems=(*devices.problems, error.problem))
         return attach_apps(devices, apps)
 
     def _with_missing(self, devices: Devices) -> Devices:
         """Add the GPUs that were there before: one that fell off the bus is broken, not gone."""
+        devices = self._recognised(devices)
         here = {gpu.uuid for gpu in devices.gpus}
         missing = [gpu for uuid, gpu in self._seen.items() if uuid not in here]
         for gpu in devices.gpus:
@@ -81,16 +84,42 @@ class NvidiaSmiProbe:
                 self._seen[gpu.uuid] = self._seen.get(gpu.uuid, gpu) if missing else gpu
         if not missing:
             return devices
-        found = list(devices.problems)
-        if not any(one.kind == "truncated-output" for one in found):
-            for gpu in missing:
-                _blame(found, gpu, total=len(self._seen))
+        problems = devices.problems
+        if not any(found.kind == "truncated-output" for found in problems):
+            problems = (*problems, *(_lost(gpu, total=len(self._seen)) for gpu in missing))
         gpus = [*map(self._renumbered, devices.gpus), *map(_identity, missing)]
-        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=tuple(found))
+        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=problems)
+
+    def _recognised(self, devices: Devices) -> Devices:
+        """Give GPUs that the driver could not open the names that they had before."""
+        by_bus = {_short_bus(gpu): gpu for gpu in self._seen.values()}
+        names: dict[str | None, GpuReading] = {
+            gpu.uuid: _named(gpu, by_bus[_short_bus(gpu)])
+            for gpu in devices.gpus
+            if gpu.uuid_is_synthetic
+            and not gpu.mig_parent_uuid
+            and gpu.pcie_bus_id
+            and _short_bus(gpu) in by_bus
+        }
+        if not names:
+            return devices
+        gpus = tuple(names.get(gpu.uuid, gpu) for gpu in devices.gpus)
+        problems = tuple(
+            msgspec.structs.replace(found, gpu_uuid=names[found.gpu_uuid].uuid)
+            if found.gpu_uuid in names
+            else found
+            for found in devices.problems
+        )
+        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=problems)
 
     def _renumbered(self, gpu: GpuReading) -> GpuReading:
         seen = self._seen.get(gpu.uuid, gpu)
         return gpu if seen.index == gpu.index else msgspec.structs.replace(gpu, index=seen.index)
+
+
+def _short_bus(gpu: GpuReading) -> str:
+    # Written with four or eight digits of domain, depending on where.
+    return (gpu.pcie_bus_id or "").lower()[-12:]
 
 
 def _in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
@@ -109,6 +138,17 @@ def _in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
     )
 
 
+def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
+    return msgspec.structs.replace(
+        gpu,
+        uuid=seen.uuid,
+        uuid_is_synthetic=False,
+        index=seen.index,
+        model=gpu.model or seen.model,
+        memory_total_bytes=gpu.memory_total_bytes or seen.memory_total_bytes,
+    )
+
+
 def _identity(gpu: GpuReading) -> GpuReading:
     """What stays true of a GPU that no longer answers."""
     return GpuReading(
@@ -121,12 +161,6 @@ def _identity(gpu: GpuReading) -> GpuReading:
     )
 
 
-def _blame(problems: list[Problem], gpu: GpuReading, *, total: int) -> None:
-    """Say that this GPU is lost; where the driver already said so by its bus address, add the name."""
-    bus = (gpu.pcie_bus_id or "").lower()[-12:]
-    for place, found in enumerate(problems):
-        if bus and found.kind == "gpu-lost" and found.gpu_uuid is None and bus in found.text:
-            problems[place] = msgspec.structs.replace(found, gpu_uuid=gpu.uuid)
-            return
+def _lost(gpu: GpuReading, *, total: int) -> Problem:
     detail = f"GPU {gpu.index} ({gpu.model or 'unknown model'}, {gpu.uuid}), one of {total}, is missing"
-    problems.append(problem("gpu-lost", detail, gpu_uuid=gpu.uuid))
+    return problem("gpu-lost", detail, gpu_uuid=gpu.uuid)

@@ -1,12 +1,14 @@
 """One GPU's texts, by whichever names its driver uses, turned into one reading and its problems."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
+from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.values import Silence, Texts, count, number, silence, size, switch, word
 from gpuboard.probes.problems import Kind, problem
+from gpuboard.probes.throttling import reasons_by_name
 
 # Each line: what we call it, then all its names, newest first: paths of the XML, columns of the CSV.
 # The power of a whole module (Grace Hopper) is no GPU's power, so it is not here.
@@ -72,7 +74,7 @@ _THROTTLE: Final = (
 )
 # Devices that have no memory of their own.
 _UNIFIED: Final = re.compile(r"\b(?:GB10|Orin|Thor|Xavier|Tegra)\b")
-_TROUBLES: Final[tuple[tuple[Silence, Kind], ...]] = (("refused", "no-permission"), ("error", "driver-error"))
+_TROUBLES: Final[tuple[tuple[Silence, Kind], ...]] = (("refused", "no-permission"), ("error", "sensor-error"))
 _MAX_WATTS: Final = 100_000
 _MAX_CLOCK: Final = 100_000
 
@@ -124,6 +126,19 @@ def read_device(
     return Device(reading, tuple(_problems(reading, found, given)))
 
 
+def unopened_devices(text: str, *, taken: Iterable[int], node: str) -> Iterator[Device]:
+    """Make readings without figures for the GPUs that the driver names but cannot open."""
+    used = {*taken}
+    for gpu in unopened_gpus(text):
+        free = next(number for number in range(len(used) + 1) if number not in used)
+        index = free if gpu.number is None else gpu.number
+        used.add(index)
+        uuid = f"{node}:{gpu.bus_id or index}"
+        reading = GpuReading(uuid=uuid, uuid_is_synthetic=True, index=index, pcie_bus_id=gpu.bus_id)
+        where = f"GPU {index}, {gpu.bus_id or 'bus address unknown'} ({gpu.reason})"
+        yield Device(reading, (problem(gpu.kind, where, gpu_uuid=uuid),))
+
+
 def _errors(found: Texts, names: tuple[str, ...], parts: tuple[str, ...]) -> int | None:
     known = count(found.first(names))
     return found.total(parts) if known is None else known
@@ -132,10 +147,7 @@ def _errors(found: Texts, names: tuple[str, ...], parts: tuple[str, ...]) -> int
 def _throttle_reasons(found: Texts) -> tuple[str, ...] | None:
     states = found.starting(*_THROTTLE)
     known = {name: text.strip().lower() for name, text in states.items() if silence(text) is None}
-    if not known:
-        return None
-    # An idle GPU lowers its clocks too, but nothing holds it back.
-    return tuple(name[:64] for name, text in known.items() if text == "active" and name != "gpu_idle")[:64]
+    return reasons_by_name(name for name, text in known.items() if text == "active") if known else None
 
 
 def _problems(reading: GpuReading, found: Texts, given: Mapping[str, str | None]) -> list[Problem]:

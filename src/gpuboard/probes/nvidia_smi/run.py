@@ -27,7 +27,7 @@ class RunCommand(Protocol):
 
 
 class CommandRunner:
-    """Runs commands with a deadline; one that cannot even be killed is left alone, and none started beside it."""
+    """Runs commands with a deadline; beside one that cannot even be killed, none is started."""
 
     def __init__(self, *, timeout: float = 15.0) -> None:
         # Without persistence mode, an honest nvidia-smi takes seconds.
@@ -78,7 +78,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> bool:
-    """End a command, politely first: killing the driver's tool outright has frozen GPUs. Whether it is gone."""
+    """End a command and say whether it is gone; politely first, as killing outright has frozen GPUs."""
     for blow in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(OSError):
             os.killpg(process.pid, blow)

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
-from gpuboard.model.report import GpuProcess, GpuReading, Problem
+from gpuboard.model.report import GpuProcess
 from gpuboard.probes.base import Devices
-from gpuboard.probes.nvidia_smi.messages import explain, read_messages, says_no_devices
-from gpuboard.probes.nvidia_smi.readings import read_device
+from gpuboard.probes.nvidia_smi.messages import explain, says_no_devices
+from gpuboard.probes.nvidia_smi.readings import Device, read_device, unopened_devices
 from gpuboard.probes.nvidia_smi.values import count, program_name, size, word
 from gpuboard.probes.problems import problem
 from gpuboard.wire.text import decode_text
@@ -45,14 +45,15 @@ class App(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The lines of all tables in one text, by kind, and whether some were damaged."""
+    """The lines of all tables in one text, by kind, and what else stood there."""
 
     gpus: list[Row]
     apps: list[Row]
-    # Whether there was such a table at all, even an empty one.
-    has_gpus: bool
-    has_apps: bool
-    damaged: int
+    # Whether a list of processes was asked for, even if it is empty.
+    has_apps: bool = False
+    # Lines with too few columns, and lines that are words.
+    damaged: int = 0
+    words: int = 0
 
 
 def parse_gpu_csv(data: bytes, fields: Sequence[str] | None = None, *, node: str = "local") -> Devices:
@@ -65,7 +66,7 @@ def parse_gpu_csv(data: bytes, fields: Sequence[str] | None = None, *, node: str
     text = decode_text(data)
     tables = read_tables(text, fields)
     if not tables.gpus:
-        if says_no_devices(text) and not read_messages(text).problems:
+        if says_no_devices(text):
             return Devices(gpus=(), problems=(problem("no-devices"),))
         raise explain(text)
     return devices_from_rows(tables.gpus, text=text, damaged=tables.damaged, node=node)
@@ -80,7 +81,7 @@ def parse_apps_csv(data: bytes, fields: Sequence[str] | None = None) -> tuple[Ap
     """
     text = decode_text(data)
     tables = read_tables(text, fields)
-    if not tables.apps and not tables.has_apps and text.strip():
+    if not tables.apps and (tables.words or tables.damaged) and not says_no_devices(text):
         raise explain(text)
     return apps_from_rows(tables.apps)
 
@@ -95,20 +96,18 @@ def read_tables(text: str, fields: Sequence[str] | None = None) -> Tables:
     if len(lines) > MAX_LINES:
         raise ProbeFailed(problem("unreadable-output", f"more than {MAX_LINES} lines"))
     columns = tuple(fields) if fields else None
-    tables = Tables([], [], _is_gpus(columns), _is_apps(columns), 0)
-    for line in lines:
+    tables = Tables([], [], has_apps=_is_apps(columns))
+    for line in filter(str.strip, lines):
         header = _header(line)
         if header is not None:
             columns = header
-            tables = tables._replace(
-                has_gpus=tables.has_gpus or _is_gpus(header), has_apps=tables.has_apps or _is_apps(header)
-            )
-        elif columns is not None and "," in line:
-            row = _row(line, columns)
-            if row is None:
-                tables = tables._replace(damaged=tables.damaged + 1)
-            else:
-                (tables.apps if _is_apps(columns) else tables.gpus).append(row)
+            tables = tables._replace(has_apps=tables.has_apps or _is_apps(header))
+        elif columns is None or "," not in line:
+            tables = tables._replace(words=tables.words + 1)
+        elif (row := _row(line, columns)) is None:
+            tables = tables._replace(damaged=tables.damaged + 1)
+        else:
+            (tables.apps if _is_apps(columns) else tables.gpus).append(row)
     return tables
 
 
@@ -116,20 +115,20 @@ def devices_from_rows(
     rows: Iterable[Row], *, text: str = "", damaged: int = 0, node: str = "local"
 ) -> Devices:
     """Turn lines into devices; of a GPU that stands there several times, the last line counts."""
-    messages = read_messages(text)
-    found: dict[str, tuple[GpuReading, tuple[Problem, ...]]] = {}
+    found: dict[str, Device] = {}
     driver_version = None
     for number, row in enumerate(rows):
         index = count(row.get("index"), high=10_000)
         device = read_device(row, index=number if index is None else index, node=node, processes=None)
         found[device.reading.uuid] = device
         driver_version = word(row.get("driver_version")) or driver_version
-    problems = [each for _, problems in found.values() for each in problems]
-    problems.extend(messages.problems)
+    taken = [device.reading.index for device in found.values()]
+    devices = [*found.values(), *unopened_devices(text, taken=taken, node=node)]
+    problems = [one for device in devices for one in device.problems]
     if damaged:
         problems.append(problem("truncated-output", f"{damaged} lines have too few columns"))
     return Devices(
-        gpus=tuple(reading for reading, _ in found.values()),
+        gpus=tuple(device.reading for device in devices),
         problems=tuple(problems),
         driver_version=driver_version,
     )
@@ -141,8 +140,11 @@ def apps_from_rows(rows: Iterable[Row]) -> tuple[App, ...]:
 
 
 def attach_apps(devices: Devices, apps: Iterable[App]) -> Devices:
-    """Put the processes on their GPUs; a GPU without any is known to have none."""
-    lists: dict[str, dict[int, GpuProcess] | None] = {gpu.uuid: {} for gpu in devices.gpus}
+    """Put the processes on their GPUs; a GPU that answers and has none is known to have none."""
+    mute = {one.gpu_uuid for one in devices.problems if one.kind in {"gpu-lost", "no-permission"}}
+    lists: dict[str, dict[int, GpuProcess] | None] = {
+        gpu.uuid: None if gpu.uuid in mute else {} for gpu in devices.gpus
+    }
     by_bus = {gpu.pcie_bus_id: gpu.uuid for gpu in devices.gpus if not gpu.mig_parent_uuid}
     problems = list(devices.problems)
     for app in apps:
@@ -198,7 +200,3 @@ def _row(line: str, columns: Sequence[str]) -> Row | None:
 
 def _is_apps(columns: Sequence[str] | None) -> bool:
     return columns is not None and "pid" in columns
-
-
-def _is_gpus(columns: Sequence[str] | None) -> bool:
-    return columns is not None and "pid" not in columns

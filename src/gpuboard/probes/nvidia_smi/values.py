@@ -43,7 +43,8 @@ _SIZES: Final = {
     "gib": MIB * 1024,
     "gb": MIB * 1024,
 }
-_LARGEST_SIZE: Final = 2**53
+# 16 TiB: more is no memory but a driver's way of saying that it does not know.
+_LARGEST_SIZE: Final = 2**44
 _PROGRAM_LENGTH: Final = 256
 _WINDOWS_PROGRAM: Final = re.compile(r"[A-Za-z]:\\(?:[^\\]*\\)*?([^\\]*?\.exe)", re.IGNORECASE)
 

@@ -1,15 +1,15 @@
 """`nvidia-smi -q -x` of the drivers of the last ten years, read into devices."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
-from gpuboard.model.report import GpuProcess, GpuReading, Problem, ProcessKind
+from gpuboard.model.report import GpuProcess, GpuReading, ProcessKind
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.document import Document, NotADocumentError, Record, read_document
-from gpuboard.probes.nvidia_smi.messages import explain, read_messages, says_no_devices
-from gpuboard.probes.nvidia_smi.readings import Device, read_device
+from gpuboard.probes.nvidia_smi.messages import explain, says_no_devices, unopened_gpus
+from gpuboard.probes.nvidia_smi.readings import Device, read_device, unopened_devices
 from gpuboard.probes.nvidia_smi.values import count, program_name, size, word
 from gpuboard.probes.problems import problem
 from gpuboard.wire.text import decode_text
@@ -36,7 +36,7 @@ def parse_xml(data: bytes, *, node: str = "local") -> Devices:
 
 
 def _without_document(text: str, *, reason: str) -> Devices:
-    if says_no_devices(text) and not read_messages(text).problems:
+    if says_no_devices(text):
         return Devices(gpus=(), problems=(problem("no-devices"),))
     error = explain(text)
     if error.problem.kind == "unreadable-output" and text.strip():
@@ -45,27 +45,26 @@ def _without_document(text: str, *, reason: str) -> Devices:
 
 
 def _devices(document: Document, node: str) -> Devices:
-    messages = read_messages(document.around)
-    found: list[GpuReading] = []
-    problems: list[Problem] = []
-    for index, record in zip(_indexes(messages.lost_indexes), document.gpus, strict=False):
-        for device in _gpu(record, index=index, node=node):
-            found.append(device.reading)
-            problems.extend(device.problems)
-    problems.extend(messages.problems)
+    lost = {gpu.number for gpu in unopened_gpus(document.around)}
+    found: list[Device] = []
+    for index, record in zip(_indexes(lost), document.gpus, strict=False):
+        found.extend(_gpu(record, index=index, node=node))
+    taken = [device.reading.index for device in found if device.reading.mig_parent_uuid is None]
+    found.extend(unopened_devices(document.around, taken=taken, node=node))
+    problems = [one for device in found for one in device.problems]
     if not document.is_whole:
         problems.append(problem("truncated-output", f"{len(document.gpus)} GPUs are whole"))
-    elif not document.gpus and not messages.problems:
+    elif not found:
         problems.append(problem("no-devices"))
     return Devices(
-        gpus=tuple(found),
+        gpus=tuple(device.reading for device in found),
         problems=tuple(problems),
         driver_version=word(document.texts.get("driver_version")),
         cuda_version=word(document.texts.get("cuda_version")),
     )
 
 
-def _indexes(lost: frozenset[int]) -> Iterator[int]:
+def _indexes(lost: Container[int | None]) -> Iterator[int]:
     # The document does not number its GPUs: they stand in order, without those that could not be opened.
     index = 0
     while True:
