@@ -54,8 +54,8 @@ _PATTERNS: Final = tuple(
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", HIDDEN),
     )
 )
-# A name and what joins it to its value: `API_KEY=`, `"password": `, `X-Api-Key: `, `?token=`.
-_NAME: Final = re.compile(r"""([?&]?)([A-Za-z_][\w.-]*)["']?\s*(?:=|:(?!//))\s*""")
+# A name and what joins it to its value: `API_KEY=`, `"password": `, `X-Api-Key: `, `?token=`, `--password `.
+_NAME: Final = re.compile(r"""([?&]|-*)([A-Za-z_][\w.-]*)(["']?\s*(?:=|:(?!//))\s*|\s+)""")
 _QUERY_END: Final = re.compile(r"[&#\s]")
 
 
@@ -114,10 +114,12 @@ def _without_values(word: str) -> Iterator[str]:
     kept = position = 0
     while match := _NAME.search(word, position):
         position = match.end()
-        if is_secret_name(match[2]) and position < len(word):
+        # A blank joins only an option to its value, in a command within a command.
+        joins = match[1].startswith("-") or not match[3].isspace()
+        if joins and is_secret_name(match[2]) and position < len(word):
             yield word[kept:position]
             yield HIDDEN
-            kept = position = _end_of_value(word, position, in_query=bool(match[1]))
+            kept = position = _end_of_value(word, position, in_query=match[1] in ("?", "&"))
     yield word[kept:]
 
 
