@@ -69,7 +69,9 @@ class ListenOutlet:
             raise UsageError(
                 f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
             ) from None
-        threading.Thread(target=self._server.serve_forever, args=(0.1,), name="gpuboard-listen", daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="gpuboard-listen", daemon=True
+        ).start()
 
     def offer(self, sample: Sample) -> None:
         """Keep the newest sample."""
