@@ -74,7 +74,9 @@ INTERPRETERS = st.sampled_from(["python", "python3.12", "bash", "node", "perl", 
 OPTIONS = st.sampled_from(["-u", "-x", "--verbose", "--title", "-c", "-e", "-W", "--", "-m", "--file=x"])
 
 
-@given(INTERPRETERS, st.lists(OPTIONS, max_size=3), st.lists(st.just("hunter2 secret"), min_size=1, max_size=4))
+@given(
+    INTERPRETERS, st.lists(OPTIONS, max_size=3), st.lists(st.just("hunter2 secret"), min_size=1, max_size=4)
+)
 def test_program_text_and_values_never_show(interpreter: str, options: list[str], secrets: list[str]) -> None:
     """What follows an option may be its value or a program text, and is never part of the name."""
     assert "hunter2" not in (program_of([interpreter, *options, *secrets]) or "")
@@ -83,6 +85,13 @@ def test_program_text_and_values_never_show(interpreter: str, options: list[str]
 @given(INTERPRETERS, st.lists(words, max_size=5))
 def test_what_follows_the_script_never_shows(interpreter: str, arguments: list[str]) -> None:
     """Arguments after the script have no influence at all."""
-    script = {"bash": "a.sh", "node": "a.js", "perl": "a.pl", "ruby": "a.rb", "julia": "a.jl", "Rscript": "a.R"}
+    script = {
+        "bash": "a.sh",
+        "node": "a.js",
+        "perl": "a.pl",
+        "ruby": "a.rb",
+        "julia": "a.jl",
+        "Rscript": "a.R",
+    }
     name = script.get(interpreter, "a.py")
     assert program_of([interpreter, name, *arguments]) == f"{interpreter} {name}"

@@ -84,7 +84,9 @@ def test_the_name_of_the_secret_stays() -> None:
     assert scrub(["x", "--password", "a", "TOKEN=b"]) == ["x", "--password", HIDDEN, f"TOKEN={HIDDEN}"]
 
 
-@pytest.mark.parametrize("name", ["password", "--db-passwd", "HF_TOKEN", "apiKey", "accessToken", "key", "ssh_key"])
+@pytest.mark.parametrize(
+    "name", ["password", "--db-passwd", "HF_TOKEN", "apiKey", "accessToken", "key", "ssh_key"]
+)
 def test_names_of_secrets_are_known(name: str) -> None:
     """In all the ways that people write them."""
     assert is_secret_name(name)
@@ -96,7 +98,11 @@ def test_no_command_line_can_break_the_scrubbing(argv: list[str]) -> None:
     assert len(scrub(argv)) == len(argv)
 
 
-@given(st.lists(st.sampled_from(["--password", "--lr", "x", "K=v", "TOKEN=", "Bearer", "a: b", "--"]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from(["--password", "--lr", "x", "K=v", "TOKEN=", "Bearer", "a: b", "--"]), max_size=8
+    )
+)
 def test_scrubbing_twice_changes_nothing_more(argv: list[str]) -> None:
     """What was hidden stays hidden in the same form."""
     once = scrub(argv)
@@ -104,8 +110,14 @@ def test_scrubbing_twice_changes_nothing_more(argv: list[str]) -> None:
 
 
 @given(
-    st.sampled_from(["--password={}", "API_KEY={}", "?token={}", "https://u:{}@h/", "Bearer {}", "secret: {}"]),
-    st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\"'#&"), min_size=8, max_size=30),
+    st.sampled_from(
+        ["--password={}", "API_KEY={}", "?token={}", "https://u:{}@h/", "Bearer {}", "secret: {}"]
+    ),
+    st.text(
+        st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\"'#&"),
+        min_size=8,
+        max_size=30,
+    ),
 )
 def test_any_secret_in_a_usual_form_is_hidden(form: str, secret: str) -> None:
     """Whatever marks it holds."""
