@@ -14,7 +14,8 @@ from gpuboard.assembly.demo import demo_claims
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.errors import UsageError
+from gpuboard.model.address import split_address
+from gpuboard.model.node import node_name_of
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardSettings
 from gpuboard.sources.base import Source
@@ -53,7 +54,7 @@ class Board:
                 fleet=self.fleet, tracker=tracker, broadcaster=self._broadcaster, access=access, info=info
             )
         )
-        self._sources = self._make_sources(hostname.split(".")[0].lower())
+        self._sources = self._make_sources(node_name_of(hostname))
 
     def _make_sources(self, node: str) -> Sequence[Source]:
         if self._settings.demo_nodes:
@@ -130,15 +131,3 @@ class _Server(uvicorn.Server):
         self._broadcaster.close()
         await asyncio.sleep(GOODBYE_SECONDS)
         await super().shutdown(sockets)
-
-
-def split_address(text: str) -> tuple[str, int]:
-    """Split `host:port`, with IPv6 in brackets.
-
-    Raises:
-        UsageError: the text is no address with a port.
-    """
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 <= int(port) <= 65535:  # noqa: PLR2004 - the last port
-        raise UsageError(f"{text!r} is no address to listen on; write it like 127.0.0.1:8042 or [::1]:8042")
-    return host.strip("[]"), int(port)

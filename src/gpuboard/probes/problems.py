@@ -15,6 +15,7 @@ Kind = Literal[
     "gpu-needs-reset",
     "gpus-missing",
     "ecc-uncorrected",
+    "sensor-error",
     "truncated-output",
     "unreadable-output",
     "unattributed-process",
@@ -70,6 +71,10 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "ecc-uncorrected": _Words(
         "the GPU's memory has had errors that could not be corrected",
         "results computed on it may be wrong: reset it, and have it replaced if the errors return",
+    ),
+    "sensor-error": _Words(
+        "the GPU cannot tell some of its own values",
+        "a broken fan or sensor shows like this; if more values go, look for Xid errors in dmesg",
     ),
     "truncated-output": _Words(
         "the output ends in the middle",
