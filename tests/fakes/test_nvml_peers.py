@@ -36,7 +36,6 @@ print(json.dumps([{
 
 def test_gpustat_shows_what_the_scenario_says(library: Path, scenario_path: Path) -> None:
     """Its JSON carries the same devices, readings and processes."""
-    pytest.importorskip("gpustat")
     scenario = nvml.eight_busy_datacenter([os.getpid(), os.getppid()])
     gpus = json.loads(_run(scenario, scenario_path, library, "-m", "gpustat", "--json"))["gpus"]
     assert [gpu["uuid"] for gpu in gpus] == [gpu.uuid for gpu in scenario.gpus]
@@ -51,7 +50,6 @@ def test_gpustat_shows_what_the_scenario_says(library: Path, scenario_path: Path
 
 def test_gpustat_shows_seven_gpus_and_a_lost_one(library: Path, scenario_path: Path) -> None:
     """One lost GPU costs gpustat no other."""
-    pytest.importorskip("gpustat")
     gpus = json.loads(_run(nvml.one_lost_of_eight(3), scenario_path, library, "-m", "gpustat", "--json"))[
         "gpus"
     ]
@@ -64,7 +62,6 @@ def test_gpustat_shows_seven_gpus_and_a_lost_one(library: Path, scenario_path: P
 )
 def test_nvitop_agrees_with_the_scenario(library: Path, scenario_path: Path, scenario: nvml.Scenario) -> None:
     """Whole GPUs and MIG devices; "N/A" where the scenario has no reading."""
-    pytest.importorskip("nvitop")
     shown = json.loads(_run(scenario, scenario_path, library, "-c", SNAPSHOT))
     expected = [leaf for gpu in scenario.gpus for leaf in (gpu.migs or [gpu])]
     assert [device["uuid"] for device in shown] == [device.uuid for device in expected]
@@ -80,13 +77,11 @@ def test_nvitop_agrees_with_the_scenario(library: Path, scenario_path: Path, sce
 
 def test_nvitop_prints_its_screen_without_complaint(library: Path, scenario_path: Path) -> None:
     """A function that it needs and we lack would be a traceback on stderr."""
-    pytest.importorskip("nvitop")
     assert "3g.40gb" in _run(nvml.mig_a100(), scenario_path, library, "-m", "nvitop", "--once")
 
 
 def test_nvitop_exporter_serves_eight_gpus_and_sixteen_processes(library: Path, scenario_path: Path) -> None:
     """What the benchmark compares us with."""
-    pytest.importorskip("nvitop_exporter")
     with _sleepers(16) as pids:
         nvml.eight_busy_datacenter(pids).write(scenario_path)
         with _exporter(os.environ | nvml.environment(scenario_path, library)) as metrics:
