@@ -1,10 +1,11 @@
-"""Real programs that tests need: missing ones skip with a reason, but fail where CI must have them."""
+"""Real parts that a test needs: absent on a laptop they skip it with a reason, in CI they fail it."""
 
 import os
 import shutil
 import socket
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -12,25 +13,32 @@ ROOT = Path(__file__).parent.parent
 
 
 def require(*programs: str) -> None:
-    """Skip the test unless all programs are here; in CI that is a failure."""
-    missing = [program for program in programs if shutil.which(program) is None]
-    if missing:
-        give_up(f"not installed: {', '.join(missing)}")
+    """Go on only if these programs are here."""
+    for program in programs:
+        if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
+            missing(program)
 
 
-def give_up(reason: str) -> None:
-    """Skip the test, or fail it in CI."""
-    if os.environ.get("CI"):
-        pytest.fail(f"CI must have this: {reason}")
+def require_root() -> None:
+    """Go on only as root."""
+    if os.geteuid() != 0:
+        missing("root")
+
+
+def missing(part: str) -> NoReturn:
+    """Skip for want of a part; in CI nothing may be missing."""
+    reason = f"needs {part}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{reason}, and in CI nothing may be missing")
     pytest.skip(reason)
 
 
 def unpack(part: str) -> Path:
-    """The program that `script/parts/NAME` fetches for the tests."""
+    """The program that `script/unpack-PART` fetches for the tests."""
     require("apt-get", "dpkg-deb")
-    done = subprocess.run([ROOT / "script" / "parts" / part], capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / "script" / f"unpack-{part}"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        give_up(f"script/parts/{part} failed: {done.stderr.strip()[-300:]}")
+        missing(f"{part} ({done.stderr.strip()[-200:]})")
     return Path(done.stdout.strip())
 
 

@@ -1,0 +1,166 @@
+"""The probe that reads NVIDIA devices through the nvidia-smi command."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from gpuboard.model.errors import ProbeFailed
+from gpuboard.model.report import GpuReading, Problem
+from gpuboard.probes.base import Devices, Touch, touch_all
+from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
+from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
+from gpuboard.probes.nvidia_smi.tables import attach_apps, parse_apps_csv, parse_gpu_csv
+from gpuboard.probes.nvidia_smi.xml import parse_xml
+from gpuboard.probes.problems import problem
+
+# Columns that every driver since 2016 knows: one unknown column makes nvidia-smi refuse them all.
+GPU_FIELDS: Final = (
+    *("index", "uuid", "name", "pci.bus_id", "driver_version", "persistence_mode", "pstate"),
+    *("memory.used", "memory.total", "utilization.gpu", "utilization.memory"),
+    *("temperature.gpu", "fan.speed", "power.draw", "power.limit", "clocks.gr", "clocks.mem"),
+)
+APP_FIELDS: Final = ("gpu_uuid", "pid", "process_name", "used_memory")
+
+
+class NvidiaSmiProbe:
+    """Reads NVIDIA devices through the nvidia-smi command; remembers which there were."""
+
+    name = "nvidia-smi"
+
+    def __init__(
+        self, *, run: RunCommand | None = None, node: str = "local", command: str = "nvidia-smi"
+    ) -> None:
+        self._run = run or CommandRunner()
+        self._node = node
+        self._command = command
+        self._seen: dict[str, GpuReading] = {}
+
+    def read(self, touch: Touch = touch_all) -> Devices:
+        """Return one reading per device, in the driver's order; see the probe contract."""
+        # One command reads all devices, so none can be left out alone.
+        if not touch(None):
+            raise ProbeFailed(problem("driver-hung"))
+        devices = self._read()
+        if lacks_mig_names(devices):
+            devices = name_instances(devices, parse_list(self._run((self._command, "-L"))))
+        return self._with_missing(devices)
+
+    def close(self) -> None:
+        """Give the driver back: nothing is held between reads."""
+
+    def _read(self) -> Devices:
+        try:
+            return parse_xml(self._run((self._command, "-q", "-x")), node=self._node)
+        except ProbeFailed as error:
+            if error.problem.kind not in {"unreadable-output", "truncated-output"}:
+                raise
+        return self._read_tables()
+
+    def _read_tables(self) -> Devices:
+        form = "--format=csv,noheader,nounits"
+        gpus = self._run((self._command, f"--query-gpu={','.join(GPU_FIELDS)}", form))
+        devices = parse_gpu_csv(gpus, GPU_FIELDS, node=self._node)
+        try:
+            apps = parse_apps_csv(
+                self._run((self._command, f"--query-compute-apps={','.join(APP_FIELDS)}", form)), APP_FIELDS
+            )
+        except ProbeFailed as error:
+            if error.problem.kind != "unreadable-output":
+                raise
+            # The GPUs are known, who is on them is not.
+            return msgspec.structs.replace(devices, problems=(*devices.problems, error.problem))
+        return attach_apps(devices, apps)
+
+    def _with_missing(self, devices: Devices) -> Devices:
+        """Add the GPUs that were there before: one that fell off the bus is broken, not gone."""
+        devices = self._recognised(devices)
+        here = {gpu.uuid for gpu in devices.gpus}
+        missing = [gpu for uuid, gpu in self._seen.items() if uuid not in here]
+        for gpu in devices.gpus:
+            # MIG instances come and go by their owner's will; a GPU without a UUID cannot be recognised.
+            if not gpu.mig_parent_uuid and not gpu.uuid_is_synthetic:
+                # While one is missing the others move up in the document; their old numbers stay theirs.
+                self._seen[gpu.uuid] = self._seen.get(gpu.uuid, gpu) if missing else gpu
+        if not missing:
+            return devices
+        problems = devices.problems
+        if not any(found.kind == "truncated-output" for found in problems):
+            problems = (*problems, *(_lost(gpu, total=len(self._seen)) for gpu in missing))
+        gpus = [*map(self._renumbered, devices.gpus), *map(_identity, missing)]
+        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=problems)
+
+    def _recognised(self, devices: Devices) -> Devices:
+        """Give GPUs that the driver could not open the names that they had before."""
+        by_bus = {_short_bus(gpu): gpu for gpu in self._seen.values()}
+        names: dict[str | None, GpuReading] = {
+            gpu.uuid: _named(gpu, by_bus[_short_bus(gpu)])
+            for gpu in devices.gpus
+            if gpu.uuid_is_synthetic
+            and not gpu.mig_parent_uuid
+            and gpu.pcie_bus_id
+            and _short_bus(gpu) in by_bus
+        }
+        if not names:
+            return devices
+        gpus = tuple(names.get(gpu.uuid, gpu) for gpu in devices.gpus)
+        problems = tuple(
+            msgspec.structs.replace(found, gpu_uuid=names[found.gpu_uuid].uuid)
+            if found.gpu_uuid in names
+            else found
+            for found in devices.problems
+        )
+        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=problems)
+
+    def _renumbered(self, gpu: GpuReading) -> GpuReading:
+        seen = self._seen.get(gpu.uuid, gpu)
+        return gpu if seen.index == gpu.index else msgspec.structs.replace(gpu, index=seen.index)
+
+
+def _short_bus(gpu: GpuReading) -> str:
+    # Written with four or eight digits of domain, depending on where.
+    return (gpu.pcie_bus_id or "").lower()[-12:]
+
+
+def _in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
+    """Sort by number, each GPU followed by its MIG instances."""
+    found = tuple(gpus)
+    numbers: dict[str | None, int] = {gpu.uuid: gpu.index for gpu in found}
+    return tuple(
+        sorted(
+            found,
+            key=lambda gpu: (
+                numbers.get(gpu.mig_parent_uuid, gpu.index),
+                gpu.mig_parent_uuid is not None,
+                gpu.index,
+            ),
+        )
+    )
+
+
+def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
+    return msgspec.structs.replace(
+        gpu,
+        uuid=seen.uuid,
+        uuid_is_synthetic=False,
+        index=seen.index,
+        model=gpu.model or seen.model,
+        memory_total_bytes=gpu.memory_total_bytes or seen.memory_total_bytes,
+    )
+
+
+def _identity(gpu: GpuReading) -> GpuReading:
+    """What stays true of a GPU that no longer answers."""
+    return GpuReading(
+        uuid=gpu.uuid,
+        index=gpu.index,
+        vendor=gpu.vendor,
+        model=gpu.model,
+        memory_total_bytes=gpu.memory_total_bytes,
+        pcie_bus_id=gpu.pcie_bus_id,
+    )
+
+
+def _lost(gpu: GpuReading, *, total: int) -> Problem:
+    detail = f"GPU {gpu.index} ({gpu.model or 'unknown model'}, {gpu.uuid}), one of {total}, is missing"
+    return problem("gpu-lost", detail, gpu_uuid=gpu.uuid)

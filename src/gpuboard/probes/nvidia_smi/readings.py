@@ -1,0 +1,173 @@
+"""One GPU's texts, by whichever names its driver uses, turned into one reading and its problems."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from gpuboard.model.report import GpuProcess, GpuReading, Problem
+from gpuboard.probes.nvidia_smi.messages import unopened_gpus
+from gpuboard.probes.nvidia_smi.values import Silence, Texts, count, number, silence, size, switch, word
+from gpuboard.probes.problems import Kind, problem
+from gpuboard.probes.throttling import reasons_by_name
+
+# Each line: what we call it, then all its names, newest first: paths of the XML, columns of the CSV.
+# The power of a whole module (Grace Hopper) is no GPU's power, so it is not here.
+_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "uuid": ("uuid", "gpu_uuid"),
+    "model": ("product_name", "name", "gpu_name"),
+    "bus_id": ("pci/pci_bus_id", "pci.bus_id", "gpu_bus_id"),
+    "memory_used": ("fb_memory_usage/used", "memory.used"),
+    "memory_total": ("fb_memory_usage/total", "memory.total"),
+    "utilization": ("utilization/gpu_util", "utilization.gpu"),
+    "memory_utilization": ("utilization/memory_util", "utilization.memory"),
+    "temperature": ("temperature/gpu_temp", "temperature.gpu"),
+    "fan": ("fan_speed", "fan.speed"),
+    "power": (
+        "gpu_power_readings/power_draw",
+        "gpu_power_readings/average_power_draw",
+        "gpu_power_readings/instant_power_draw",
+        "power_readings/power_draw",
+        "power.draw",
+        "power.draw.average",
+        "power.draw.instant",
+    ),
+    "power_limit": (
+        "gpu_power_readings/current_power_limit",
+        "power_readings/enforced_power_limit",
+        "power_readings/power_limit",
+        "enforced.power.limit",
+        "power.limit",
+    ),
+    "graphics_clock": ("clocks/graphics_clock", "clocks.current.graphics", "clocks.gr"),
+    "memory_clock": ("clocks/mem_clock", "clocks.current.memory", "clocks.mem"),
+    "performance_state": ("performance_state", "pstate"),
+    "ecc_mode": ("ecc_mode/current_ecc", "ecc.mode.current"),
+    "pcie_generation": (
+        "pci/pci_gpu_link_info/pcie_gen/current_link_gen",
+        "pcie.link.gen.current",
+        "pcie.link.gen.gpucurrent",
+    ),
+    "pcie_width": ("pci/pci_gpu_link_info/link_widths/current_link_width", "pcie.link.width.current"),
+    "persistence_mode": ("persistence_mode",),
+    "mig_mode": ("mig_mode/current_mig", "mig.mode.current"),
+    "reset_required": ("gpu_reset_status/reset_required", "reset_status.reset_required"),
+    "recovery": ("gpu_recovery_action",),
+}
+_CORRECTED: Final = ("ecc_errors/volatile/single_bit/total", "ecc.errors.corrected.volatile.total")
+_CORRECTED_PARTS: Final = ("ecc_errors/volatile/sram_correctable", "ecc_errors/volatile/dram_correctable")
+_UNCORRECTED: Final = (
+    "ecc_errors/volatile/double_bit/total",
+    "ecc_error_count/volatile_count/sram_uncorrectable",
+    "ecc.errors.uncorrected.volatile.total",
+)
+_UNCORRECTED_PARTS: Final = (
+    "ecc_errors/volatile/sram_uncorrectable",
+    "ecc_errors/volatile/sram_uncorrectable_parity",
+    "ecc_errors/volatile/sram_uncorrectable_secded",
+    "ecc_errors/volatile/dram_uncorrectable",
+)
+_THROTTLE: Final = (
+    "clocks_event_reasons/clocks_event_reason_",
+    "clocks_throttle_reasons/clocks_throttle_reason_",
+    "clocks_event_reasons.",
+    "clocks_throttle_reasons.",
+)
+# Devices that have no memory of their own.
+_UNIFIED: Final = re.compile(r"\b(?:GB10|Orin|Thor|Xavier|Tegra)\b")
+_TROUBLES: Final[tuple[tuple[Silence, Kind], ...]] = (("refused", "no-permission"), ("error", "sensor-error"))
+_MAX_WATTS: Final = 100_000
+_MAX_CLOCK: Final = 100_000
+
+
+class Device(NamedTuple):
+    """One GPU's reading with its problems."""
+
+    reading: GpuReading
+    problems: tuple[Problem, ...]
+
+
+def read_device(
+    texts: Mapping[str, str], *, index: int, node: str, processes: tuple[GpuProcess, ...] | None
+) -> Device:
+    """Turn one GPU's texts into a reading; a GPU that hides its UUID is called by node and index."""
+    found = Texts(texts)
+    given = {key: found.first(names) for key, names in _NAMES.items()}
+    uuid = word(given["uuid"])
+    total = size(given["memory_total"]) or None
+    model = word(given["model"])
+    reading = GpuReading(
+        uuid=uuid or f"{node}:{index}",
+        uuid_is_synthetic=uuid is None,
+        index=index,
+        model=model,
+        memory_used_bytes=size(given["memory_used"]),
+        memory_total_bytes=total,
+        memory_unified=total is None and _UNIFIED.search(model or "") is not None,
+        utilization_percent=number(given["utilization"], high=1000),
+        memory_utilization_percent=number(given["memory_utilization"], high=1000),
+        temperature_celsius=number(given["temperature"], low=-273, high=1000),
+        fan_percent=number(given["fan"], high=1000),
+        power_watts=number(given["power"], high=_MAX_WATTS),
+        power_limit_watts=number(given["power_limit"], high=_MAX_WATTS),
+        graphics_clock_mhz=count(given["graphics_clock"], high=_MAX_CLOCK),
+        memory_clock_mhz=count(given["memory_clock"], high=_MAX_CLOCK),
+        performance_state=word(given["performance_state"]),
+        throttle_reasons=_throttle_reasons(found),
+        ecc_enabled=switch(given["ecc_mode"]),
+        ecc_corrected_errors=_errors(found, _CORRECTED, _CORRECTED_PARTS),
+        ecc_uncorrected_errors=_errors(found, _UNCORRECTED, _UNCORRECTED_PARTS),
+        pcie_bus_id=word(given["bus_id"]),
+        pcie_generation=count(given["pcie_generation"], high=100),
+        pcie_width=count(given["pcie_width"], high=100),
+        persistence_mode=switch(given["persistence_mode"]),
+        mig_enabled=switch(given["mig_mode"]) or False,
+        processes=processes,
+    )
+    return Device(reading, tuple(_problems(reading, found, given)))
+
+
+def unopened_devices(text: str, *, taken: Iterable[int], node: str) -> Iterator[Device]:
+    """Make readings without figures for the GPUs that the driver names but cannot open."""
+    used = {*taken}
+    for gpu in unopened_gpus(text):
+        free = next(number for number in range(len(used) + 1) if number not in used)
+        index = free if gpu.number is None else gpu.number
+        used.add(index)
+        uuid = f"{node}:{gpu.bus_id or index}"
+        reading = GpuReading(uuid=uuid, uuid_is_synthetic=True, index=index, pcie_bus_id=gpu.bus_id)
+        where = f"GPU {index}, {gpu.bus_id or 'bus address unknown'} ({gpu.reason})"
+        yield Device(reading, (problem(gpu.kind, where, gpu_uuid=uuid),))
+
+
+def _errors(found: Texts, names: tuple[str, ...], parts: tuple[str, ...]) -> int | None:
+    known = count(found.first(names))
+    return found.total(parts) if known is None else known
+
+
+def _throttle_reasons(found: Texts) -> tuple[str, ...] | None:
+    states = found.starting(*_THROTTLE)
+    known = {name: text.strip().lower() for name, text in states.items() if silence(text) is None}
+    return reasons_by_name(name for name, text in known.items() if text == "active") if known else None
+
+
+def _problems(reading: GpuReading, found: Texts, given: Mapping[str, str | None]) -> list[Problem]:
+    where = f"GPU {reading.index} ({reading.model or 'unknown model'})"
+    uuid = reading.uuid
+    problems = []
+    if "lost" in found.silent:
+        problems.append(problem("gpu-lost", where, gpu_uuid=uuid))
+    recovery = word(given["recovery"])
+    if "reset" in found.silent or switch(given["reset_required"]) or _wants_reset(recovery):
+        problems.append(problem("gpu-needs-reset", where, gpu_uuid=uuid))
+    if reading.ecc_uncorrected_errors:
+        detail = f"{where}, {reading.ecc_uncorrected_errors} since the driver was loaded"
+        problems.append(problem("ecc-uncorrected", detail, gpu_uuid=uuid))
+    for reason, kind in _TROUBLES:
+        fields = found.silent.get(reason)
+        if fields:
+            problems.append(problem(kind, f"{where}, for {', '.join(fields)}", gpu_uuid=uuid))
+    return problems
+
+
+def _wants_reset(recovery: str | None) -> bool:
+    return recovery is not None and any(word in recovery.lower() for word in ("reset", "reboot"))

@@ -1,0 +1,116 @@
+"""What can be wrong with a driver or a GPU, in words, with what to do about it; shared by all probes."""
+
+from typing import Final, Literal, NamedTuple
+
+from gpuboard.model.report import Problem
+
+Kind = Literal[
+    "no-driver",
+    "no-devices",
+    "driver-mismatch",
+    "driver-hung",
+    "driver-error",
+    "no-permission",
+    "gpu-lost",
+    "gpu-needs-reset",
+    "gpus-missing",
+    "ecc-uncorrected",
+    "sensor-error",
+    "truncated-output",
+    "unreadable-output",
+    "unattributed-process",
+    "no-device-access",
+    "partial-reading",
+    "slow-driver",
+    "too-many-processes",
+]
+
+
+class _Words(NamedTuple):
+    text: str
+    remedy: str
+
+
+_WORDS: Final[dict[Kind, _Words]] = {
+    "no-driver": _Words(
+        "no NVIDIA driver is running here",
+        "install the NVIDIA driver and load it (modprobe nvidia); a new kernel may need its module rebuilt",
+    ),
+    "no-devices": _Words(
+        "the NVIDIA driver runs but sees no GPU",
+        "check that the GPU is seated, powered and not passed through to a virtual machine (lspci, dmesg)",
+    ),
+    "driver-mismatch": _Words(
+        "the driver's library and its loaded kernel module have different versions",
+        "reboot, or stop everything on the GPUs and reload the module (rmmod nvidia_uvm nvidia)",
+    ),
+    "driver-hung": _Words(
+        "the driver does not answer",
+        "look for Xid errors in dmesg; a hung driver mostly needs a reboot",
+    ),
+    "driver-error": _Words(
+        "the driver answered with an error",
+        "look for Xid errors in dmesg; in a container, restart it",
+    ),
+    "no-permission": _Words(
+        "the driver refuses to answer this user",
+        "give this user access to /dev/nvidia* (often the group video or render), or run as root",
+    ),
+    "gpu-lost": _Words(
+        "a GPU has fallen off the bus",
+        "reboot; if it comes back lost, check its power, seating and temperature, and dmesg for Xid 79",
+    ),
+    "gpu-needs-reset": _Words(
+        "the GPU must be reset before it can work again",
+        "stop its processes and run nvidia-smi --gpu-reset as root, or reboot",
+    ),
+    "gpus-missing": _Words(
+        "not all GPUs answer",
+        "see the problem of each missing GPU; one that was taken out is forgotten at the next start",
+    ),
+    "ecc-uncorrected": _Words(
+        "the GPU's memory has had errors that could not be corrected",
+        "results computed on it may be wrong: reset it, and have it replaced if the errors return",
+    ),
+    "sensor-error": _Words(
+        "the GPU cannot tell some of its own values",
+        "a broken fan or sensor shows like this; if more values go, look for Xid errors in dmesg",
+    ),
+    "truncated-output": _Words(
+        "the output ends in the middle",
+        "the next sample should be whole; if not, see whether the command is killed or the disk full",
+    ),
+    "unreadable-output": _Words(
+        "the output is not what nvidia-smi writes",
+        "run nvidia-smi by hand and compare; a wrapper or a very new driver may have changed it",
+    ),
+    "unattributed-process": _Words(
+        "a process runs on a device that is not in the list",
+        "a MIG instance may have just changed: nvidia-smi -L lists them",
+    ),
+    "no-device-access": _Words(
+        "the driver runs, but its devices cannot be opened from here",
+        "in a container, restart it (with --gpus); elsewhere run nvidia-modprobe, and check /dev/nvidia*",
+    ),
+    "partial-reading": _Words(
+        "the GPU works, but the driver fails to tell some of its values",
+        "the missing values are shown as unknown; if it stays so, look for Xid errors in dmesg",
+    ),
+    "slow-driver": _Words(
+        "the driver takes seconds to answer",
+        "enable persistence mode: nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
+    ),
+    "too-many-processes": _Words(
+        "more processes are on the GPUs than a report can hold",
+        "those with the most memory are shown",
+    ),
+}
+
+
+def problem(
+    kind: Kind, detail: str | None = None, *, gpu_uuid: str | None = None, since: float | None = None
+) -> Problem:
+    """Put one kind of trouble into words; the detail (which device, which versions) follows a colon."""
+    words = _WORDS[kind]
+    text = f"{words.text}: {detail}" if detail else words.text
+    return Problem(kind=kind, text=text[:4096], remedy=words.remedy, gpu_uuid=gpu_uuid, since=since)
