@@ -11,7 +11,7 @@ import pytest
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.files import follow, read_file
-from gpuboard.outside.resolve import Resolver, is_loopback
+from gpuboard.outside.resolve import Resolver, stays_here
 from gpuboard.outside.secrets import FileValue, secret_in, tls_by
 from gpuboard.outside.threads import off_loop
 
@@ -176,7 +176,7 @@ async def test_an_address_needs_no_name_server() -> None:
 )
 def test_only_loopback_addresses_are_loopback(address: str, loopback: bool) -> None:  # noqa: FBT001 - a case
     """A secret may travel in clear to these alone."""
-    assert is_loopback(address) is loopback
+    assert stays_here(address) is loopback
 
 
 def test_waiting_grows_with_failures_up_to_a_limit() -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.answer import Answer, AnswerReader
 from gpuboard.outside.network_words import in_words
-from gpuboard.outside.resolve import Resolver, is_loopback
+from gpuboard.outside.resolve import Resolver, stays_here
 
 _READ_BYTES: Final = 64 * 1024
 # A name with several addresses, the first of them dead, must not use up the whole deadline.
@@ -132,7 +132,7 @@ class Server:
         raise OutsideError(f"the name {self._host} has no address", code="unknown-host")
 
     def _refuse_in_clear(self, address: str) -> None:
-        if self._only_private and self._tls is None and not is_loopback(address):
+        if self._only_private and self._tls is None and not stays_here(address):
             text = f"the secret is not sent unencrypted to {address}"
             remedy = "use TLS, or allow_plaintext = true if nobody else can listen on that network"
             raise OutsideError(f"{text}: {remedy}", code="secret-in-clear")

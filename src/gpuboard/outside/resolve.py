@@ -64,7 +64,7 @@ def is_address(host: str) -> bool:
     return True
 
 
-def is_loopback(address: str) -> bool:
+def stays_here(address: str) -> bool:
     """Whether an address never leaves this machine."""
     try:
         parsed = ipaddress.ip_address(address)
