@@ -103,5 +103,5 @@ def _why_none(node: NodeView) -> str:
     """The one helpful line for a machine on which no GPU can be shown."""
     if node.problems:
         problem = node.problems[0]
-        return f"no GPU can be read on {node.name}: {problem.text}. {problem.remedy}"
+        return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"
     return f"{node.name} has no GPU. To see other machines: gpuboard status HOST …, or gpuboard status --demo"

@@ -93,7 +93,15 @@ class Fleet:
 
     def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
-        claim = self._claims.get((node, reading.index))
+        index = reading.index
+        if reading.mig_parent_uuid is not None:
+            # People claim whole GPUs by their number; an instance goes with its GPU.
+            entry = self._nodes.get(node)
+            parents = (
+                [gpu for gpu in entry.readings() if gpu.uuid == reading.mig_parent_uuid] if entry else []
+            )
+            index = parents[0].index if parents else -1
+        claim = self._claims.get((node, index))
         if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
             return None
         return claim

@@ -63,4 +63,6 @@ class UserNames:
         except Exception:  # noqa: BLE001 - whatever a directory's plug-in raises, the name is unknown
             name = None
         keep = KEEP_SECONDS if name is not None else KEEP_UNKNOWN_SECONDS
-        self._known[uid] = (name, self._clock() + keep)
+        # A directory that is down says "no such user" too, so a name once known stays.
+        before = self._known.get(uid, (None, 0.0))[0]
+        self._known[uid] = (name or before, self._clock() + keep)
