@@ -25,7 +25,7 @@ class Tool:
 
     def __call__(self, command: Sequence[str], /) -> bytes:
         """Answer by the first option."""
-        option = command[1].partition("=")[0].strip("-").replace("-", "_")
+        option = "i" if "-i" in command else command[1].partition("=")[0].strip("-").replace("-", "_")
         self.asked.append(option)
         return self.answers.get(option, b"")
 
@@ -124,6 +124,22 @@ def test_a_gpu_that_cannot_be_opened_is_recognised_by_its_bus_address() -> None:
     devices = probe.read()
     assert [(gpu.uuid, gpu.index) for gpu in devices.gpus] == [(FIRST, 0), (SECOND, 1)]
     assert [(found.kind, found.gpu_uuid) for found in devices.problems] == [("gpu-lost", SECOND)]
+
+
+def test_where_one_lost_gpu_silences_the_command_the_others_are_asked_by_name() -> None:
+    """Older drivers print the sentence and nothing else; seven of eight still work."""
+    tool = Tool(q=NEW, i=log(new_gpu(1)))
+    probe = NvidiaSmiProbe(run=tool)
+    probe.read()
+    tool.answers["q"] = b"Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost.  Reboot\n"
+    devices = probe.read()
+    assert [(gpu.uuid, gpu.index, gpu.utilization_percent) for gpu in devices.gpus] == [
+        (FIRST, 0, None),
+        (SECOND, 1, 98),
+    ]
+    assert [(found.kind, found.gpu_uuid) for found in devices.problems] == [("gpu-lost", FIRST)]
+    with pytest.raises(ProbeFailed):
+        NvidiaSmiProbe(run=tool).read()
 
 
 def test_a_cut_off_answer_does_not_call_the_rest_lost() -> None:

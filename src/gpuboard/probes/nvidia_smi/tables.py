@@ -111,6 +111,11 @@ def read_tables(text: str, fields: Sequence[str] | None = None) -> Tables:
     return tables
 
 
+def has_header(text: str) -> bool:
+    """Whether some line of a text is a table's header."""
+    return any(_header(line) is not None for line in text.splitlines()[:100])
+
+
 def devices_from_rows(
     rows: Iterable[Row], *, text: str = "", damaged: int = 0, node: str = "local"
 ) -> Devices:
