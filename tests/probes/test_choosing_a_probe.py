@@ -69,6 +69,12 @@ def test_a_probe_may_be_forced() -> None:
     assert set(PROBES) > ONLY_BY_NAME
 
 
+@pytest.mark.parametrize("name", PROBES)
+def test_every_probe_of_the_table_can_be_made(name: str) -> None:
+    """The table names modules that are imported late, so a wrong one would go unnoticed."""
+    assert choose(name).name == name
+
+
 def test_an_unknown_probe_is_refused_with_the_known_ones() -> None:
     """So that one can choose."""
     with pytest.raises(UsageError, match="nvml, nvidia-smi, simulated"):

@@ -143,7 +143,7 @@ def test_a_value_that_fails_is_none_and_stops_no_other(driver: StandInDriver, pr
     driver.show(machine.with_gpu(2, rules=rules))
     devices = probe.read()
     gpu = devices.gpus[2]
-    assert kinds(devices) == [("partial-reading", gpu.uuid)]
+    assert kinds(devices) == [("sensor-error", gpu.uuid)]
     assert "temperature, power (Unknown Error)" in devices.problems[0].text
     assert (gpu.temperature_celsius, gpu.power_watts, gpu.utilization_percent) == (None, None, 92)
 

@@ -62,7 +62,7 @@ def test_an_instance_that_fails_does_not_stop_the_others(driver: StandInDriver) 
     broken = nvml.FakeMig(uuid="MIG-broken", rules=nvml.Rules(errors={"*": 999}))
     driver.show(machine.with_gpu(0, migs=(broken, *machine.gpus[0].migs[1:])))
     devices = NvmlProbe().read()
-    assert [problem.kind for problem in devices.problems] == ["partial-reading"]
+    assert [problem.kind for problem in devices.problems] == ["sensor-error"]
     assert len(devices.gpus) == 5
 
 

@@ -8,7 +8,6 @@ from gpuboard.probes.nvml_values import (
     module_version,
     performance_state,
     shares_host_memory,
-    throttle_words,
 )
 
 
@@ -77,7 +76,6 @@ def test_numbers_become_the_words_people_know() -> None:
     """And what has no word stays unknown."""
     assert (cuda_version(12040), cuda_version(9000), cuda_version(0)) == ("12.4", "9.0", None)
     assert (performance_state(8), performance_state(32), performance_state(None)) == ("P8", None, None)
-    assert throttle_words(0x1 | 0x800) == ()
 
 
 @pytest.mark.parametrize("model", ["NVIDIA GB10", "Orin (nvgpu)", "NVIDIA Thor", "NVIDIA Tegra X1"])

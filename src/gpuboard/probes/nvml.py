@@ -158,7 +158,7 @@ class NvmlProbe:
                     raise
                 if error.value != pynvml.NVML_ERROR_NOT_FOUND:
                     detail = f"MIG instance {index} ({error})"
-                    gathered.problems.append(problem("partial-reading", detail, gpu_uuid=gpu.uuid))
+                    gathered.problems.append(problem("sensor-error", detail, gpu_uuid=gpu.uuid))
                 continue
             gathered.problems.extend(reader.problems(reading))
             yield reading

@@ -14,11 +14,11 @@ from gpuboard.probes.nvml_values import (
     mig_profile,
     performance_state,
     shares_host_memory,
-    throttle_words,
     whole_within,
     within,
 )
 from gpuboard.probes.problems import problem
+from gpuboard.probes.throttling import reasons_in_mask
 from gpuboard.wire.clean import clean_text
 
 # The binding publishes no types.
@@ -85,7 +85,7 @@ class DeviceReader:
             performance_state=performance_state(
                 self._ask("performance state", pynvml.nvmlDeviceGetPerformanceState)
             ),
-            throttle_reasons=None if throttling is None else throttle_words(throttling),
+            throttle_reasons=None if throttling is None else reasons_in_mask(throttling),
             ecc_enabled=None if ecc is None else bool(ecc[0]),
             ecc_corrected_errors=self._ecc(ecc, pynvml.NVML_MEMORY_ERROR_TYPE_CORRECTED),
             ecc_uncorrected_errors=self._ecc(ecc, pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED),
@@ -132,7 +132,7 @@ class DeviceReader:
         if self._failures:
             # No answer to any vital question is about the device, not about the values.
             dead = self._failures.keys() >= _VITAL
-            kind = device_kind(self._failures["memory"].value) if dead else "partial-reading"
+            kind = device_kind(self._failures["memory"].value) if dead else "sensor-error"
             found.append(problem(kind, _list(self._failures), gpu_uuid=self._uuid))
         return found
 

@@ -3,19 +3,6 @@
 import re
 from typing import Final
 
-# NVML's bits. The first, "idle", is left out: clocks that rest are not held down.
-_THROTTLE_WORDS: Final = {
-    0x002: "application-clocks",
-    0x004: "power-cap",
-    0x008: "hardware-slowdown",
-    0x010: "sync-boost",
-    0x020: "thermal",
-    0x040: "hardware-thermal",
-    0x080: "power-brake",
-    0x100: "display-clocks",
-    0x200: "board-limit",
-    0x400: "reliability",
-}
 _LAST_PERFORMANCE_STATE: Final = 15
 # Rounding lets a full memory exceed its size a little; more is garbage.
 _MEMORY_SLACK: Final = 1.01
@@ -44,11 +31,6 @@ def memory_within(used: int | None, total: int | None) -> tuple[int | None, int 
     if used is None or not 0 <= used <= total * _MEMORY_SLACK:
         return None, total
     return used, total
-
-
-def throttle_words(bits: int) -> tuple[str, ...]:
-    """Why the clocks are held down, in words."""
-    return tuple(word for bit, word in _THROTTLE_WORDS.items() if bits & bit)
 
 
 def performance_state(number: int | None) -> str | None:

@@ -20,7 +20,6 @@ Kind = Literal[
     "unreadable-output",
     "unattributed-process",
     "no-device-access",
-    "partial-reading",
     "slow-driver",
     "too-many-processes",
 ]
@@ -91,10 +90,6 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "no-device-access": _Words(
         "the driver runs, but its devices cannot be opened from here",
         "in a container, restart it (with --gpus); elsewhere run nvidia-modprobe, and check /dev/nvidia*",
-    ),
-    "partial-reading": _Words(
-        "the GPU works, but the driver fails to tell some of its values",
-        "the missing values are shown as unknown; if it stays so, look for Xid errors in dmesg",
     ),
     "slow-driver": _Words(
         "the driver takes seconds to answer",

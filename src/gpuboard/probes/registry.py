@@ -11,7 +11,7 @@ from gpuboard.probes.base import Devices, Probe, Touch, touch_all
 # Order is preference: the first probe that answers wins. The names are imported only when it is their turn.
 PROBES: Final = {
     "nvml": "gpuboard.probes.nvml:NvmlProbe",
-    "nvidia-smi": "gpuboard.probes.nvidia_smi:NvidiaSmiProbe",
+    "nvidia-smi": "gpuboard.probes.nvidia_smi.probe:NvidiaSmiProbe",
     "simulated": "gpuboard.probes.simulated:SimulatedProbe",
 }
 # Never chosen unless named: it would answer everywhere.
