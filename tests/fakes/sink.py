@@ -46,6 +46,14 @@ class RecordingSink:
                 self._news.clear()
                 await self._news.wait()
 
+    async def reports_of(self, node: str, count: int) -> None:
+        """Wait until a node has given so many reports."""
+        await self.until(lambda: self.count(node) >= count)
+
+    async def more_troubles_than(self, count: int) -> None:
+        """Wait until there were more troubles than this."""
+        await self.until(lambda: len(self.troubles) > count)
+
     async def trouble_of(self, node: str) -> tuple[str, str, str]:
         """Wait for a node's first trouble: code, state and text."""
         await self.until(lambda: any(name == node for name, _, _ in self.troubles))

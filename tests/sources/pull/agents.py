@@ -1,8 +1,6 @@
 """Agents to ask: our own, really listening, and what is needed to ask them."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -47,17 +45,6 @@ class Agent:
     def stop(self) -> None:
         """Listen no more."""
         self._outlet.stop()
-
-
-@contextmanager
-def agents(count: int, **tls: str) -> Iterator[list[Agent]]:
-    """Agents that listen for the length of a block."""
-    listening = [Agent(**tls) for _ in range(count)]
-    try:
-        yield listening
-    finally:
-        for agent in listening:
-            agent.stop()
 
 
 def at(node: str, port: int, host: str = "127.0.0.1") -> Target:

@@ -1,6 +1,7 @@
 """The node program of an older board (`node_info.py`): asked as that board asked it."""
 
 from email.utils import parsedate_to_datetime
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -10,6 +11,9 @@ from gpuboard.outside.answer import Answer
 from gpuboard.sources.formats.node_info import decode_seed4, sample_mark
 from gpuboard.sources.pull.protocols import OK, Question, Sample, not_an_agent
 from gpuboard.sources.pull.seed4_age import own_age
+
+# As far as the times of a report go.
+_LAST_MOMENT: Final = 1e11
 
 
 class Seed4Protocol:
@@ -39,6 +43,7 @@ class Seed4Protocol:
 def _date(answer: Answer) -> float | None:
     """The node's own clock, from the header that every server of Python's sends."""
     try:
-        return parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
+        clock = parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
     except (ValueError, OverflowError):
         return None
+    return clock if 0 <= clock <= _LAST_MOMENT else None
