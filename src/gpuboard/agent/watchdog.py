@@ -63,7 +63,7 @@ class Watchdog:
         self._wall = wall
         self._current: _Attempt | None = None
         self._stuck: list[_Attempt] = []
-        # Open sessions, the one to use next last. There is one more than the stuck threads hold.
+        # Open sessions that no thread is reading with, the one to use next last.
         self._idle: list[Probe] = []
 
     def read(self, seconds: float, *, places: Mapping[str, str] | None = None) -> Round:
@@ -88,10 +88,6 @@ class Watchdog:
             self._current = None
         return Round(hangs=self._hangs())
 
-    def _may_start(self) -> bool:
-        # Another thread helps only where there is a device to go on without.
-        return len(self._stuck) < MAX_THREADS and all(attempt.touching for attempt in self._stuck)
-
     def close(self, seconds: float = 1.0) -> None:
         """Give the driver back, as far as it lets us."""
         self._reap()
@@ -104,6 +100,10 @@ class Watchdog:
     def threads(self) -> int:
         """How many threads are stuck in the driver."""
         return sum(not attempt.done for attempt in self._stuck)
+
+    def _may_start(self) -> bool:
+        # Another thread helps only where there is a device to go on without.
+        return len(self._stuck) < MAX_THREADS and all(attempt.touching for attempt in self._stuck)
 
     def _start(self, places: Mapping[str, str], seconds: float, left: float) -> "_Attempt":
         stuck_at = {attempt.touching for attempt in self._stuck if attempt.touching is not None}
