@@ -17,7 +17,8 @@ NVITOP = """
 import json
 from nvitop import Device
 print(json.dumps([{
-    "index": device.index, "uuid": device.uuid(), "used": device.memory_used(), "total": device.memory_total(),
+    "index": device.index, "uuid": device.uuid(),
+    "used": device.memory_used(), "total": device.memory_total(),
     "utilization": device.gpu_utilization(), "temperature": device.temperature(),
     "pids": sorted(device.processes()),
 } for device in Device.all()]))

@@ -1,4 +1,4 @@
-"""A process that asks the stand-in driver through the real nvidia-ml-py, question by question, each in its thread."""
+"""A process that asks the stand-in driver through the real nvidia-ml-py, each question in its own thread."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 PATIENCE_SECONDS: Final = 20.0
 
-# Reads {"number", "question"} lines, answers {"number", "answer"} or {"number", "error"} lines as the answers come.
+# Reads {"number", "question"} lines, answers {"number", "answer"} or {"number", "error"} as they come.
 ASKING: Final = """
 import inspect, json, sys, threading
 import pynvml
@@ -29,16 +29,18 @@ def gpu(index):
 def tolerant(function, *arguments):
     try:
         return function(*arguments)
-    except (NVMLError, UnicodeDecodeError):
+    except Exception:
         return None
 
 def sweep():
     # Ask each device all that takes a handle and nothing else; say how many answers came.
     gpus = [tolerant(nvmlDeviceGetHandleByIndex, index) for index in range(tolerant(nvmlDeviceGetCount) or 0)]
-    migs = [tolerant(nvmlDeviceGetMigDeviceHandleByIndex, handle, index) for handle in gpus for index in range(7)]
+    places = [(handle, index) for handle in gpus for index in range(7)]
+    migs = [tolerant(nvmlDeviceGetMigDeviceHandleByIndex, handle, index) for handle, index in places]
     questions = [function for name, function in vars(pynvml).items() if name.startswith("nvmlDeviceGet")
                  and len(inspect.signature(function).parameters) == 1]
-    return sum(tolerant(function, handle) is not None for function in questions for handle in gpus + migs if handle)
+    handles = [handle for handle in gpus + migs if handle]
+    return sum(tolerant(function, handle) is not None for function in questions for handle in handles)
 
 def answer(number, question):
     try:
@@ -50,7 +52,7 @@ def answer(number, question):
     except Exception as error:
         reply = {"error": repr(error)}
     with one_at_a_time:
-        print(json.dumps({"number": number} | reply), flush=True)
+        print(json.dumps({"number": number} | reply, default=repr), flush=True)
 
 for line in sys.stdin:
     threading.Thread(target=answer, kwargs=json.loads(line), daemon=True).start()
@@ -66,7 +68,7 @@ class NvmlProblemError(Exception):
 
 
 class NvmlSession:
-    """One running process; a question is a Python expression that may use all of pynvml, `gpu(index)`, `sweep()`."""
+    """One running process; a question is an expression on all of pynvml, `gpu(index)` and `sweep()`."""
 
     def __init__(self, variables: dict[str, str]) -> None:
         self._process = subprocess.Popen(

@@ -18,7 +18,8 @@ class Sample(Struct, frozen=True):
 
     def aged(self, now: float) -> NodeReport:
         """The report as it must be sent now: it says itself how old it is."""
-        return replace(self.report, age_seconds=max(0.0, now - self.taken))
+        # A sampler whose driver is slow hands on what it read before, with the age that it had then.
+        return replace(self.report, age_seconds=self.report.age_seconds + max(0.0, now - self.taken))
 
 
 class Outlet(Protocol):

@@ -49,6 +49,7 @@ class Sampler:
             seconds=PROCESS_PATIENCE_SECONDS, name="gpuboard-processes"
         )
         self._inventory = Inventory()
+        self._last: tuple[NodeReport, float] | None = None
         self._versions: tuple[str | None, str | None] = (None, None)
         self._probe_name: str | None = None
         self._first_seen: dict[tuple[str, str | None], float] = {}
@@ -59,21 +60,36 @@ class Sampler:
     def sample(self) -> NodeReport:
         """Return what the node says now; a little after the deadline at the latest."""
         came = self._read_driver()
-        taken_at = self._wall()
+        if came.is_under_way and self._last is not None:
+            return self._again(self._last, came)
+        taken = self._clock()
         listed_at = boot_seconds()
         gpus, problems = self._judge(came)
-        return fit(
+        report = fit(
             NodeReport(
                 node=self._node,
                 boot_id=boot_id(),
                 sequence=sequence(),
-                taken_at=taken_at,
+                taken_at=self._wall(),
                 interval_seconds=self._interval_seconds,
                 probe=self._probe_name,
                 host=self._host_facts(),
                 gpus=gpus and self._described(gpus, listed_at),
                 problems=self._dated(problems),
             )
+        )
+        self._last = (report, taken) if came.devices is not None else None
+        return report
+
+    def _again(self, last: tuple[NodeReport, float], came: Round) -> NodeReport:
+        """What was read before, saying how old it is, while a slow driver takes its time."""
+        report, taken = last
+        others = [trouble for trouble in report.problems if trouble.kind != "slow-driver"]
+        return replace(
+            report,
+            sequence=sequence(),
+            age_seconds=max(0.0, self._clock() - taken),
+            problems=self._dated([*others, _slow(came)]),
         )
 
     def close(self) -> None:
@@ -102,6 +118,8 @@ class Sampler:
             last = self._inventory.all() or None
             if came.error is not None:
                 return last, [came.error.problem]
+            if came.is_under_way:
+                return last, [_slow(came)]
             since = min(hang.since for hang in came.hangs)
             return last, [problem("driver-hung", since=since)]
         devices = came.devices
@@ -113,7 +131,7 @@ class Sampler:
         lost = self._inventory.missing(devices.gpus, left_out=left_out)
         problems += [problem("gpu-lost", name_of(gpu), gpu_uuid=gpu.uuid) for gpu in lost]
         if came.slowest_seconds is not None:
-            problems.append(problem("slow-driver", f"{came.slowest_seconds:.1f} s for one device"))
+            problems.append(_slow(came))
         return in_order([*devices.gpus, *hung, *lost]), [*devices.problems, *problems]
 
     def _hung(
@@ -160,3 +178,10 @@ class Sampler:
             else replace(trouble, since=self._first_seen[trouble.kind, trouble.gpu_uuid])
             for trouble in problems
         )
+
+
+def _slow(came: Round) -> Problem:
+    seconds = f"{came.slowest_seconds or 0:.1f} s"
+    return problem(
+        "slow-driver", f"{seconds} and counting" if came.is_under_way else f"{seconds} for one question"
+    )

@@ -100,7 +100,7 @@ class ListenOutlet:
         return 200, "application/json", encode_report(report)
 
     def _metrics(self, sample: Sample) -> str:
-        age = self._clock() - sample.taken
+        age = sample.aged(self._clock()).age_seconds
         families = [*node_families(sample.report, age_seconds=age), *self._own_cost()]
         if self._options.dcgm_names:
             families.extend(dcgm_families(sample.report))

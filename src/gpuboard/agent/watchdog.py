@@ -1,8 +1,9 @@
 """Reads a probe that may hang, in at most two threads, and says what hung.
 
 A call into a driver that hangs cannot be stopped, only left alone. So each round runs in a thread of its own.
-When it does not come back in time, a second one goes on without the device that the first is stuck at. When
-that one is stuck too, there is no third: the driver counts as hung until one of the two comes back.
+When that is stuck at one device, a second goes on without the device. When that is stuck too, there is no
+third: the driver counts as hung until one of the two comes back. A round that takes long but gets on, from
+one question to the next, is slow and not hung; it is waited for, over several reads if need be.
 """
 
 import logging
@@ -20,8 +21,10 @@ from gpuboard.probes.problems import problem
 log = logging.getLogger(__name__)
 
 MAX_THREADS: Final = 2
-# How much of the time the first thread gets, so that the second still has some.
-FIRST_SHARE: Final = 0.6
+# How much of a read's time one question to a device may take, so that a second thread still has some.
+DEVICE_SHARE: Final = 0.6
+# How much of the time that is left, so that what hangs is known to hang before the time is over.
+LEFT_SHARE: Final = 0.7
 SLOW_SECONDS: Final = 1.0
 
 
@@ -33,13 +36,15 @@ class Hang(Struct, frozen=True, kw_only=True):
 
 
 class Round(Struct, frozen=True, kw_only=True):
-    """What came of one round; without devices or an error, the driver did not answer at all."""
+    """What came of one round; without devices or an error there was no answer yet."""
 
     probe: str | None = None
     devices: Devices | None = None
     error: ProbeError | None = None
     hangs: tuple[Hang, ...] = ()
-    # The longest that one device (or the driver) took, when that was too long.
+    # No answer yet, but one is on its way: the driver is slow, not hung.
+    is_under_way: bool = False
+    # The longest that one question took, or the whole round so far, when that was too long.
     slowest_seconds: float | None = None
 
 
@@ -56,8 +61,9 @@ class Watchdog:
         self._make_probe = make_probe
         self._clock = clock
         self._wall = wall
+        self._current: _Attempt | None = None
         self._stuck: list[_Attempt] = []
-        # Open sessions, the one to use next last. There is one more than the stuck threads hold.
+        # Open sessions that no thread is reading with, the one to use next last.
         self._idle: list[Probe] = []
 
     def read(self, seconds: float, *, places: Mapping[str, str] | None = None) -> Round:
@@ -67,15 +73,19 @@ class Watchdog:
         """
         ends = self._clock() + seconds
         self._reap()
-        while len(self._stuck) < MAX_THREADS and all(attempt.touching for attempt in self._stuck):
-            attempt = self._start(places or {})
-            share = 1.0 if self._stuck else FIRST_SHARE
-            done = attempt.wait((ends - self._clock()) * share)
-            # Another thread helps only where there is a device to go on without.
-            if done or (attempt.touching is None and attempt.wait(ends - self._clock())):
+        while self._current is not None or self._may_start():
+            if self._current is None:
+                self._current = self._start(places or {}, seconds, ends - self._clock())
+            attempt = self._current
+            if attempt.watch(ends):
+                self._current = None
                 return self._finish(attempt)
+            if not attempt.is_stuck:
+                took = self._clock() - attempt.begun
+                return Round(hangs=self._hangs(), is_under_way=True, slowest_seconds=took)
             attempt.abandon()
             self._stuck.append(attempt)
+            self._current = None
         return Round(hangs=self._hangs())
 
     def close(self, seconds: float = 1.0) -> None:
@@ -91,11 +101,22 @@ class Watchdog:
         """How many threads are stuck in the driver."""
         return sum(not attempt.done for attempt in self._stuck)
 
-    def _start(self, places: Mapping[str, str]) -> "_Attempt":
+    def _may_start(self) -> bool:
+        # Another thread helps only where there is a device to go on without.
+        return len(self._stuck) < MAX_THREADS and all(attempt.touching for attempt in self._stuck)
+
+    def _start(self, places: Mapping[str, str], seconds: float, left: float) -> "_Attempt":
         stuck_at = {attempt.touching for attempt in self._stuck if attempt.touching is not None}
         leave_out = stuck_at.union(places[uuid] for uuid in stuck_at if uuid in places)
         probe = self._idle.pop() if self._idle else self._make_probe()
-        return _Attempt(probe, frozenset(leave_out), clock=self._clock, wall=self._wall)
+        return _Attempt(
+            probe,
+            frozenset(leave_out),
+            device_patience=min(DEVICE_SHARE * seconds, LEFT_SHARE * left),
+            patience=LEFT_SHARE * left,
+            clock=self._clock,
+            wall=self._wall,
+        )
 
     def _finish(self, attempt: "_Attempt") -> Round:
         self._idle.append(attempt.probe)
@@ -129,6 +150,8 @@ class _Attempt:
         probe: Probe,
         leave_out: frozenset[str],
         *,
+        device_patience: float,
+        patience: float,
         clock: Callable[[], float],
         wall: Callable[[], float],
     ) -> None:
@@ -136,7 +159,10 @@ class _Attempt:
         self.touching: str | None = None
         self.since = wall()
         self.slowest_seconds = 0.0
+        self.begun = clock()
         self._leave_out = leave_out
+        self._device_patience = device_patience
+        self._patience = patience
         self._clock = clock
         self._wall = wall
         self._touched_at: float | None = None
@@ -168,9 +194,21 @@ class _Attempt:
         """Whether the thread has come back."""
         return self._call.done
 
-    def wait(self, seconds: float) -> bool:
-        """Wait at most this long; say whether the round is over."""
-        return self._call.wait(seconds)
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it has been at one and the same question for too long."""
+        return self._clock() >= self._stuck_from
+
+    @property
+    def _stuck_from(self) -> float:
+        patience = self._patience if self.touching is None else self._device_patience
+        return (self.begun if self._touched_at is None else self._touched_at) + patience
+
+    def watch(self, until: float) -> bool:
+        """Wait until the round is over, is stuck, or the time is; say whether it is over."""
+        while not self.done and (now := self._clock()) < min(until, self._stuck_from):
+            self._call.wait(min(until, self._stuck_from) - now)
+        return self.done
 
     def abandon(self) -> None:
         """Let it touch nothing more, should it ever come back."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, place, touch_all
 from gpuboard.probes.inventory import Inventory, in_order, name_of, roll_call
-from gpuboard.probes.nvml_device import DeviceReader, Handle, text
+from gpuboard.probes.nvml_device import DeviceReader, Handle, LeftOut, text
 from gpuboard.probes.nvml_errors import SESSION_OVER, device_kind, explain
 from gpuboard.probes.nvml_values import cuda_version
 from gpuboard.probes.problems import problem
@@ -122,11 +122,14 @@ class NvmlProbe:
         return before.uuid if before is not None and name == place(index) else name
 
     def _read_device(self, found: _Found, touch: Touch, gathered: _Round) -> None:
-        reader = DeviceReader(found.handle, uuid=found.uuid, index=found.index)
+        reader = DeviceReader(found.handle, uuid=found.uuid, index=found.index, touch=touch)
         try:
             gpu = reader.read()
             troubles = reader.problems(gpu)
             gpu = replace(gpu, mig_enabled=_is_divided(found.handle))
+        except LeftOut:
+            gathered.left_out.add(found.uuid)
+            return
         except pynvml.NVMLError as error:
             if error.value in SESSION_OVER:
                 raise
@@ -145,23 +148,24 @@ class NvmlProbe:
         self, handle: Handle, gpu: GpuReading, touch: Touch, gathered: _Round
     ) -> Iterator[GpuReading]:
         for index in range(_unless_it_fails(lambda: pynvml.nvmlDeviceGetMaxMigDeviceCount(handle), 0)):
+            # Until the instance is known, a hang is its GPU's.
+            touch(gpu.uuid)
+            uuid = None
             try:
                 instance = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)
                 uuid = text(lambda instance=instance: pynvml.nvmlDeviceGetUUID(instance))  # type: ignore[misc]
-                if not touch(uuid):
-                    gathered.left_out.add(uuid)
-                    continue
-                reader = DeviceReader(instance, uuid=uuid, index=index)
+                reader = DeviceReader(instance, uuid=uuid, index=index, touch=touch)
                 reading = reader.read_instance(gpu)
+                gathered.problems.extend(reader.problems(reading))
+                yield reading
+            except LeftOut:
+                gathered.left_out.add(uuid or gpu.uuid)
             except pynvml.NVMLError as error:
                 if error.value in SESSION_OVER:
                     raise
                 if error.value != pynvml.NVML_ERROR_NOT_FOUND:
                     detail = f"MIG instance {index} ({error})"
                     gathered.problems.append(problem("sensor-error", detail, gpu_uuid=gpu.uuid))
-                continue
-            gathered.problems.extend(reader.problems(reading))
-            yield reading
 
     def _whole(self, gathered: _Round, driver: str, cuda: str | None) -> Devices:
         """Add the devices that were there before, or should be, and did not answer."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 import pynvml
 
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
+from gpuboard.probes.base import Touch
 from gpuboard.probes.host import memory_figures
 from gpuboard.probes.nvml_errors import FATAL, QUIET, SESSION_OVER, device_kind
 from gpuboard.probes.nvml_processes import merge_processes
@@ -41,18 +42,28 @@ def text(question: Callable[[], str]) -> str:
     return clean_text(answer)[:256]
 
 
+class LeftOut(Exception):  # noqa: N818 - a wish of the caller's, not a mistake
+    """The caller no longer wants this device to be asked."""
+
+
 class DeviceReader:
     """Asks one device and keeps what went wrong."""
 
-    def __init__(self, handle: Handle, *, uuid: str, index: int) -> None:
+    def __init__(self, handle: Handle, *, uuid: str, index: int, touch: Touch) -> None:
         self._handle = handle
         self._uuid = uuid
         self._index = index
+        self._touch = touch
         self._failures: dict[str, pynvml.NVMLError] = {}
         self._needs_reset = False
 
     def read(self) -> GpuReading:
-        """Read all that a whole GPU can tell."""
+        """Read all that a whole GPU can tell.
+
+        Raises:
+            LeftOut: the caller gave this device up meanwhile.
+            NVMLError: the device is lost, or the driver is gone.
+        """
         model = self._model()
         used, total = self._memory()
         unified = total is None and "memory" not in self._failures and shares_host_memory(model)
@@ -138,6 +149,9 @@ class DeviceReader:
 
     def _ask(self, what: str, *questions: Callable[[Any], Any]) -> Handle:
         """Ask for one value, in the newest way that the driver knows; None when it cannot tell."""
+        # Before each question, so that a driver that is merely slow can be told from one that hangs.
+        if not self._touch(self._uuid):
+            raise LeftOut
         try:
             return _first_known(questions, self._handle)
         except pynvml.NVMLError as error:

@@ -1,10 +1,13 @@
 """Calls that may never come back, kept in threads of their own so that nobody waits for them for ever."""
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
 
 
 class Call(Generic[Result]):
@@ -51,9 +54,15 @@ class Patience(Generic[Result]):
         self._late: Call[Result] | None = None
 
     def ask(self, question: Callable[[], Result]) -> Result | None:
-        """Return the answer, or None when it is not here in time or an earlier one is still awaited."""
+        """Return the answer; None when it fails, is not here in time, or an earlier one is still awaited."""
         if self._late is not None and not self._late.done:
             return None
         call = Call(question, name=self._name)
         self._late = None if call.wait(self._seconds) else call
-        return call.result() if self._late is None else None
+        if self._late is not None:
+            return None
+        try:
+            return call.result()
+        except Exception:
+            log.exception("question failed: thread=%s", self._name)
+            return None

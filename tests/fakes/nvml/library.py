@@ -23,7 +23,7 @@ COMPILE: Final = (
 
 
 def build(directory: Path) -> Path:
-    """Return the folder that holds the compiled library; below `directory`, compiled again only if the source changed.
+    """Return the folder of the compiled library, below `directory`; compiled anew only if the source changed.
 
     Safe to call from several test processes at once.
     """
@@ -40,7 +40,7 @@ def build(directory: Path) -> Path:
 
 
 def environment(scenario_path: Path, library_dir: Path, *, calls: Path | None = None) -> dict[str, str]:
-    """Return the variables that make a new process see the scenario as its driver; add them to its environment.
+    """Return the variables that make a new process see the scenario as its driver.
 
     With `calls`, each NVML call is noted in that file: see `count_calls`.
     """

@@ -227,7 +227,7 @@ static int intern(const char *uuid, struct handle **handle)
 
 /* ---- the library itself ---------------------------------------------------------------------------------------- */
 
-/* One exported function: BODY runs with the scenario and device at hand and `out` not null, and may set call.code. */
+/* One exported function: the body runs with the scenario and device at hand and `out` not null, and may set call.code. */
 #define FUNCTION(name, target, parameters, out, ...)                                                                   \
     int name parameters                                                                                                \
     {                                                                                                                  \

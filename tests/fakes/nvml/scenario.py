@@ -175,7 +175,7 @@ def _readings(device: FakeGpu | FakeMig) -> Iterator[str]:
 
 
 def _escape(text: str | bytes) -> str:
-    """Write any bytes as one ASCII value; the first letter of `na` and every `#` are escaped to lose their meaning."""
+    """Write any bytes as one ASCII value; `na` and every `#` are escaped to lose their meaning."""
     raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     if raw == b"na":
         return "\\x6ea"

@@ -18,7 +18,7 @@ FICTIONAL_PIDS: Final = range(4_000_001, 4_000_017)
 
 
 def eight_busy_datacenter(pids: Sequence[int] = FICTIONAL_PIDS) -> Scenario:
-    """Return eight H100 at work, two processes each; give pids of real processes to peers that look them up."""
+    """Return eight H100 at work, two processes each; peers that look pids up need real ones."""
     ids = cycle(pids)
     return Scenario(
         gpus=tuple(
@@ -46,7 +46,7 @@ def eight_busy_datacenter(pids: Sequence[int] = FICTIONAL_PIDS) -> Scenario:
 
 
 def four_consumer_cards() -> Scenario:
-    """Return four RTX 4090 without ECC, serial, power limit or MIG; GPU 0 has the display, GPU 2 no fan sensor."""
+    """Return four RTX 4090, no ECC, serial, power limit or MIG; GPU 0 has the display, GPU 2 no fan."""
     desktop = FakeProcess(pid=4_000_101, memory=410 * MIB, kind="graphics", name="/usr/lib/xorg/Xorg")
     browser = FakeProcess(
         pid=4_000_102, memory=183 * MIB, kind="both", name="/usr/lib/chromium/chromium --type=gpu,x"

@@ -1,4 +1,6 @@
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,16 @@ def test_it_is_a_probe() -> None:
     assert [gpu.uuid for gpu in probe.read().gpus] == [FIRST, SECOND]
     probe.close()
     assert len(probe.read().gpus) == 2
+
+
+def test_by_default_it_runs_the_command_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing to set up where the driver is installed."""
+    (tmp_path / "log").write_bytes(NEW)
+    command = tmp_path / "nvidia-smi"
+    command.write_text(f'#!/bin/sh\n[ "$*" = "-q -x" ] && exec cat "{tmp_path}/log"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert [gpu.uuid for gpu in NvidiaSmiProbe().read().gpus] == [FIRST, SECOND]
 
 
 def test_one_command_is_enough_for_ordinary_gpus() -> None:

@@ -8,6 +8,7 @@ import msgspec
 from gpuboard.model.errors import ProbeError, WireError
 from gpuboard.model.report import HostFacts, NodeReport
 from gpuboard.probes.base import Devices
+from gpuboard.wire.clean import clean_facts
 from gpuboard.wire.report import check_report
 
 # nvidia-smi's XML is by far the longest: about 70 kB a GPU.
@@ -35,7 +36,8 @@ def finished(report: NodeReport) -> NodeReport:
         WireError: it breaks a limit.
     """
     try:
-        checked = msgspec.convert(msgspec.to_builtins(report), NodeReport)
+        # Cleaned first, as that makes texts longer.
+        checked = msgspec.convert(msgspec.to_builtins(clean_facts(report)), NodeReport)
     except (msgspec.ValidationError, RecursionError) as error:
         raise WireError(f"not a valid report: {error}") from None
     return check_report(checked)

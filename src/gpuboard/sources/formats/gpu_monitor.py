@@ -17,6 +17,7 @@ from gpuboard.model.units import MIB
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.tables import Row, apps_from_rows, attach_apps, devices_from_rows, read_tables
+from gpuboard.probes.nvidia_smi.values import word
 from gpuboard.sources.formats.base import report_of, report_of_failure, whole_lines
 from gpuboard.sources.formats.host_status import read_disks, read_status, time_of_day
 from gpuboard.wire.text import decode_text
@@ -188,7 +189,7 @@ def _owned(process: GpuProcess, people: Mapping[int, _Person], children: tuple[i
     return msgspec.structs.replace(
         process,
         # `ps` writes the number of a user whose name is too long for its column.
-        user=None if user is None or user.isdigit() else user,
+        user=None if user is None or user.isdigit() else word(user),
         uid=int(user) if user is not None and _is_pid(user) else None,
         started_at=person.started if person and alive else None,
         state=None if alive else "gone",

@@ -8,7 +8,7 @@ from gpuboard.model.errors import WireError
 from gpuboard.model.report import GpuProcess, HostFacts, NodeReport, Problem
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.readings import Device, read_device
-from gpuboard.probes.nvidia_smi.values import count, program_name, size
+from gpuboard.probes.nvidia_smi.values import count, program_name, size, word
 from gpuboard.sources.formats.base import report_of, whole_lines
 from gpuboard.sources.formats.gpustat_json import PROBE, gpu_texts, name
 from gpuboard.wire.text import decode_text
@@ -68,7 +68,7 @@ def _header(line: str) -> HostFacts | None:
     if not words or line.startswith(("[", "(")):
         return None
     driver = words[-1] if _DRIVER.fullmatch(words[-1]) else None
-    return HostFacts(hostname=words[0][:256], driver_version=driver)
+    return HostFacts(hostname=word(words[0]), driver_version=driver)
 
 
 def _gpus(lines: list[str]) -> Iterator[_Gpu]:

@@ -5,6 +5,7 @@ from typing import Final
 
 from gpuboard.model.report import Disk, HostFacts
 from gpuboard.model.units import MIB
+from gpuboard.wire.clean import clean_text
 
 _DISK: Final = re.compile(r"\S+\s+(\d{1,15})\s+(\d{1,15})\s+\d{1,15}\s+\d{1,3}%\s+(/\S*)")
 _MEMORY: Final = re.compile(r"Mem:\s+(\d{1,12})\s+(\d{1,12})\b.*")
@@ -45,8 +46,9 @@ def read_disks(text: str) -> tuple[Disk, ...]:
     for line in map(str.strip, text.splitlines()):
         match = _DISK.fullmatch(line)
         if match is not None and len(found) < _MAX_DISKS:
-            found[match[3]] = Disk(
-                mount=match[3], total_bytes=int(match[1]) * 1024, used_bytes=int(match[2]) * 1024
+            mount = clean_text(match[3])[:4096]
+            found[mount] = Disk(
+                mount=mount, total_bytes=int(match[1]) * 1024, used_bytes=int(match[2]) * 1024
             )
     return tuple(found.values())
 

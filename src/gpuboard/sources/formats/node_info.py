@@ -90,6 +90,6 @@ def _processes(users: object) -> tuple[GpuProcess, ...] | None:
 def _addresses(ips: object) -> Iterator[Address]:
     for pair in ips if isinstance(ips, list) else ():
         if isinstance(pair, list) and len(pair) == _PAIR:
-            interface, address = map(as_text, pair)
+            interface, address = (word(as_text(part)) for part in pair)
             if interface and address:
-                yield Address(interface=interface[:256], address=address[:256])
+                yield Address(interface=interface, address=address)
