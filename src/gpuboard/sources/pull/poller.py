@@ -55,6 +55,7 @@ class Poller:
         self._clock = clock
         self._samples = Samples()
         self._server: Server | None = None
+        self._asked: tuple[str | None, bytes] | None = None
         self._backoff = Backoff(way.interval, limit=way.retry_limit)
         # What was logged last, so that a lasting trouble is logged once.
         self._logged: str | None = None
@@ -100,14 +101,7 @@ class Poller:
         way = self._way
         secret = None if way.secret is None else await way.secret.value()
         self._server = self._server or await self._reach()
-        question = way.protocol.question(secret)
-        request = request_bytes(
-            question.method,
-            question.path,
-            host=self._server.address,
-            headers=question.headers,
-            body=question.body,
-        )
+        request = self._request(self._server, secret)
         answer = await self._server.ask(request, deadline=way.deadline, limit=MAX_REPORT_BYTES)
         sample = way.protocol.read(answer, self._target.node)
         self._note_name(sample.said_name)
@@ -117,6 +111,20 @@ class Poller:
             text = f"it answers, but always with the same data of {age} ago"
             raise SourceError(f"{text}: restart the agent there", code="frozen")
         return report
+
+    def _request(self, server: Server, secret: str | None) -> bytes:
+        """What to send; written anew only when the secret changes."""
+        if self._asked is None or self._asked[0] != secret:
+            question = self._way.protocol.question(secret)
+            written = request_bytes(
+                question.method,
+                question.path,
+                host=server.address,
+                headers=question.headers,
+                body=question.body,
+            )
+            self._asked = (secret, written)
+        return self._asked[1]
 
     async def _reach(self) -> Server:
         way = self._way
