@@ -1,11 +1,42 @@
-"""What all tests share."""
+"""What all tests share: strictness about blocking calls, and one closing line about what was skipped."""
 
 import os
+from collections import Counter
+from collections.abc import Iterator
 
-from hypothesis import HealthCheck, settings
+import hypothesis
+import pytest
+from blockbuster import BlockBuster, blockbuster_ctx
 
-# A run at the desk should be quick; CI looks longer. Time limits are pytest's business, not Hypothesis's.
-_PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
-settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "desk")
+_PATIENT = (
+    hypothesis.HealthCheck.too_slow,
+    hypothesis.HealthCheck.data_too_large,
+    hypothesis.HealthCheck.filter_too_much,
+)
+hypothesis.settings.register_profile(
+    "local", max_examples=100, deadline=None, suppress_health_check=_PATIENT
+)
+hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
+
+
+@pytest.fixture(autouse=True)
+def _no_blocking_calls() -> Iterator[None]:
+    """A blocking call on the event loop, in our own code, is an error."""
+    blockbuster: BlockBuster
+    with blockbuster_ctx("gpuboard") as blockbuster:
+        yield
+        del blockbuster
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line which parts were missing, and how many tests that cost."""
+    wants = Counter(
+        reason.removeprefix("Skipped: needs ")
+        for report in terminalreporter.stats.get("skipped", ())
+        if "needs "
+        in (reason := str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr))
+    )
+    if wants:
+        parts = ", ".join(f"{part} ({count})" for part, count in sorted(wants.items()))
+        terminalreporter.write_line(f"skipped for want of: {parts}")

@@ -4,6 +4,7 @@ from array import array
 from math import isnan, nan
 from typing import Final
 
+from gpuboard.model.report import GpuReading
 from gpuboard.model.verdict import Verdict
 from gpuboard.verdict import Activity
 
@@ -14,20 +15,26 @@ RECENT: Final = 3
 class GpuMemory:
     """What the board remembers of one GPU between samples."""
 
-    __slots__ = ("_count", "_minute", "_ring", "_sum", "quiet_since", "recent", "verdict")
+    __slots__ = ("_count", "_minute", "_ring", "_sum", "empty_since", "quiet_since", "recent", "verdict")
 
     def __init__(self) -> None:
         self.recent: tuple[float, ...] = ()
         self.quiet_since: float | None = None
+        self.empty_since: float | None = None
         self.verdict: Verdict | None = None
         self._ring = array("f", [nan]) * MINUTES
         self._minute: int | None = None
         self._sum = 0.0
         self._count = 0
 
-    def observe(self, percent: float | None, at: float, idle_line: float) -> None:
+    def observe(self, reading: GpuReading, at: float, idle_line: float) -> None:
         """Take in one sample; an unknown one breaks the quiet, for nobody can tell."""
         self._advance(int(at // 60))
+        if reading.processes is None or reading.processes:
+            self.empty_since = None
+        elif self.empty_since is None:
+            self.empty_since = at
+        percent = reading.utilization_percent
         if percent is None:
             self.recent = ()
             self.quiet_since = None
@@ -55,7 +62,9 @@ class GpuMemory:
 
     def activity(self) -> Activity:
         """The memory as the verdict wants it."""
-        return Activity(recent_percent=self.recent, quiet_since=self.quiet_since)
+        return Activity(
+            recent_percent=self.recent, quiet_since=self.quiet_since, empty_since=self.empty_since
+        )
 
     def last_hour(self, now: float) -> list[float | None]:
         """Utilisation per minute, oldest first; None where nothing was heard."""

@@ -31,13 +31,17 @@ class ChangeTracker:
         self.gpus: dict[str, GpuRow] = {}
         self._gpus_of: dict[str, set[str]] = {}
 
+    def now(self) -> float:
+        """The board's time."""
+        return self._fleet.clock.now()
+
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
-        touched, gone = self._fleet.settle()
+        changed, gone = self._fleet.take_changes()
         changed_nodes: list[NodeRow] = []
         changed_gpus: list[GpuRow] = []
         gone_gpus: list[str] = []
-        for name in touched:
+        for name in changed:
             self._compare(name, changed_nodes, changed_gpus, gone_gpus)
         for name in gone:
             self.nodes.pop(name, None)
@@ -45,7 +49,7 @@ class ChangeTracker:
         for uuid in gone_gpus:
             self.gpus.pop(uuid, None)
         return Change(
-            at=self._fleet.clock.now(),
+            at=self.now(),
             nodes=changed_nodes,
             gpus=changed_gpus,
             gone_nodes=sorted(gone),

@@ -74,6 +74,7 @@ class Fleet:
         self._nodes: dict[str, Node] = {}
         self._claims: Mapping[tuple[str, int], Claim] = {}
         self._touched: set[str] = set()
+        self._changed: set[str] = set()
         self._gone: set[str] = set()
 
     def __iter__(self) -> Iterator[Node]:
@@ -115,9 +116,7 @@ class Fleet:
         before, node.gpus = node.gpus, {}
         for reading in report.gpus or ():
             memory = node.gpus[reading.uuid] = before.get(reading.uuid) or GpuMemory()
-            memory.observe(
-                reading.utilization_percent, node.sampled_at, self.thresholds.idle_utilization_percent
-            )
+            memory.observe(reading, node.sampled_at, self.thresholds.idle_utilization_percent)
         self._touched.add(node.name)
 
     def ensure(self, name: str, source: str) -> Node | None:
@@ -138,8 +137,8 @@ class Fleet:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
 
-    def settle(self) -> tuple[set[str], set[str]]:
-        """Bring ages and verdicts up to now; return the nodes that may have changed and those gone."""
+    def settle(self) -> None:
+        """Bring ages and verdicts up to now; cheap when nothing happened."""
         now = self.clock.now()
         for node in self._nodes.values():
             age = None if node.sampled_at is None else max(0.0, now - node.sampled_at)
@@ -147,11 +146,17 @@ class Fleet:
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
-        touched, self._touched = self._touched & self._nodes.keys(), set()
-        gone, self._gone = self._gone, set()
-        for name in touched:
+        for name in self._touched & self._nodes.keys():
             self._judge(self._nodes[name], now)
-        return touched, gone
+        self._changed |= self._touched
+        self._touched.clear()
+
+    def take_changes(self) -> tuple[set[str], set[str]]:
+        """Settle; return the nodes that may have changed since the last call, and those gone."""
+        self.settle()
+        changed, self._changed = self._changed & self._nodes.keys(), set()
+        gone, self._gone = self._gone, set()
+        return changed, gone
 
     def _judge(self, node: Node, now: float) -> None:
         problems = node.problems()

@@ -50,6 +50,8 @@ class Activity(Struct, frozen=True, kw_only=True):
     recent_percent: tuple[float, ...] = ()
     # Since when utilisation has been at or below the idle line without a break; None: it is not, or unknown.
     quiet_since: float | None = None
+    # Since when no process has been seen on it without a break; None: there is one, or unknown.
+    empty_since: float | None = None
 
 
 class Freshness(Struct, frozen=True, kw_only=True):
@@ -98,7 +100,8 @@ def judge(  # noqa: PLR0911 - one return per word
         return Verdict(word="unknown", reason=missing, flags=flags)
     if claim is not None and (claim.until is None or claim.until > now):
         return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
-    return Verdict(word="free", reason=Reason(code="free", text="nobody is on it"), flags=flags)
+    nobody = Reason(code="free", text="nobody is on it")
+    return Verdict(word="free", reason=nobody, since=activity.empty_since, flags=flags)
 
 
 def _concerns(problem: Problem, gpu: GpuReading) -> bool:

@@ -1,0 +1,159 @@
+/** The live stream: one snapshot, then changes; it reconnects for ever and says why it is away. */
+
+import type { Snapshot, StreamMessage } from './wire';
+
+export type Absence = 'unreachable' | 'restarting' | 'crowded' | 'refused' | 'silent' | 'gap';
+
+export interface StreamListener {
+  opened(): void;
+  message(message: StreamMessage): void;
+  lost(why: Absence, retryInSeconds: number): void;
+}
+
+export interface StreamParts {
+  address: URL;
+  socket?: (address: string) => WebSocket;
+  random?: () => number;
+  /** Asks over plain HTTP whether we are refused: a browser hides the answer to a failed handshake. */
+  isRefused?: () => Promise<boolean>;
+}
+
+// Three heartbeats: one lost packet must not grey the page.
+const SILENCE_SECONDS = 15;
+const WAIT_SECONDS: Record<Absence, [first: number, longest: number]> = {
+  gap: [0.1, 2],
+  silent: [0.5, 10],
+  restarting: [1, 10],
+  unreachable: [1, 30],
+  crowded: [10, 60],
+  refused: [30, 60],
+};
+const CLOSE_CODES: Record<number, Absence> = {
+  1001: 'restarting',
+  1012: 'restarting',
+  1013: 'crowded',
+  4401: 'refused',
+};
+
+export class Stream {
+  #socket: WebSocket | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #watchdog: ReturnType<typeof setTimeout> | undefined;
+  #tail: Promise<void> = Promise.resolve();
+  #resume: { stream: string; sequence: number } | null = null;
+  #failures = 0;
+  #stopped = true;
+
+  constructor(
+    private readonly parts: StreamParts,
+    private readonly listener: StreamListener,
+  ) {}
+
+  start(): () => void {
+    this.#stopped = false;
+    this.#connect();
+    return () => this.stop();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#drop();
+  }
+
+  /** Try again now: the person pressed the button, or the tab came back. */
+  retry(): void {
+    if (this.#stopped || this.#socket?.readyState === WebSocket.OPEN) return;
+    this.#drop();
+    this.#connect();
+  }
+
+  #connect(): void {
+    const address = new URL(this.parts.address);
+    address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+    if (this.#resume) {
+      address.searchParams.set('stream', this.#resume.stream);
+      address.searchParams.set('after', String(this.#resume.sequence));
+    }
+    const socket = this.parts.socket?.(address.href) ?? new WebSocket(address.href);
+    socket.binaryType = 'arraybuffer';
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      this.#listen(socket);
+      this.listener.opened();
+    };
+    socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
+      this.#listen(socket);
+      // In order, although unpacking a large frame takes a moment.
+      this.#tail = this.#tail
+        .then(async () => {
+          const message = await decode(event.data);
+          if (socket === this.#socket) this.#take(message);
+        })
+        .catch(() => this.#lose('gap'));
+    };
+    socket.onclose = async (event: CloseEvent) => {
+      if (socket !== this.#socket) return;
+      let why: Absence = CLOSE_CODES[event.code] ?? 'unreachable';
+      if (!opened && why === 'unreachable' && (await this.parts.isRefused?.().catch(() => false)))
+        why = 'refused';
+      if (socket === this.#socket) this.#lose(why);
+    };
+    this.#socket = socket;
+    this.#listen(socket);
+  }
+
+  #listen(socket: WebSocket): void {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => {
+      if (socket === this.#socket) this.#lose('silent');
+    }, SILENCE_SECONDS * 1000);
+  }
+
+  #take(message: StreamMessage): void {
+    if (message.kind === 'bye') {
+      this.listener.message(message);
+      return;
+    }
+    if (message.kind === 'snapshot') this.#resume = { stream: message.stream, sequence: message.sequence };
+    else if (
+      !this.#resume ||
+      message.sequence !== this.#resume.sequence + (message.kind === 'change' ? 1 : 0)
+    ) {
+      this.#resume = null;
+      this.#lose('gap');
+      return;
+    } else this.#resume.sequence = message.sequence;
+    this.#failures = 0;
+    this.listener.message(message);
+  }
+
+  #lose(why: Absence): void {
+    if (this.#stopped) return;
+    this.#drop();
+    const [first, longest] = WAIT_SECONDS[why];
+    const ceiling = Math.min(longest, first * 2 ** this.#failures);
+    this.#failures = Math.min(this.#failures + 1, 10);
+    // Spread out, or a restarted board meets all its viewers at once.
+    const wait = ceiling * (0.5 + 0.5 * (this.parts.random ?? Math.random)());
+    this.listener.lost(why, wait);
+    this.#timer = setTimeout(() => this.#connect(), wait * 1000);
+  }
+
+  #drop(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#watchdog);
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+}
+
+/** Text is JSON; a binary frame is the same, gzipped once for all viewers. */
+export async function decode(data: string | ArrayBuffer): Promise<StreamMessage> {
+  if (typeof data === 'string') return JSON.parse(data) as StreamMessage;
+  const plain = new Response(data).body!.pipeThrough(new DecompressionStream('gzip'));
+  return (await new Response(plain).json()) as StreamMessage;
+}
+
+export type { Snapshot };

@@ -1,0 +1,92 @@
+/** The answers on top of the board: what to take, and who has the others. Pure. */
+
+import { nominalModel } from './models';
+import type { FleetNode, Gpu } from './fleet.svelte';
+
+// Its owner may only be restarting: what became free this recently is offered last.
+export const JUST_FREED_SECONDS = 300;
+
+export interface FreeBlock {
+  node: FleetNode;
+  model: string;
+  gpus: Gpu[];
+  justFreed: boolean;
+  since: number | null;
+}
+
+/** Free GPUs of one model on one node: most first, the just freed last, then the longest free. */
+export function freeBlocks(nodes: Iterable<FleetNode>, now: number): FreeBlock[] {
+  const blocks: FreeBlock[] = [];
+  for (const node of nodes) {
+    const byModel = new Map<string, Gpu[]>();
+    for (const gpu of node.gpus) {
+      if (gpu.record.verdict !== 'free') continue;
+      const model = nominalModel(gpu.record);
+      byModel.set(model, [...(byModel.get(model) ?? []), gpu]);
+    }
+    for (const [model, gpus] of byModel) {
+      const since = gpus.reduce<number | null>(
+        (latest, { record }) => (record.since === null ? latest : Math.max(latest ?? 0, record.since)),
+        null,
+      );
+      blocks.push({
+        node,
+        model,
+        gpus,
+        since,
+        justFreed: since !== null && now - since < JUST_FREED_SECONDS,
+      });
+    }
+  }
+  return blocks.sort(
+    (a, b) =>
+      Number(a.justFreed) - Number(b.justFreed) ||
+      b.gpus.length - a.gpus.length ||
+      (a.since ?? 0) - (b.since ?? 0),
+  );
+}
+
+export interface ModelCount {
+  model: string;
+  free: number;
+  total: number;
+  memoryBytes: number;
+}
+
+export function freeByModel(gpus: Iterable<Gpu>): ModelCount[] {
+  const counts = new Map<string, ModelCount>();
+  for (const { record } of gpus) {
+    const model = nominalModel(record);
+    const count = counts.get(model) ?? { model, free: 0, total: 0, memoryBytes: 0 };
+    count.total++;
+    if (record.verdict === 'free') count.free++;
+    count.memoryBytes = Math.max(count.memoryBytes, record.memory_total_bytes ?? 0);
+    counts.set(model, count);
+  }
+  return [...counts.values()].sort((a, b) => b.memoryBytes - a.memoryBytes || (a.model < b.model ? -1 : 1));
+}
+
+export interface Holder {
+  user: string;
+  gpus: number;
+  idle: number;
+}
+
+/** People by the GPUs they hold, most first. A shared GPU counts for each of its users. */
+export function holders(gpus: Iterable<Gpu>): Holder[] {
+  const people = new Map<string, Holder>();
+  for (const { record } of gpus) {
+    if (record.verdict === 'stale') continue;
+    const names = new Set((record.users ?? []).map((use) => use.user).filter((name) => name !== null));
+    if (record.verdict === 'booked' && record.claim?.who) names.add(record.claim.who);
+    for (const user of names) {
+      const holder = people.get(user) ?? { user, gpus: 0, idle: 0 };
+      holder.gpus++;
+      if (record.verdict === 'idle') holder.idle++;
+      people.set(user, holder);
+    }
+  }
+  return [...people.values()].sort(
+    (a, b) => b.gpus - a.gpus || b.idle - a.idle || (a.user < b.user ? -1 : 1),
+  );
+}

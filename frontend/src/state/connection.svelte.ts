@@ -1,0 +1,166 @@
+import { Stream, type Absence, type StreamParts } from '../api/stream';
+import type { StreamMessage } from '../api/wire';
+import type { Clock } from './clock.svelte';
+import type { Fleet } from './fleet.svelte';
+
+export type Status = 'connecting' | 'live' | 'reconnecting' | 'refused';
+
+// A gap mended within this time is not worth greying the page; what it shows is no older than a usual tick.
+const GRACE_MS = 1500;
+// Background tabs only need a true title.
+const HIDDEN_MS = 10_000;
+
+/** Keeps the fleet true to the stream, at the pace the viewer chose, and says how true it is. */
+export class Connection {
+  #status = $state<Status>('connecting');
+  #why = $state<Absence | null>(null);
+  #retryAt = $state<number | null>(null);
+  #restartedAt = $state<number | null>(null);
+  #paused = $state(false);
+  #paceSeconds = $state(0);
+  #stream: Stream;
+  #run: string | null = null;
+  #grace: ReturnType<typeof setTimeout> | undefined;
+  #flushTimer: ReturnType<typeof setTimeout> | undefined;
+  #flushFrame: number | undefined;
+  #flushedAt = -Infinity;
+
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly clock: Clock,
+    parts: StreamParts,
+  ) {
+    this.#stream = new Stream(parts, {
+      opened: () => {},
+      message: (message) => this.#take(message),
+      lost: (why, wait) => this.#lost(why, wait),
+    });
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  get why(): Absence | null {
+    return this.#why;
+  }
+
+  /** When the next try comes, by the board's clock. */
+  get retryAt(): number | null {
+    return this.#retryAt;
+  }
+
+  /** When another run of the board took over, if that happened while this page was open. */
+  get restartedAt(): number | null {
+    return this.#restartedAt;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** At least this long between two redraws; 0 shows every change. */
+  get paceSeconds(): number {
+    return this.#paceSeconds;
+  }
+
+  set paceSeconds(seconds: number) {
+    this.#paceSeconds = seconds;
+    this.#schedule();
+  }
+
+  /** Whether what is shown may be called live. */
+  get isCurrent(): boolean {
+    return this.#status === 'live' && !this.#paused;
+  }
+
+  start(): () => void {
+    const stop = this.#stream.start();
+    const woken = () => {
+      if (document.visibilityState !== 'visible') return;
+      this.#stream.retry();
+      this.#schedule();
+    };
+    const online = () => this.#stream.retry();
+    document.addEventListener('visibilitychange', woken);
+    addEventListener('online', online);
+    return () => {
+      stop();
+      clearTimeout(this.#grace);
+      this.#cancelFlush();
+      document.removeEventListener('visibilitychange', woken);
+      removeEventListener('online', online);
+    };
+  }
+
+  retry(): void {
+    this.#stream.retry();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#cancelFlush();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#flushedAt = -Infinity;
+    this.#schedule();
+  }
+
+  #take(message: StreamMessage): void {
+    if (message.kind === 'bye') return;
+    this.clock.heard(message.at);
+    clearTimeout(this.#grace);
+    this.#grace = undefined;
+    if (message.kind === 'snapshot') {
+      if (this.#run && this.#run !== message.stream) this.#restartedAt = message.at;
+      this.#run = message.stream;
+    }
+    this.#status = 'live';
+    this.#why = this.#retryAt = null;
+    this.fleet.queue(message);
+    this.#schedule();
+  }
+
+  #lost(why: Absence, wait: number): void {
+    this.#why = why;
+    this.#retryAt = this.clock.exact() + wait;
+    if (this.#status === 'connecting' && why !== 'refused') return;
+    this.#grace ??= setTimeout(
+      () => {
+        this.#status = this.#why === 'refused' ? 'refused' : 'reconnecting';
+        this.#grace = undefined;
+      },
+      why === 'refused' ? 0 : GRACE_MS,
+    );
+  }
+
+  /** Show what came in, once per frame at most. */
+  #schedule(): void {
+    if (this.#paused || this.#flushFrame !== undefined || this.#flushTimer !== undefined) {
+      if (this.#flushTimer === undefined || document.visibilityState !== 'visible') return;
+      clearTimeout(this.#flushTimer);
+    }
+    const hidden = document.visibilityState !== 'visible';
+    const pace = hidden ? Math.max(this.#paceSeconds * 1000, HIDDEN_MS) : this.#paceSeconds * 1000;
+    const wait = this.#flushedAt + pace - performance.now();
+    const flush = () => {
+      this.#flushFrame = this.#flushTimer = undefined;
+      this.#flushedAt = performance.now();
+      this.fleet.flush();
+    };
+    if (wait > 0) this.#flushTimer = setTimeout(flush, wait);
+    else if (hidden) this.#flushTimer = setTimeout(flush, 0);
+    else {
+      this.#flushTimer = undefined;
+      this.#flushFrame = requestAnimationFrame(flush);
+    }
+  }
+
+  #cancelFlush(): void {
+    clearTimeout(this.#flushTimer);
+    if (this.#flushFrame !== undefined) cancelAnimationFrame(this.#flushFrame);
+    this.#flushTimer = this.#flushFrame = undefined;
+  }
+}

@@ -1,0 +1,21 @@
+import { createContext } from 'svelte';
+import type { Language } from '../text/language.svelte';
+import type { Clock } from './clock.svelte';
+import type { Connection } from './connection.svelte';
+import type { Fleet } from './fleet.svelte';
+import type { Preferences } from './preferences.svelte';
+import type { Router } from './router.svelte';
+import type { BoardView } from './view.svelte';
+
+/** Everything the pages read, made once in App. */
+export interface App {
+  fleet: Fleet;
+  clock: Clock;
+  connection: Connection;
+  router: Router;
+  preferences: Preferences;
+  language: Language;
+  view: BoardView;
+}
+
+export const [useApp, provideApp] = createContext<App>();

@@ -1,0 +1,199 @@
+import { rows } from '../api/columns';
+import {
+  VERDICTS,
+  type BoardFacts,
+  type Change,
+  type GpuRecord,
+  type NodeRecord,
+  type Snapshot,
+  type Tier,
+  type Verdict,
+} from '../api/wire';
+
+/** One GPU. `live` redraws who reads it; `record` is the same value without the tracking, for sums over thousands. */
+export class Gpu {
+  record: GpuRecord;
+  #live: GpuRecord;
+
+  constructor(record: GpuRecord) {
+    this.record = record;
+    this.#live = $state.raw(record);
+  }
+
+  get live(): GpuRecord {
+    return this.#live;
+  }
+
+  set(record: GpuRecord): void {
+    this.record = record;
+    this.#live = record;
+  }
+}
+
+/** One node and its GPUs in the driver's order. */
+export class FleetNode {
+  record: NodeRecord;
+  gpus: Gpu[] = [];
+  #live: NodeRecord;
+  #liveGpus = $state.raw<Gpu[]>([]);
+
+  constructor(record: NodeRecord) {
+    this.record = record;
+    this.#live = $state.raw(record);
+  }
+
+  get live(): NodeRecord {
+    return this.#live;
+  }
+
+  get liveGpus(): Gpu[] {
+    return this.#liveGpus;
+  }
+
+  set(record: NodeRecord): void {
+    this.record = record;
+    this.#live = record;
+  }
+
+  setGpus(gpus: Gpu[]): void {
+    this.gpus = gpus.sort(
+      (a, b) => a.record.index - b.record.index || (a.record.uuid < b.record.uuid ? -1 : 1),
+    );
+    this.#liveGpus = this.gpus;
+  }
+}
+
+export type Counts = Record<Verdict, number> & { total: number };
+
+export function countVerdicts(gpus: Iterable<Gpu>): Counts {
+  const counts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Counts;
+  counts.total = 0;
+  for (const gpu of gpus) {
+    counts[gpu.record.verdict]++;
+    counts.total++;
+  }
+  return counts;
+}
+
+/** The whole fleet as the board last described it. Frames wait in a queue until `flush`, at most one row per GPU. */
+export class Fleet {
+  readonly gpus = new Map<string, Gpu>();
+  readonly nodes = new Map<string, FleetNode>();
+  #version = $state(0);
+  #tier = $state<Tier>('counts');
+  #board = $state.raw<BoardFacts | null>(null);
+  #at = $state<number | null>(null);
+  #counts = $derived.by(() => {
+    void this.#version;
+    return countVerdicts(this.gpus.values());
+  });
+
+  #snapshot: Snapshot | null = null;
+  #waitingNodes = new Map<string, NodeRecord | null>();
+  #waitingGpus = new Map<string, GpuRecord | null>();
+  #waitingAt: number | null = null;
+
+  /** Rises whenever something changed: read it before summing over `record`s. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get tier(): Tier {
+    return this.#tier;
+  }
+
+  get board(): BoardFacts | null {
+    return this.#board;
+  }
+
+  /** The board's time of what is shown. */
+  get at(): number | null {
+    return this.#at;
+  }
+
+  get counts(): Counts {
+    return this.#counts;
+  }
+
+  /** Keep a frame for the next flush. */
+  queue(message: Snapshot | Change | { kind: 'heartbeat'; at: number }): void {
+    this.#waitingAt = message.at;
+    if (message.kind === 'heartbeat') return;
+    if (message.kind === 'snapshot') {
+      this.#snapshot = message;
+      this.#waitingNodes.clear();
+      this.#waitingGpus.clear();
+      return;
+    }
+    for (const node of rows(message.nodes, 'name')) this.#waitingNodes.set(node.name, node);
+    for (const gpu of rows(message.gpus, 'uuid')) this.#waitingGpus.set(gpu.uuid, gpu);
+    for (const name of message.gone?.nodes ?? []) this.#waitingNodes.set(name, null);
+    for (const uuid of message.gone?.gpus ?? []) this.#waitingGpus.set(uuid, null);
+  }
+
+  /** Show what waits. */
+  flush(): void {
+    if (this.#waitingAt === null) return;
+    const touched = new Set<string>();
+    if (this.#snapshot) this.#takeSnapshot(this.#snapshot, touched);
+    for (const [name, record] of this.#waitingNodes) this.#setNode(name, record, touched);
+    for (const [uuid, record] of this.#waitingGpus) this.#setGpu(uuid, record, touched);
+    if (touched.size) this.#regroup(touched);
+    if (this.#snapshot || this.#waitingNodes.size || this.#waitingGpus.size) this.#version++;
+    this.#at = this.#waitingAt;
+    this.#snapshot = null;
+    this.#waitingNodes.clear();
+    this.#waitingGpus.clear();
+    this.#waitingAt = null;
+  }
+
+  #takeSnapshot(snapshot: Snapshot, touched: Set<string>): void {
+    this.#tier = snapshot.tier;
+    this.#board = snapshot.board;
+    const nodes = rows(snapshot.nodes, 'name');
+    const gpus = rows(snapshot.gpus, 'uuid');
+    const names = new Set(nodes.map((node) => node.name));
+    const uuids = new Set(gpus.map((gpu) => gpu.uuid));
+    for (const name of this.nodes.keys()) if (!names.has(name)) this.nodes.delete(name);
+    for (const uuid of this.gpus.keys()) if (!uuids.has(uuid)) this.#setGpu(uuid, null, touched);
+    for (const node of nodes) this.#setNode(node.name, node, touched);
+    for (const gpu of gpus) this.#setGpu(gpu.uuid, gpu, touched);
+  }
+
+  #setNode(name: string, record: NodeRecord | null, touched: Set<string>): void {
+    const known = this.nodes.get(name);
+    if (!record) this.nodes.delete(name);
+    else if (known) known.set(record);
+    else {
+      this.nodes.set(name, new FleetNode(record));
+      touched.add(name);
+    }
+  }
+
+  #setGpu(uuid: string, record: GpuRecord | null, touched: Set<string>): void {
+    const known = this.gpus.get(uuid);
+    if (!record) {
+      if (known) touched.add(known.record.node);
+      this.gpus.delete(uuid);
+      return;
+    }
+    // A newer board may know more words than this page: then we cannot tell.
+    if (!VERDICTS.includes(record.verdict)) record.verdict = 'unknown';
+    if (!known) {
+      this.gpus.set(uuid, new Gpu(record));
+      touched.add(record.node);
+      return;
+    }
+    if (known.record.node !== record.node || known.record.index !== record.index) {
+      touched.add(known.record.node);
+      touched.add(record.node);
+    }
+    known.set(record);
+  }
+
+  #regroup(touched: Set<string>): void {
+    const members = new Map<string, Gpu[]>([...touched].map((name) => [name, []]));
+    for (const gpu of this.gpus.values()) members.get(gpu.record.node)?.push(gpu);
+    for (const [name, gpus] of members) this.nodes.get(name)?.setGpus(gpus);
+  }
+}

@@ -1,0 +1,26 @@
+import type { GpuRecord } from '../api/wire';
+
+/** "H100 80 GB": the model with its memory, unless the name already says how much. */
+export function nominalModel(
+  gpu: Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>,
+): string {
+  const name = gpu.model ?? 'GPU';
+  if (gpu.mig_profile) return name.includes(gpu.mig_profile) ? name : `${name} ${gpu.mig_profile}`;
+  if (gpu.memory_total_bytes === null || gpu.memory_unified || /\d\s*Gi?B?\b/i.test(name)) return name;
+  return `${name} ${Math.round(gpu.memory_total_bytes / 2 ** 30)} GB`;
+}
+
+/** "8 × H100 80 GB", or several models, most first. */
+export function summarizeModels(
+  gpus: Iterable<Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>>,
+): string {
+  const counts = new Map<string, number>();
+  for (const gpu of gpus) {
+    const name = nominalModel(gpu);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([name, count]) => `${count} × ${name}`)
+    .join(', ');
+}

@@ -1,0 +1,64 @@
+export type Theme = 'auto' | 'light' | 'dark';
+export type Density = 'auto' | 'cards' | 'rows' | 'map';
+
+interface Kept {
+  theme: Theme;
+  language: string | null;
+  density: Density;
+  me: string | null;
+  letterKeys: boolean;
+  paceSeconds: number;
+}
+
+const DEFAULTS: Kept = {
+  theme: 'auto',
+  language: null,
+  density: 'auto',
+  me: null,
+  letterKeys: true,
+  paceSeconds: 0,
+};
+// public/theme.js reads the same key before the first paint.
+const KEY = 'gpuboard';
+
+/** What this viewer chose, kept in this browser. */
+export class Preferences {
+  #kept = $state.raw<Kept>(DEFAULTS);
+
+  constructor(private readonly storage: Pick<Storage, 'getItem' | 'setItem'> | null) {
+    try {
+      this.#kept = { ...DEFAULTS, ...(JSON.parse(storage?.getItem(KEY) ?? '{}') as Partial<Kept>) };
+    } catch {
+      // Unreadable choices are no reason to show nothing.
+    }
+  }
+
+  get theme(): Theme {
+    return this.#kept.theme;
+  }
+  get language(): string | null {
+    return this.#kept.language;
+  }
+  get density(): Density {
+    return this.#kept.density;
+  }
+  /** The user name this viewer says is theirs; it only marks cells, it proves nothing. */
+  get me(): string | null {
+    return this.#kept.me;
+  }
+  get letterKeys(): boolean {
+    return this.#kept.letterKeys;
+  }
+  get paceSeconds(): number {
+    return this.#kept.paceSeconds;
+  }
+
+  set(change: Partial<Kept>): void {
+    this.#kept = { ...this.#kept, ...change };
+    try {
+      this.storage?.setItem(KEY, JSON.stringify(this.#kept));
+    } catch {
+      // Private windows may refuse; the choice then lasts as long as the page.
+    }
+  }
+}

@@ -1,0 +1,110 @@
+export type Route =
+  | { page: 'board' }
+  | { page: 'node'; name: string }
+  | { page: 'gpu'; uuid: string }
+  | { page: 'people' }
+  | { page: 'missing' };
+
+export function parseRoute(path: string): Route {
+  const [first = '', second, ...rest] = path.split('/').map(decode);
+  if (rest.length) return { page: 'missing' };
+  if (second === undefined || second === '') {
+    if (first === '' || first === 'index.html') return { page: 'board' };
+    if (first === 'people') return { page: 'people' };
+  } else if (first === 'nodes') return { page: 'node', name: second };
+  else if (first === 'gpus') return { page: 'gpu', uuid: second };
+  return { page: 'missing' };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Where we are, below whatever path the board is served under. */
+export class Router {
+  readonly base: URL;
+  #path = $state('');
+  #query = $state.raw(new URLSearchParams());
+  #route = $derived(parseRoute(this.#path));
+
+  constructor(base: URL) {
+    this.base = base;
+    this.#read();
+  }
+
+  get route(): Route {
+    return this.#route;
+  }
+
+  get query(): URLSearchParams {
+    return this.#query;
+  }
+
+  /** The address of a page of ours, `path` being relative to the base. */
+  href(path: string, query: Record<string, string> = {}): string {
+    const url = new URL(path, this.base);
+    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+    return url.pathname + url.search;
+  }
+
+  node = (name: string): string => this.href(`nodes/${encodeURIComponent(name)}`);
+  gpu = (uuid: string): string => this.href(`gpus/${encodeURIComponent(uuid)}`);
+
+  go(href: string): void {
+    history.pushState(null, '', href);
+    this.#read();
+    scrollTo(0, 0);
+  }
+
+  /** Change the shared part of the view without a new step in the history. */
+  setQuery(change: Record<string, string | null>): void {
+    const query = new URLSearchParams(this.#query);
+    for (const [key, value] of Object.entries(change)) {
+      if (value === null || value === '') query.delete(key);
+      else query.set(key, value);
+    }
+    const text = query.toString();
+    history.replaceState(history.state, '', location.pathname + (text ? `?${text}` : ''));
+    this.#query = query;
+  }
+
+  /** Follow the browser's buttons, and plain clicks on our own links. */
+  start(): () => void {
+    const moved = () => this.#read();
+    const clicked = (event: MouseEvent) => {
+      if (
+        event.defaultPrevented ||
+        event.button ||
+        event.metaKey ||
+        event.ctrlKey ||
+        event.shiftKey ||
+        event.altKey
+      )
+        return;
+      const link = (event.target as Element).closest?.('a[href]');
+      if (!(link instanceof HTMLAnchorElement) || link.target || link.hasAttribute('download')) return;
+      const url = new URL(link.href);
+      if (url.origin !== this.base.origin || !url.pathname.startsWith(this.base.pathname)) return;
+      if (parseRoute(url.pathname.slice(this.base.pathname.length)).page === 'missing') return;
+      event.preventDefault();
+      this.go(url.pathname + url.search);
+    };
+    addEventListener('popstate', moved);
+    document.addEventListener('click', clicked);
+    return () => {
+      removeEventListener('popstate', moved);
+      document.removeEventListener('click', clicked);
+    };
+  }
+
+  #read(): void {
+    this.#path = location.pathname.startsWith(this.base.pathname)
+      ? location.pathname.slice(this.base.pathname.length)
+      : '';
+    this.#query = new URLSearchParams(location.search);
+  }
+}

@@ -1,0 +1,146 @@
+import { arrange, GROUPINGS, SORTS, type Grouping, type Section, type Sort } from './arrange';
+import { matches, parseFilter, type Filter } from './filter';
+import { countVerdicts, type Fleet, type FleetNode, type Gpu } from './fleet.svelte';
+import type { Density, Preferences } from './preferences.svelte';
+import type { Router } from './router.svelte';
+
+const REST_MS = 10_000;
+const CARDS_UP_TO = 16;
+const ROWS_UP_TO = 400;
+
+/** What of the fleet the board shows and how; all of it is in the address, so that a view can be shared. */
+export class BoardView {
+  #heldUntil = -Infinity;
+  #order = new Map<string, number>();
+  #orderFor = '';
+  #lastValid: Filter = { terms: [], errors: [] };
+
+  #parsed = $derived(parseFilter(this.text));
+  /** The last text that could be read: a half-typed word does not empty the board. */
+  #filter = $derived.by(() => {
+    if (!this.#parsed.errors.length) this.#lastValid = this.#parsed;
+    return this.#lastValid;
+  });
+  #sections = $derived.by(() => {
+    void this.fleet.version;
+    const keepEmpty = !this.#filter.terms.length;
+    return this.#steady(
+      arrange(this.fleet.nodes.values(), this.#passes(), this.grouping, this.sort, keepEmpty),
+    );
+  });
+  #shown = $derived.by(() => {
+    const gpus = new Set<Gpu>();
+    for (const section of this.#sections)
+      for (const row of section.rows) for (const gpu of row.shown) gpus.add(gpu);
+    return gpus;
+  });
+  #density = $derived.by(() => {
+    if (this.chosenDensity !== 'auto') return this.chosenDensity;
+    if (this.#shown.size <= CARDS_UP_TO && this.fleet.gpus.size <= ROWS_UP_TO) return 'cards';
+    return this.#shown.size <= ROWS_UP_TO ? 'rows' : 'map';
+  });
+
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly router: Router,
+    private readonly preferences: Preferences,
+  ) {}
+
+  get text(): string {
+    return this.router.query.get('q') ?? '';
+  }
+
+  set text(text: string) {
+    this.router.setQuery({ q: text });
+  }
+
+  get errors() {
+    return this.#parsed.errors;
+  }
+
+  get filter(): Filter {
+    return this.#filter;
+  }
+
+  get sort(): Sort {
+    const asked = this.router.query.get('sort') as Sort;
+    return SORTS.includes(asked) ? asked : 'free';
+  }
+
+  set sort(sort: Sort) {
+    this.router.setQuery({ sort: sort === 'free' ? null : sort });
+  }
+
+  get grouping(): Grouping {
+    const asked = this.router.query.get('group') as Grouping;
+    return GROUPINGS.includes(asked) ? asked : 'node';
+  }
+
+  set grouping(grouping: Grouping) {
+    this.router.setQuery({ group: grouping === 'node' ? null : grouping });
+  }
+
+  get chosenDensity(): Density {
+    const asked = this.router.query.get('view');
+    return asked === 'cards' || asked === 'rows' || asked === 'map' ? asked : this.preferences.density;
+  }
+
+  set chosenDensity(density: Density) {
+    this.preferences.set({ density });
+    this.router.setQuery({ view: density === 'auto' ? null : density });
+  }
+
+  get density(): Exclude<Density, 'auto'> {
+    return this.#density;
+  }
+
+  get sections(): Section[] {
+    return this.#sections;
+  }
+
+  get shown(): Set<Gpu> {
+    return this.#shown;
+  }
+
+  readonly counts = $derived.by(() => {
+    void this.fleet.version;
+    return countVerdicts(this.#shown);
+  });
+
+  /** Somebody points at the rows: they keep their order until ten seconds of rest. */
+  hold(): void {
+    this.#heldUntil = performance.now() + REST_MS;
+  }
+
+  #passes(): (gpu: Gpu, node: FleetNode) => boolean {
+    const filter = this.#filter;
+    if (!filter.terms.length) return () => true;
+    const now = this.fleet.at ?? 0;
+    const me = this.preferences.me;
+    const free = new Map<FleetNode, number>();
+    return (gpu, node) => {
+      let nodeFree = free.get(node);
+      if (nodeFree === undefined) {
+        nodeFree = node.gpus.filter((each) => each.record.verdict === 'free').length;
+        free.set(node, nodeFree);
+      }
+      return matches(filter, { gpu: gpu.record, node: node.record, nodeFree, now, me });
+    };
+  }
+
+  #steady(sections: Section[]): Section[] {
+    const orderFor = `${this.grouping} ${this.sort} ${this.text}`;
+    if (orderFor === this.#orderFor && performance.now() < this.#heldUntil) {
+      const place = (key: string) => this.#order.get(key) ?? Infinity;
+      sections.sort((a, b) => place(`#${a.title}`) - place(`#${b.title}`) || 0);
+      for (const section of sections) section.rows.sort((a, b) => place(a.key) - place(b.key) || 0);
+    }
+    this.#orderFor = orderFor;
+    this.#order.clear();
+    for (const section of sections) {
+      this.#order.set(`#${section.title}`, this.#order.size);
+      for (const row of section.rows) this.#order.set(row.key, this.#order.size);
+    }
+    return sections;
+  }
+}

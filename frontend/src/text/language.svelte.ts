@@ -1,0 +1,118 @@
+import type { Key, Words } from './en';
+
+export const LANGUAGES = {
+  en: { name: 'English', load: async () => (await import('./en')).en },
+} as const satisfies Record<string, { name: string; load: () => Promise<Words> }>;
+export type Tag = keyof typeof LANGUAGES;
+
+/** The first language of the viewer that we speak. */
+export function chooseLanguage(wanted: readonly string[]): Tag {
+  for (const tag of wanted) {
+    const short = tag.toLowerCase();
+    const match = (Object.keys(LANGUAGES) as Tag[]).find((ours) => {
+      const known = ours.toLowerCase();
+      return short === known || short.split('-')[0] === known.split('-')[0];
+    });
+    if (match) return match;
+  }
+  return 'en';
+}
+
+type Values = Record<string, string | number>;
+
+/** Words, numbers and times the way this viewer writes them. */
+export class Language {
+  #words: Words;
+  #tag: Tag;
+  #plural = $derived(new Intl.PluralRules(this.tag));
+  #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
+  #decimal = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 1 }));
+  #clock = $derived(
+    new Intl.DateTimeFormat(this.tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
+  );
+  #exact = $derived(
+    new Intl.DateTimeFormat(this.tag, {
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      hourCycle: 'h23',
+    }),
+  );
+  #weekday = $derived(new Intl.DateTimeFormat(this.tag, { weekday: 'short' }));
+  #date = $derived(new Intl.DateTimeFormat(this.tag, { day: 'numeric', month: 'short' }));
+
+  constructor(tag: Tag, words: Words) {
+    this.#tag = $state(tag);
+    this.#words = $state.raw(words);
+  }
+
+  get tag(): Tag {
+    return this.#tag;
+  }
+
+  async change(tag: Tag): Promise<void> {
+    this.#words = await LANGUAGES[tag].load();
+    this.#tag = tag;
+  }
+
+  say = (key: Key, values: Values = {}): string => {
+    const entry = this.#words[key];
+    let text: string;
+    if (typeof entry === 'string') text = entry;
+    else {
+      const form = this.#plural.select(Number(values['count']));
+      text = (form === 'one' ? entry.one : undefined) ?? entry.other;
+    }
+    return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = values[name];
+      return value === undefined ? whole : typeof value === 'number' ? this.#integer.format(value) : value;
+    });
+  };
+
+  number = (value: number | null | undefined): string => (value == null ? '—' : this.#integer.format(value));
+  decimal = (value: number | null | undefined): string => (value == null ? '—' : this.#decimal.format(value));
+  percent = (value: number | null | undefined): string =>
+    value == null ? '—' : `${this.#integer.format(value)} %`;
+
+  /** Memory in GiB, as people say it of GPUs. */
+  memory = (bytes: number | null | undefined): string => {
+    if (bytes == null) return '—';
+    const gib = bytes / 2 ** 30;
+    if (gib < 0.95) return `${this.#integer.format(bytes / 2 ** 20)} MiB`;
+    if (gib >= 1000) return `${this.#decimal.format(gib / 1024)} TiB`;
+    return `${(gib < 9.95 ? this.#decimal : this.#integer).format(gib)} GiB`;
+  };
+
+  /** "51 min", "1 h 40", "2 d". */
+  duration = (seconds: number | null | undefined): string => {
+    if (seconds == null) return '—';
+    const whole = Math.max(0, Math.round(seconds));
+    if (whole < 60) return this.say('seconds', { n: whole });
+    const minutes = Math.floor(whole / 60);
+    if (minutes < 60) return this.say('minutes', { n: minutes });
+    const hours = Math.floor(minutes / 60);
+    if (hours >= 48) return this.say('days', { n: Math.floor(hours / 24) });
+    const rest = minutes % 60;
+    if (hours >= 6 || rest === 0) return this.say('hours', { n: hours });
+    return this.say('hoursMinutes', { h: hours, m: String(rest).padStart(2, '0') });
+  };
+
+  /** The time of day; another day is named, a far one dated. */
+  time = (at: number | null | undefined, now: number): string => {
+    if (at == null) return '—';
+    const moment = new Date(at * 1000);
+    const today = new Date(now * 1000);
+    if (moment.toDateString() === today.toDateString()) return this.#clock.format(moment);
+    if (Math.abs(at - now) < 6 * 86400)
+      return `${this.#weekday.format(moment)} ${this.#clock.format(moment)}`;
+    return this.#date.format(moment);
+  };
+
+  exactTime = (at: number | null | undefined): string =>
+    at == null ? '—' : this.#exact.format(new Date(at * 1000));
+}
+
+/** A full moment in UTC, for hovering. */
+export function utc(at: number): string {
+  return `${new Date(at * 1000).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+}

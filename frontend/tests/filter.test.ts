@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import {
+  chosenVerdicts,
+  matches,
+  parseFilter,
+  toggleTerm,
+  toggleVerdict,
+  type Facts,
+} from '../src/state/filter';
+import { gpu, node, using } from './samples';
+
+const GIB = 2 ** 30;
+
+function facts(change: Partial<Facts> = {}): Facts {
+  return { gpu: gpu(), node: node(), nodeFree: 1, now: 2000, me: null, ...change };
+}
+
+function passes(text: string, change: Partial<Facts> = {}): boolean {
+  return matches(parseFilter(text), facts(change));
+}
+
+describe('the filter', () => {
+  test.each([
+    ['', true],
+    ['free', true],
+    ['busy', false],
+    ['free,busy', true],
+    ['-busy', true],
+    ['-free', false],
+    ['is:free', true],
+    ['is:busy,free', true],
+    ['dgx', true],
+    ['nlp', false],
+    ['H1', true],
+    ['node:dgx', false],
+    ['node:dgx-01', true],
+    ['node:dgx-*', true],
+    ['node:*-02', false],
+    ['model:h100', true],
+    ['model:a100,h100', true],
+    ['memory>=40G', true],
+    ['mem>=81G', false],
+    ['memory>=40', true],
+    ['memory>40960M', true],
+    ['use<5', true],
+    ['temperature>80', false],
+    ['temp=40', true],
+    ['power<100W', true],
+    ['since>10m', true],
+    ['since>1h', false],
+    ['free>=2', false],
+    ['free>=1', true],
+    ['free model:h100 memory>=40G node:dgx-0*', true],
+    ['free nothing-like-this', false],
+    ['"dgx-01"', true],
+  ])('%j on a free H100: %s', (text, expected) => {
+    expect(parseFilter(text).errors).toEqual([]);
+    expect(passes(text)).toBe(expected);
+  });
+
+  test('finds people by their processes and by their claim', () => {
+    expect(passes('user:ana', { gpu: gpu({ users: using('bob', 'ana') }) })).toBe(true);
+    expect(passes('user:an', { gpu: gpu({ users: using('ana') }) })).toBe(false);
+    expect(passes('an', { gpu: gpu({ users: using('ana') }) })).toBe(true);
+    expect(passes('user:ana', { gpu: gpu({ claim: { who: 'ana', until: 1, comment: null } }) })).toBe(true);
+    expect(passes('user:ana', { gpu: gpu({ users: null }) })).toBe(false);
+  });
+
+  test('"me" is whom the viewer said they are, and nobody until then', () => {
+    const mine = { gpu: gpu({ users: using('ana') }) };
+    expect(passes('user:me', { ...mine, me: 'ana' })).toBe(true);
+    expect(passes('user:me', mine)).toBe(false);
+  });
+
+  test('what is unknown fulfils no comparison, in either direction', () => {
+    const dark = { gpu: gpu({ memory_used_bytes: null, utilization_percent: null, since: null }) };
+    for (const text of ['memory>=0', 'memory<9999', 'use<5', 'use>=0', 'since>0s'])
+      expect(passes(text, dark)).toBe(false);
+  });
+
+  test('memory means free memory', () => {
+    expect(passes('memory>=40G', { gpu: gpu({ memory_used_bytes: 60 * GIB }) })).toBe(false);
+  });
+
+  test('quotes keep spaces together', () => {
+    expect(passes('model:"rtx 4090"', { gpu: gpu({ model: 'RTX 4090' }) })).toBe(true);
+    expect(passes('model:"rtx 3090"', { gpu: gpu({ model: 'RTX 4090' }) })).toBe(false);
+  });
+
+  test('flags are found like verdicts', () => {
+    expect(passes('is:hot', { gpu: gpu({ flags: ['hot'] }) })).toBe(true);
+    expect(passes('is:no-show', { gpu: gpu({ flags: ['no_show'] }) })).toBe(true);
+  });
+
+  test.each([
+    ['colour:red', 'unknownKey'],
+    ['size>3', 'unknownKey'],
+    ['memory>=lots', 'badNumber'],
+    ['use<', 'badNumber'],
+    ['is:purple', 'badWord'],
+    ['model:"rtx', 'openQuote'],
+  ])('%j is named as %s', (text, code) => {
+    expect(parseFilter(text).errors.map((error) => error.code)).toContain(code);
+  });
+
+  test('text from outside never becomes a pattern of its own', () => {
+    expect(passes('node:(((', {})).toBe(false);
+    expect(passes('node:a.*[', {})).toBe(false);
+  });
+});
+
+describe('the chips', () => {
+  test('write the same words a person would', () => {
+    expect(toggleVerdict('', 'free')).toBe('free');
+    expect(toggleVerdict('free model:h100', 'idle')).toBe('free,idle model:h100');
+    expect(toggleVerdict('free,idle model:h100', 'free')).toBe('idle model:h100');
+    expect(toggleVerdict('free,idle model:h100', null)).toBe('model:h100');
+  });
+
+  test('read what a person wrote', () => {
+    expect([...chosenVerdicts('is:free,busy dgx')]).toEqual(['free', 'busy']);
+    expect([...chosenVerdicts('-free')]).toEqual([]);
+  });
+
+  test('a term goes in and out again', () => {
+    expect(toggleTerm('free', 'model:h100')).toBe('free model:h100');
+    expect(toggleTerm('free model:h100', 'model:h100')).toBe('free');
+  });
+});

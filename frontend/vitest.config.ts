@@ -1,0 +1,8 @@
+import { mergeConfig } from 'vitest/config';
+import vite from './vite.config';
+
+export default mergeConfig(vite, {
+  // Tests run the browser's half of Svelte, where state is live.
+  resolve: { conditions: ['browser'] },
+  test: { include: ['tests/**/*.test.ts'] },
+});

@@ -1,0 +1,7 @@
+"""`python -m gpuboard`: the same as the `gpuboard` command."""
+
+import sys
+
+from gpuboard.cli import main
+
+sys.exit(main())

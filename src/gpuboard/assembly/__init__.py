@@ -1,0 +1,1 @@
+"""Settings become running objects here; nobody else names a concrete part."""

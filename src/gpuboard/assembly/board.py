@@ -1,0 +1,144 @@
+"""The board, put together and run."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+import uvicorn
+
+from gpuboard import __version__
+from gpuboard.assembly.demo import demo_claims
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.errors import UsageError
+from gpuboard.probes.simulated import node_names
+from gpuboard.settings.board import BoardSettings
+from gpuboard.sources.base import Source
+from gpuboard.sources.local import LocalOptions, LocalSource
+from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
+from gpuboard.web.access import AccessPolicy, own_names
+from gpuboard.web.app import create_app
+from gpuboard.web.services import Services
+from gpuboard.web.stream import Broadcaster
+from gpuboard.wire.stream import BoardInfo
+
+GOODBYE_SECONDS: Final = 0.2
+
+log = logging.getLogger(__name__)
+
+
+class Board:
+    """A board that can be run: its sources, its fleet, its web."""
+
+    def __init__(self, settings: BoardSettings) -> None:
+        self._settings = settings
+        self._clock = SteadyClock()
+        self.fleet = Fleet(self._clock)
+        tracker = ChangeTracker(self.fleet)
+        hostname = socket.gethostname()
+        info = BoardInfo(
+            version=__version__,
+            name=hostname,
+            demo=settings.demo_nodes > 0,
+            tick_seconds=settings.tick_seconds,
+        )
+        self._broadcaster = Broadcaster(tracker, info)
+        access = AccessPolicy(anonymous=settings.anonymous, hostnames=own_names(settings.hostnames, hostname))
+        self.app = create_app(
+            Services(
+                fleet=self.fleet, tracker=tracker, broadcaster=self._broadcaster, access=access, info=info
+            )
+        )
+        self._sources = self._make_sources(hostname.split(".")[0].lower())
+
+    def _make_sources(self, node: str) -> Sequence[Source]:
+        if self._settings.demo_nodes:
+            options = SimulatedOptions(nodes=self._settings.demo_nodes)
+            self.fleet.set_claims(demo_claims(node_names(options.nodes), self._clock.now()))
+            return [SimulatedSource(options, now=self._clock.now)]
+        return [LocalSource(LocalOptions(), node=node)]
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Sources and ticks run inside; they are stopped at the end."""
+        tasks = [asyncio.create_task(self._keep(source), name=source.kind) for source in self._sources]
+        tasks.append(asyncio.create_task(self._tick(), name="tick"))
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _keep(self, source: Source) -> None:
+        """Run a source for ever; a mistake in it must not stop the others."""
+        sink = self.fleet.sink(source.kind)
+        while True:
+            try:
+                await source.run(sink)
+            except Exception:
+                log.exception("source failed: source=%s", source.kind)
+            await asyncio.sleep(self._settings.tick_seconds)
+
+    async def _tick(self) -> None:
+        while True:
+            try:
+                self._broadcaster.tick()
+            except Exception:
+                log.exception("tick failed")
+            await asyncio.sleep(self._settings.tick_seconds)
+
+    async def serve(self) -> None:
+        """Answer until told to stop."""
+        host, port = split_address(self._settings.listen)
+        config = uvicorn.Config(
+            self.app,
+            host=host,
+            port=port,
+            lifespan="off",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            # Open pages must not keep a stopping board alive.
+            timeout_graceful_shutdown=5,
+            timeout_keep_alive=30,
+            limit_concurrency=4096,
+            ws="websockets-sansio",
+            ws_max_size=1024 * 1024,
+            ws_ping_interval=20,
+            ws_ping_timeout=20,
+            ws_per_message_deflate=False,
+        )
+        async with self.running():
+            await _Server(config, self._broadcaster).serve()
+
+
+class _Server(uvicorn.Server):
+    """A server that lets viewers go politely before it stops."""
+
+    def __init__(self, config: uvicorn.Config, broadcaster: Broadcaster) -> None:
+        super().__init__(config)
+        self._broadcaster = broadcaster
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say good-bye, then close everything."""
+        self._broadcaster.close()
+        await asyncio.sleep(GOODBYE_SECONDS)
+        await super().shutdown(sockets)
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Split `host:port`, with IPv6 in brackets.
+
+    Raises:
+        UsageError: the text is no address with a port.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or not 0 <= int(port) <= 65535:  # noqa: PLR2004 - the last port
+        raise UsageError(f"{text!r} is no address to listen on; write it like 127.0.0.1:8042 or [::1]:8042")
+    return host.strip("[]"), int(port)

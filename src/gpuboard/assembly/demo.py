@@ -1,0 +1,21 @@
+"""What the demo shows besides simulated nodes."""
+
+from typing import Final
+
+from gpuboard.model.verdict import Claim
+from gpuboard.probes.simulated import simulate
+
+BOOKED: Final = 3
+HOUR: Final = 3600.0
+
+
+def demo_claims(nodes: tuple[str, ...], now: float) -> dict[tuple[str, int], Claim]:
+    """Bookings of a few GPUs that are free now, as a lab would have them."""
+    free = [
+        (node, gpu.index) for node in nodes for gpu in simulate(node, now).gpus or () if gpu.processes == ()
+    ]
+    hours = (3, 20, 45)
+    return {
+        place: Claim(who=who, until=now + hours[number] * HOUR, comment="paper deadline")
+        for number, (place, who) in enumerate(zip(free[-BOOKED:], ("wang", "dupont", "lin"), strict=False))
+    }

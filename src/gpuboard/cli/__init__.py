@@ -1,0 +1,65 @@
+"""The `gpuboard` command: one file per sub-command; each imports only what it starts."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from gpuboard import __version__
+from gpuboard.cli.exits import FAILED, USAGE
+from gpuboard.model.errors import GpuboardError, UsageError
+
+# Sub-command → the one line that `--help` shows; its module has the same name.
+COMMANDS: Final = {
+    "status": "one look: which GPU is free, who has the others",
+    "serve": "run the board",
+}
+
+
+class Command(Protocol):
+    """What a sub-command's module offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it; return the exit code."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = next((word for word in words if not word.startswith("-")), None)
+    parser = argparse.ArgumentParser(
+        prog="gpuboard",
+        description="Which GPU is free now, and who has the others?",
+        epilog="Exit codes: 0 done, 1 no, 2 usage, 3 cannot tell, 4 refused.",
+    )
+    parser.add_argument("--version", action="version", version=f"gpuboard {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    command = None
+    for known, line in COMMANDS.items():
+        subparser = subparsers.add_parser(known, help=line, description=line.capitalize() + ".")
+        if known == name:
+            command = _load(known)
+            command.add_arguments(subparser)
+    arguments = parser.parse_args(words)
+    if command is None:
+        parser.error(f"unknown command {arguments.command!r}")
+    try:
+        return command.run(arguments)
+    except GpuboardError as error:
+        print(f"gpuboard: {error}", file=sys.stderr)
+        return USAGE if isinstance(error, UsageError) else FAILED
+    except BrokenPipeError:
+        # The reader of our output has left (`gpuboard … | head`): no reason to complain.
+        sys.stderr.close()
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+
+
+def _load(name: str) -> Command:
+    module: Command = importlib.import_module(f"gpuboard.cli.{name}")
+    return module

@@ -1,0 +1,9 @@
+"""The exit codes of every command."""
+
+from typing import Final
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+CANNOT_TELL: Final = 3
+REFUSED: Final = 4

@@ -1,0 +1,50 @@
+"""`gpuboard serve`: run the board."""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import sys
+
+from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.settings.board import DEFAULT_LISTEN, BoardSettings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--listen", metavar="HOST:PORT", default=DEFAULT_LISTEN, help="default %(default)s")
+    parser.add_argument(
+        "--demo",
+        metavar="NODES",
+        nargs="?",
+        type=int,
+        const=12,
+        default=0,
+        help="show simulated nodes (default 12)",
+    )
+    parser.add_argument(
+        "--anonymous",
+        choices=("nothing", "counts", "names"),
+        help="what people who are not signed in see (default: names on this machine, counts beyond)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the board until it is told to stop."""
+    try:
+        from gpuboard.assembly.board import Board  # noqa: PLC0415 - the light install lacks what it needs
+    except ModuleNotFoundError as error:
+        print(
+            f"gpuboard: the board needs {error.name}, which is not here; run: pip install 'gpuboard[board]'",
+            file=sys.stderr,
+        )
+        return FAILED
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
+    settings = BoardSettings(
+        listen=arguments.listen, demo_nodes=arguments.demo, anonymous=arguments.anonymous
+    )
+    board = Board(settings)
+    print(f"gpuboard: open http://{settings.listen}/", file=sys.stderr)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(board.serve())
+    return DONE

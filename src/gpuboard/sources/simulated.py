@@ -1,0 +1,66 @@
+"""Simulated nodes: for `--demo`, for tests, and for benches."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.model.report import NodeReport
+from gpuboard.probes.simulated import node_names, simulate
+from gpuboard.settings.base import Duration
+from gpuboard.sources.base import Sink
+
+PAST_SECONDS: Final = 3600
+PAST_STEP_SECONDS: Final = 60
+# One node of the demo fell silent a while ago, so that people see how that looks.
+SILENT_NODE: Final = "vision-02"
+SILENT_SECONDS: Final = 240
+
+
+class SimulatedOptions(Struct, frozen=True, kw_only=True):
+    """How many nodes to simulate, and how."""
+
+    nodes: int = 12
+    seed: int = 1
+    interval: Duration = Duration(5)
+
+
+class SimulatedSource:
+    """Invents the reports of many nodes; with a past hour, so that idle GPUs show at once."""
+
+    kind = "simulated"
+
+    def __init__(self, options: SimulatedOptions, *, now: Callable[[], float]) -> None:
+        self._options = options
+        self._now = now
+        self._nodes = node_names(options.nodes)
+
+    async def run(self, sink: Sink) -> None:
+        """Hand over reports until cancelled; each node has its own moment within the interval."""
+        sink.expect(self._nodes)
+        await self._tell_the_past(sink)
+        interval = self._options.interval
+        step = interval / max(1, len(self._nodes))
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            for node in self._nodes:
+                if node != SILENT_NODE:
+                    sink.report(node, self._simulate(node, self._now()))
+                due += step
+                delay = due - loop.time()
+                # Behind schedule: give the others a turn all the same.
+                await asyncio.sleep(max(0.0, delay))
+
+    async def _tell_the_past(self, sink: Sink) -> None:
+        now = self._now()
+        for node in self._nodes:
+            newest = SILENT_SECONDS if node == SILENT_NODE else 0
+            for age in range(PAST_SECONDS, newest - 1, -PAST_STEP_SECONDS):
+                sink.report(node, replace(self._simulate(node, now - age), age_seconds=float(age)))
+            await asyncio.sleep(0)
+
+    def _simulate(self, node: str, at: float) -> NodeReport:
+        return simulate(node, at, seed=self._options.seed, interval=float(self._options.interval))

@@ -1,0 +1,146 @@
+"""The table of `gpuboard status`: a line per GPU, as people know it from gpustat, with the verdict."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from gpuboard.model.units import GIB, format_duration, format_size
+from gpuboard.wire.views import FleetView, GpuView, HolderView, NodeView
+
+# Always a glyph and a word beside the colour.
+LOOKS: Final = {
+    "free": ("bold green", "○"),
+    "busy": ("blue", "●"),
+    "idle": ("yellow", "z"),
+    "booked": ("magenta", "◷"),
+    "stale": ("bright_black", "?"),
+    "broken": ("bold red", "✗"),
+    "unknown": ("bright_black", "?"),
+}
+_BAR_CELLS: Final = 8
+
+
+def print_fleet(console: Console, fleet: FleetView) -> None:
+    """Print every node with its GPUs, then the answer in one line."""
+    for node in fleet.nodes:
+        console.print(_node(node, fleet.at))
+    console.print(_answer(fleet))
+
+
+def _node(node: NodeView, now: float) -> Group:
+    parts: list[Text | Table] = [_heading(node, now)]
+    if node.gpus:
+        parts.append(_gpus(node, now))
+    parts.extend(_problems(node))
+    return Group(*parts)
+
+
+def _heading(node: NodeView, now: float) -> Text:
+    heading = Text(node.display_name or node.name, style="bold")
+    details = list(_host_details(node))
+    if node.state != "live":
+        reason = f": {node.reason.text}" if node.reason is not None else ""
+        details.insert(0, f"{node.state}{reason}")
+    if node.sampled_at is not None and now - node.sampled_at > 1:
+        details.append(f"{format_duration(now - node.sampled_at)} old")
+    return heading.append("  " + " · ".join(details), style="not bold bright_black")
+
+
+def _host_details(node: NodeView) -> Iterator[str]:
+    host = node.host
+    if host is None:
+        return
+    if host.driver_version:
+        yield f"driver {host.driver_version}"
+    if host.load_1 is not None and host.cpu_count:
+        yield f"load {host.load_1:.1f} on {host.cpu_count} cores"
+    if host.memory_used_bytes is not None and host.memory_total_bytes:
+        yield f"RAM {host.memory_used_bytes / GIB:.0f}/{host.memory_total_bytes / GIB:.0f} GiB"
+
+
+def _gpus(node: NodeView, now: float) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 1), show_header=False, pad_edge=False)
+    for justify in ("right", "left", "left", "right", "left", "right", "right", "right", "left"):
+        table.add_column(justify=justify, no_wrap=True)
+    table.columns[-1].no_wrap = False
+    for gpu in node.gpus:
+        table.add_row(*_cells(gpu, now))
+    return table
+
+
+def _cells(gpu: GpuView, now: float) -> list[Text]:
+    reading, word = gpu.reading, gpu.verdict.word
+    style, glyph = LOOKS[word]
+    used, total = reading.memory_used_bytes, reading.memory_total_bytes
+    # What a person wants to know beside the word: who, or else why.
+    people = _people(gpu.users, now) if gpu.users else Text(_why(gpu), style="bright_black")
+    return [
+        Text(f"[{reading.index}]", style="cyan"),
+        Text(gpu.model or "—"),
+        Text(f"{glyph} {word}", style=style),
+        _figure(reading.utilization_percent, "%", bold_from=30),
+        _bar(used, total),
+        Text(f"{_gib(used)} / {_gib(total)} GiB", style="yellow"),
+        _figure(reading.temperature_celsius, "°C", bold_from=70),
+        _power(reading.power_watts, reading.power_limit_watts),
+        people,
+    ]
+
+
+def _why(gpu: GpuView) -> str:
+    return "" if gpu.verdict.word == "free" else gpu.verdict.reason.text
+
+
+def _people(users: tuple[HolderView, ...], now: float) -> Text:
+    line = Text()
+    for user in users:
+        if line:
+            line.append("  ")
+        line.append(user.user or (f"uid {user.uid}" if user.uid is not None else "unknown"), style="bold")
+        if user.memory_used_bytes is not None:
+            line.append(f" {format_size(user.memory_used_bytes)}", style="yellow")
+        if user.since is not None:
+            line.append(f" {format_duration(now - user.since)}", style="bright_black")
+        if user.processes > 1:
+            line.append(f" x{user.processes}", style="bright_black")
+    return line
+
+
+def _figure(value: float | None, unit: str, *, bold_from: float) -> Text:
+    if value is None:
+        return Text("—", style="bright_black")
+    return Text(f"{value:.0f} {unit}", style="bold" if value >= bold_from else "")
+
+
+def _power(watts: float | None, limit: float | None) -> Text:
+    if watts is None:
+        return Text("—", style="bright_black")
+    return Text(f"{watts:.0f} W" if limit is None else f"{watts:.0f} / {limit:.0f} W")
+
+
+def _bar(used: int | None, total: int | None) -> Text:
+    if used is None or not total:
+        return Text(" " * _BAR_CELLS)
+    filled = min(_BAR_CELLS, round(_BAR_CELLS * used / total))
+    return Text("━" * filled, style="yellow").append("─" * (_BAR_CELLS - filled), style="bright_black")
+
+
+def _gib(size: int | None) -> str:
+    return "—" if size is None else f"{size / GIB:.1f}"
+
+
+def _problems(node: NodeView) -> Iterator[Text]:
+    for problem in node.problems:
+        yield Text(f"  ! {problem.text}. {problem.remedy}", style="red")
+
+
+def _answer(fleet: FleetView) -> Text:
+    # A GPU divided into instances cannot be taken itself; its instances count.
+    gpus = [gpu for node in fleet.nodes for gpu in node.gpus if not gpu.reading.mig_enabled]
+    free = sum(gpu.verdict.word == "free" for gpu in gpus)
+    answer = Text(f"{free} of {len(gpus)} GPUs free", style="bold green" if free else "bold")
+    unsure = sum(gpu.verdict.word in ("stale", "unknown") for gpu in gpus)
+    return answer.append(f", {unsure} cannot be judged", style="bright_black") if unsure else answer

@@ -1,0 +1,1 @@
+"""The board's face to browsers and programs: pages, API, live stream."""

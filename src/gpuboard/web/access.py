@@ -1,0 +1,86 @@
+"""Who may see what: the viewer's address, the Host and Origin of the request, the tier that follows."""
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from gpuboard.wire.views import Tier
+
+Anonymous = Literal["nothing", "counts", "names"]
+
+FORWARDED: Final = ("x-forwarded-for", "forwarded", "x-real-ip")
+
+
+class AccessPolicy(Struct, frozen=True, kw_only=True):
+    """What people who are not signed in may see."""
+
+    # None: names on loopback, counts beyond.
+    anonymous: Anonymous | None = None
+    trusted_proxies: frozenset[str] = frozenset()
+    hostnames: frozenset[str] = frozenset({"localhost"})
+
+    def tier(self, peer: str | None, headers: Mapping[str, str]) -> Tier | None:
+        """The tier of a viewer; None when it may see nothing."""
+        choice = self.anonymous
+        if choice is None:
+            choice = "names" if is_loopback(self.viewer_address(peer, headers)) else "counts"
+        return None if choice == "nothing" else choice
+
+    def viewer_address(self, peer: str | None, headers: Mapping[str, str]) -> str | None:
+        """The address a request really comes from, as far as it can be believed.
+
+        Forwarding headers count only from a listed proxy. From anybody else their mere presence means
+        that the request came from elsewhere, so it is not treated as local.
+        """
+        if not any(name in headers for name in FORWARDED):
+            return peer
+        if peer not in self.trusted_proxies:
+            return None
+        hops = [hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")]
+        return next((hop for hop in reversed(hops) if hop not in self.trusted_proxies), None)
+
+    def accepts_host(self, host: str | None) -> bool:
+        """Whether a Host header names this board; keeps pages of others from reaching it by rebinding.
+
+        A bare address is always fine: no foreign page can be served from under it.
+        """
+        name = _host_name(host)
+        return name is not None and (name in self.hostnames or _is_address(name))
+
+    def accepts_origin(self, origin: str | None, host: str | None) -> bool:
+        """Whether a page of this origin may talk to the board; programs send none."""
+        return origin is None or (host is not None and urlsplit(origin).netloc.lower() == host.lower())
+
+
+def is_loopback(address: str | None) -> bool:
+    """Whether this is an address of the machine's own loopback."""
+    try:
+        return address is not None and ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:
+    """The names under which this board may be asked for."""
+    name = hostname.lower()
+    return frozenset({"localhost", name, name.split(".", maxsplit=1)[0], *(e.lower() for e in extra)})
+
+
+def _host_name(host: str | None) -> str | None:
+    if not host:
+        return None
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

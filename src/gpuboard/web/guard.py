@@ -1,0 +1,80 @@
+"""The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from gpuboard.web.access import AccessPolicy
+
+_CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; manifest-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+)
+_HEADERS: Final = (
+    (b"content-security-policy", _CONTENT_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    # Proxies that buffer would hold back a live answer.
+    (b"x-accel-buffering", b"no"),
+)
+
+
+class Guard:
+    """Lets through only requests that are meant for this board."""
+
+    def __init__(self, app: ASGIApp, access: AccessPolicy) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check one request, then hand it on."""
+        kind: str = scope["type"]
+        if kind not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
+        if refusal is None:
+            await self._app(scope, receive, _with_headers(send))
+        elif kind == "http":
+            await _refuse(send, refusal)
+        else:
+            await receive()
+            await send({"type": "websocket.close", "code": 4403, "reason": refusal[:120]})
+
+    def _refusal(self, headers: dict[str, str], *, is_read: bool) -> str | None:
+        host, origin = headers.get("host"), headers.get("origin")
+        if not self._access.accepts_host(host):
+            return f"this board does not answer to the name {host!r}; add it to [board] hostnames"
+        if not is_read and not self._access.accepts_origin(origin, host):
+            return f"a page of {origin!r} may not use this board"
+        return None
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(h for h in _HEADERS if h[0] not in present)]
+        await send(message)
+
+    return send_with_headers
+
+
+async def _refuse(send: Send, detail: str) -> None:
+    document: dict[str, Any] = {
+        "type": "about:blank",
+        "title": "Not for this board",
+        "status": 421,
+        "detail": detail,
+    }
+    body = msgspec.json.encode(document)
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        *_HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": 421, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,48 @@
+"""Errors as RFC 9457 problem documents: what happened, to what, and what to do."""
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException, WebSocketDisconnect
+from litestar.types import Scope
+from msgspec import Struct
+
+log = logging.getLogger(__name__)
+
+
+class ProblemDocument(Struct, frozen=True, kw_only=True):
+    """One error, as RFC 9457 writes it."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+
+
+def http_problem(_request: Request[Any, Any, Any], error: HTTPException) -> Response[ProblemDocument]:
+    """Answer an error that we meant to give."""
+    detail = error.detail
+    if isinstance(error, ValidationException) and isinstance(error.extra, list):
+        parts = [f"{part.get('key', 'value')}: {part.get('message', 'is wrong')}" for part in error.extra]
+        detail = "; ".join(parts) or detail
+    return _answer(error.status_code, detail, error.headers)
+
+
+def unexpected_problem(request: Request[Any, Any, Any], error: Exception) -> Response[ProblemDocument]:
+    """Answer an error that we did not expect; the details stay in the log."""
+    log.error("request failed: method=%s path=%s", request.method, request.url.path, exc_info=error)
+    return _answer(500, "The board failed to answer this; its log says why.")
+
+
+async def log_socket_error(error: Exception, scope: Scope) -> None:
+    """Log what went wrong on a WebSocket, which no answer can tell."""
+    kind: str = scope["type"]
+    if kind == "websocket" and not isinstance(error, WebSocketDisconnect):
+        log.error("socket failed: path=%s", scope["path"], exc_info=error)
+
+
+def _answer(status: int, detail: str, headers: dict[str, str] | None = None) -> Response[ProblemDocument]:
+    document = ProblemDocument(title=HTTPStatus(status).phrase, status=status, detail=detail)
+    return Response(document, status_code=status, headers=headers, media_type="application/problem+json")

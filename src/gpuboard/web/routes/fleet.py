@@ -1,0 +1,125 @@
+"""The fleet by GET: for scripts, and for pages that show one thing whole."""
+
+from typing import Annotated, Any
+
+from litestar import Request, Response, Router, get
+from litestar.exceptions import NotAuthorizedException, NotFoundException, ValidationException
+from litestar.params import Parameter
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.fleet.activity import MINUTES
+from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
+from gpuboard.fleet.views import find_gpu, fleet_view, node_view
+from gpuboard.model.units import parse_size
+from gpuboard.web.services import Services
+from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
+from gpuboard.wire.summary import FreeAnswer, People, Summary
+from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
+
+AnyRequest = Request[Any, Any, Any]
+
+
+class ActivityHour(Struct, frozen=True, kw_only=True):
+    """Utilisation per minute in the last hour, oldest first; null where nothing was heard."""
+
+    minutes: int
+    until: float
+    gpus: dict[str, list[float | None]]
+
+
+def admit(request: AnyRequest, services: Services) -> Tier:
+    """Let a request in: its tier, with the fleet brought up to now.
+
+    Raises:
+        NotAuthorizedException: this viewer may see nothing.
+    """
+    peer = request.client.host if request.client else None
+    tier = services.access.tier(peer, request.headers)
+    if tier is None:
+        raise NotAuthorizedException("This board shows nothing to people who are not signed in.")
+    # What is shown is what is true now, not at the last tick.
+    services.fleet.settle()
+    return tier
+
+
+@get("/fleet", summary="All nodes with all their GPUs")
+async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetView | None]:
+    """Everything, at one moment; send the ETag back to hear 304 while nothing has changed."""
+    tier = admit(request, services)
+    tag = f'"{services.broadcaster.version}-{tier}"'
+    headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(None, status_code=304, headers=headers)
+    view = fleet_view(services.fleet)
+    return Response(view if tier == "names" else hide_names(view), headers=headers)
+
+
+@get("/nodes/{name:str}", summary="One node")
+async def get_node(request: AnyRequest, services: Services, name: str) -> NodeView:
+    """Everything about one node."""
+    tier = admit(request, services)
+    node = services.fleet.get(name)
+    if node is None:
+        raise NotFoundException(f"No node {name!r} is known to this board.")
+    view = node_view(services.fleet, node)
+    return view if tier == "names" else hide_names_in_node(view)
+
+
+@get("/gpus/{uuid:str}", summary="One GPU")
+async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView:
+    """Everything about one GPU, its processes too."""
+    tier = admit(request, services)
+    view = find_gpu(services.fleet, uuid)
+    if view is None:
+        raise NotFoundException(f"No GPU {uuid!r} is known to this board.")
+    return view if tier == "names" else hide_names_in_gpu(view)
+
+
+@get("/activity", summary="The last hour of every GPU")
+async def get_activity(request: AnyRequest, services: Services) -> ActivityHour:
+    """Utilisation per minute, for small plots."""
+    admit(request, services)
+    now = services.fleet.clock.now()
+    gpus = {uuid: memory.last_hour(now) for node in services.fleet for uuid, memory in node.gpus.items()}
+    return ActivityHour(minutes=MINUTES, until=now, gpus=gpus)
+
+
+@get("/summary", summary="The fleet in a few numbers")
+async def get_summary(request: AnyRequest, services: Services) -> Summary:
+    """Counts by verdict and model, memory and power."""
+    admit(request, services)
+    rows = services.tracker
+    return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
+
+
+@get("/people", summary="Who holds what")
+async def get_people(request: AnyRequest, services: Services) -> People:
+    """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
+    tier = admit(request, services)
+    found = people_of(services.tracker.gpus.values(), at=services.fleet.clock.now())
+    return found if tier == "names" else replace(found, tier="counts", people=None)
+
+
+@get("/free", summary="Where GPUs are free now")
+async def get_free(  # noqa: PLR0917 - the framework passes all by name
+    request: AnyRequest,
+    services: Services,
+    gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
+    memory: Annotated[str, Parameter(max_length=32, description="Memory per GPU, like 40G.")] = "0",
+    model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
+    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
+) -> FreeAnswer:
+    """The free GPUs that fit, the largest blocks of one node first."""
+    admit(request, services)
+    try:
+        wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
+    except ValueError as error:
+        raise ValidationException(f"memory: {error}") from None
+    return find_free(services.tracker.gpus.values(), wish, at=services.fleet.clock.now())
+
+
+ROUTER = Router(
+    path="/api/v1",
+    route_handlers=[get_fleet, get_node, get_gpu, get_activity, get_summary, get_people, get_free],
+)

@@ -1,0 +1,19 @@
+"""What the routes work with; made by the assembly, handed to every route."""
+
+from msgspec import Struct
+
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.state import Fleet
+from gpuboard.web.access import AccessPolicy
+from gpuboard.web.stream import Broadcaster
+from gpuboard.wire.stream import BoardInfo
+
+
+class Services(Struct, frozen=True, kw_only=True):
+    """The parts of a running board that the web shows."""
+
+    fleet: Fleet
+    tracker: ChangeTracker
+    broadcaster: Broadcaster
+    access: AccessPolicy
+    info: BoardInfo

@@ -1,0 +1,162 @@
+"""The live stream: one snapshot, then what changed, encoded and compressed once for all viewers."""
+
+import asyncio
+import gzip
+import secrets
+from collections import deque
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from gpuboard.fleet.changes import Change, ChangeTracker
+from gpuboard.wire.redact import hide_names_in_row
+from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
+from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
+
+COMPRESS_FROM_BYTES: Final = 4096
+HEARTBEAT_SECONDS: Final = 5.0
+# A viewer that is so many frames behind is cut; it comes back with a snapshot.
+QUEUE_FRAMES: Final = 10
+REMEMBERED_FRAMES: Final = 60
+
+Frame = str | bytes
+
+
+class Viewer:
+    """One open page: the frames that still have to reach it."""
+
+    def __init__(self, tier: Tier) -> None:
+        self.tier: Tier = tier
+        self.frames: asyncio.Queue[Frame | None] = asyncio.Queue(maxsize=QUEUE_FRAMES)
+        self.is_too_slow = False
+
+    def offer(self, frame: Frame) -> None:
+        """Queue a frame; a viewer whose queue is full is given up, so that it harms nobody."""
+        try:
+            self.frames.put_nowait(frame)
+        except asyncio.QueueFull:
+            self.is_too_slow = True
+
+
+class _Past(Struct, frozen=True):
+    sequence: int
+    frames: dict[Tier, Frame]
+    change: Change
+
+
+class Broadcaster:
+    """Hands every change of the fleet to every viewer."""
+
+    def __init__(self, tracker: ChangeTracker, board: BoardInfo) -> None:
+        self._tracker = tracker
+        self._board = board
+        self._stream = secrets.token_hex(8)
+        self._sequence = 0
+        self._past: deque[_Past] = deque(maxlen=REMEMBERED_FRAMES)
+        self._viewers: set[Viewer] = set()
+        self._last_sent = 0.0
+
+    @property
+    def viewers(self) -> int:
+        """How many pages are open."""
+        return len(self._viewers)
+
+    @property
+    def version(self) -> str:
+        """Changes whenever anything on the board does."""
+        return f"{self._stream}-{self._sequence}"
+
+    def tick(self) -> None:
+        """Bring all viewers up to now."""
+        change = self._tracker.tick()
+        if change:
+            self._sequence += 1
+            self._past.append(_Past(self._sequence, {}, change))
+            for viewer in list(self._viewers):
+                self._send(viewer, self._frame(self._past[-1], viewer.tier))
+            self._last_sent = change.at
+        elif change.at - self._last_sent >= HEARTBEAT_SECONDS:
+            beat = encode(Heartbeat(sequence=self._sequence, at=change.at))
+            for viewer in list(self._viewers):
+                self._send(viewer, beat)
+            self._last_sent = change.at
+
+    def join(self, tier: Tier, *, stream: str | None = None, after: int | None = None) -> Viewer:
+        """Add a viewer; it gets what it missed if that is still known, else a snapshot."""
+        viewer = Viewer(tier)
+        for frame in self._missed(tier, stream, after):
+            viewer.offer(frame)
+        self._viewers.add(viewer)
+        return viewer
+
+    def leave(self, viewer: Viewer) -> None:
+        """Forget a viewer."""
+        self._viewers.discard(viewer)
+
+    def close(self) -> None:
+        """Say good-bye to everybody."""
+        for viewer in list(self._viewers):
+            viewer.offer(encode(Bye(reason="stopping")))
+            viewer.is_too_slow = viewer.frames.full()
+            if not viewer.is_too_slow:
+                viewer.frames.put_nowait(None)
+            self.leave(viewer)
+
+    def _send(self, viewer: Viewer, frame: Frame) -> None:
+        viewer.offer(frame)
+        if viewer.is_too_slow:
+            self.leave(viewer)
+
+    def _missed(self, tier: Tier, stream: str | None, after: int | None) -> list[Frame]:
+        if stream == self._stream and after is not None:
+            missed = [past for past in self._past if past.sequence > after]
+            whole = after == self._sequence or (bool(missed) and missed[0].sequence == after + 1)
+            if whole and len(missed) < QUEUE_FRAMES:
+                return [self._frame(past, tier) for past in missed] or [self._beat()]
+        return [self._snapshot(tier)]
+
+    def _beat(self) -> Frame:
+        return encode(Heartbeat(sequence=self._sequence, at=self._tracker.now()))
+
+    def _snapshot(self, tier: Tier) -> Frame:
+        nodes, gpus = list(self._tracker.nodes.values()), list(self._tracker.gpus.values())
+        message = Snapshot(
+            stream=self._stream,
+            sequence=self._sequence,
+            at=self._tracker.now(),
+            tier=tier,
+            board=self._board,
+            nodes=columns(NodeRow, nodes),
+            gpus=columns(GpuRow, for_tier(gpus, tier)),
+        )
+        return encode(message)
+
+    def _frame(self, past: _Past, tier: Tier) -> Frame:
+        """The frame of one change for one tier, made when the first viewer needs it."""
+        if tier not in past.frames:
+            change = past.change
+            past.frames[tier] = encode(
+                ChangeMessage(
+                    sequence=past.sequence,
+                    at=change.at,
+                    nodes=columns(NodeRow, change.nodes),
+                    gpus=columns(GpuRow, for_tier(change.gpus, tier)),
+                    gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
+                )
+            )
+        return past.frames[tier]
+
+
+def for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
+    """The rows as a viewer of this tier may see them."""
+    return rows if tier == "names" else [hide_names_in_row(row) for row in rows]
+
+
+def encode(message: StreamMessage) -> Frame:
+    """A message as a frame: text when small, gzip when large."""
+    data = msgspec.json.encode(message)
+    if len(data) < COMPRESS_FROM_BYTES:
+        return data.decode()
+    # Level 1: most of the gain for a fraction of the time; it is done once for all viewers.
+    return gzip.compress(data, compresslevel=1, mtime=0)

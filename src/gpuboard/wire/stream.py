@@ -1,0 +1,63 @@
+"""The messages of the live stream."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from gpuboard.wire.views import Tier
+
+Columns = dict[str, list[Any]]
+
+
+class BoardInfo(Struct, frozen=True, kw_only=True):
+    """What the page should know about the board itself."""
+
+    version: str
+    name: str
+    demo: bool
+    tick_seconds: float
+
+
+class Gone(Struct, frozen=True, kw_only=True):
+    """What is no longer there."""
+
+    nodes: list[str]
+    gpus: list[str]
+
+
+class Snapshot(Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
+    """The whole fleet; another stream id than before means that the board was restarted."""
+
+    stream: str
+    sequence: int
+    at: float
+    tier: Tier
+    board: BoardInfo
+    nodes: Columns
+    gpus: Columns
+
+
+class ChangeMessage(Struct, frozen=True, kw_only=True, tag_field="kind", tag="change"):
+    """The rows that changed, each whole; the sequence is always one more than before."""
+
+    sequence: int
+    at: float
+    nodes: Columns
+    gpus: Columns
+    gone: Gone
+
+
+class Heartbeat(Struct, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat"):
+    """Nothing changed, and the board is alive."""
+
+    sequence: int
+    at: float
+
+
+class Bye(Struct, frozen=True, kw_only=True, tag_field="kind", tag="bye"):
+    """The board is about to close the stream."""
+
+    reason: str
+
+
+StreamMessage = Snapshot | ChangeMessage | Heartbeat | Bye

@@ -1,0 +1,75 @@
+"""Sums over the fleet, as the API tells them."""
+
+from msgspec import Struct
+
+
+class ModelSummary(Struct, frozen=True, kw_only=True):
+    """All GPUs of one model."""
+
+    model: str | None
+    gpus: int
+    free: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The whole fleet in a few numbers; sums leave out what is unknown and say how many they cover."""
+
+    at: float
+    nodes: int
+    nodes_live: int
+    gpus: int
+    by_verdict: dict[str, int]
+    by_model: tuple[ModelSummary, ...]
+    memory_used_bytes: int
+    memory_total_bytes: int
+    power_watts: float
+    gpus_with_power: int
+
+
+class Holding(Struct, frozen=True, kw_only=True):
+    """Where a person holds GPUs."""
+
+    node: str
+    indexes: tuple[int, ...]
+    uuids: tuple[str, ...]
+
+
+class Person(Struct, frozen=True, kw_only=True):
+    """What one person holds now."""
+
+    user: str
+    gpus: int
+    idle_gpus: int
+    memory_bytes: int
+    processes: int
+    holdings: tuple[Holding, ...]
+
+
+class People(Struct, frozen=True, kw_only=True):
+    """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
+
+    at: float
+    tier: str
+    people: tuple[Person, ...] | None
+
+
+class FreeBlock(Struct, frozen=True, kw_only=True):
+    """Free GPUs of one node that fit the question, best first."""
+
+    node: str
+    model: str | None
+    indexes: tuple[int, ...]
+    uuids: tuple[str, ...]
+    memory_total_bytes: int | None
+
+
+class FreeAnswer(Struct, frozen=True, kw_only=True):
+    """Whether the wish can be met now, and where."""
+
+    at: float
+    enough: bool
+    wanted: int
+    free: int
+    # GPUs that might fit but cannot be judged now (stale, unknown): "no" is then not certain.
+    cannot_tell: int
+    blocks: tuple[FreeBlock, ...]

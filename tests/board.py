@@ -1,0 +1,64 @@
+"""A real board in a process of its own, for tests that use it from outside."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+START_SECONDS = 20
+
+
+class RunningBoard:
+    """A board that answers at `url`."""
+
+    def __init__(self, url: str, process: subprocess.Popen[bytes]) -> None:
+        self.url = url
+        self.process = process
+
+
+def free_port() -> int:
+    """A port that nobody uses just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running_board(
+    *arguments: str, log: Path, port: int | None = None, env: Mapping[str, str] | None = None
+) -> Iterator[RunningBoard]:
+    """Run `gpuboard serve` with these arguments until the block ends."""
+    address = f"127.0.0.1:{port or free_port()}"
+    command = [sys.executable, "-m", "gpuboard", "serve", "--listen", address, *arguments]
+    with log.open("ab") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(env or {})})
+    try:
+        wait_for(f"http://{address}/readyz", process, log)
+        yield RunningBoard(f"http://{address}/", process)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a server answers; say what it printed if it does not."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{url} did not answer: {log.read_text(errors='replace')}")

@@ -1,0 +1,179 @@
+"""The live state: freshness, idle memory, duplicates, changes."""
+
+from msgspec.structs import replace
+
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.units import GIB
+from gpuboard.model.verdict import Claim, Reason
+
+
+class HandClock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.time = 1_800_000_000.0
+
+    def now(self) -> float:
+        """The time a test has set."""
+        return self.time
+
+
+GPU = GpuReading(
+    uuid="GPU-1", index=0, memory_used_bytes=0, memory_total_bytes=GIB, utilization_percent=0.0, processes=()
+)
+REPORT = NodeReport(node="a", interval_seconds=5.0, gpus=(GPU,))
+
+
+def word_of(fleet: Fleet, node: str = "a", uuid: str = "GPU-1") -> str:
+    """The word for one GPU, now."""
+    fleet.settle()
+    entry = fleet.get(node)
+    assert entry is not None
+    verdict = entry.gpus[uuid].verdict
+    assert verdict is not None
+    return verdict.word
+
+
+def test_a_node_turns_stale_after_three_intervals_and_comes_back() -> None:
+    """One missed round is no reason to turn grey; three are."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink = fleet.sink("push")
+    sink.report("a", REPORT)
+    words = []
+    for step in (0.0, 15.0, 0.1):
+        clock.time += step
+        words.append(word_of(fleet))
+    sink.report("a", REPORT)
+    words.append(word_of(fleet))
+    assert words == ["free", "free", "stale", "free"]
+
+
+def test_a_silent_node_is_late_then_lost() -> None:
+    """Late after three intervals, lost after ten."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    fleet.sink("push").report("a", REPORT)
+    states = []
+    for step in (1.0, 15.0, 35.0):
+        clock.time += step
+        fleet.settle()
+        node = fleet.get("a")
+        assert node is not None
+        states.append(node.freshness.state)
+    assert states == ["live", "late", "lost"]
+
+
+def test_an_agent_that_answers_with_an_old_sample_ages() -> None:
+    """A frozen agent that still answers must not look live."""
+    fleet = Fleet(HandClock())
+    fleet.sink("pull").report("a", replace(REPORT, age_seconds=60.0))
+    assert word_of(fleet) == "stale"
+
+
+def test_a_node_that_was_never_heard_of_says_why() -> None:
+    """Expected, but silent: never; refused: refused, with the reason."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("ssh")
+    sink.expect(["a", "b"])
+    sink.trouble("b", Reason(code="host-key-changed", text="its host key has changed"), state="refused")
+    fleet.settle()
+    states = {
+        node.name: (node.freshness.state, node.freshness.reason and node.freshness.reason.code)
+        for node in fleet
+    }
+    assert states == {"a": ("never", "never"), "b": ("refused", "host-key-changed")}
+
+
+def test_trouble_does_not_hide_the_last_good_sample_while_it_is_fresh() -> None:
+    """One failed round is not yet news."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("ssh")
+    sink.report("a", REPORT)
+    sink.trouble("a", Reason(code="timeout", text="no answer within 10 s"))
+    assert word_of(fleet) == "free"
+
+
+def test_a_held_gpu_becomes_idle_after_half_an_hour() -> None:
+    """Memory held and no work: the board remembers since when."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    held = replace(GPU, processes=(GpuProcess(pid=1, user="ana", kind="compute"),))
+    words = []
+    for _ in range(32):
+        fleet.sink("push").report("a", replace(REPORT, gpus=(held,)))
+        words.append(word_of(fleet))
+        clock.time += 60
+    assert (words[0], words[29], words[31]) == ("busy", "busy", "idle")
+
+
+def test_the_same_node_from_two_sources_is_shown_once_and_named_a_duplicate() -> None:
+    """The first source wins; the second is a problem to see."""
+    fleet = Fleet(HandClock())
+    fleet.sink("ssh").report("a", REPORT)
+    fleet.sink("folder").report("a", replace(REPORT, gpus=()))
+    node = fleet.get("a")
+    assert node is not None
+    assert [p.kind for p in node.problems()] == ["duplicate-node"]
+    assert len(node.readings()) == 1
+
+
+def test_a_claim_books_a_free_gpu() -> None:
+    """Booked while the claim lasts, free after."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    fleet.sink("push").report("a", replace(REPORT, interval_seconds=3600.0))
+    fleet.set_claims({("a", 0): Claim(who="bob", until=clock.time + 60)})
+    before = word_of(fleet)
+    fleet.set_claims({})
+    assert (before, word_of(fleet)) == ("booked", "free")
+
+
+def test_only_what_changed_travels() -> None:
+    """The same report again changes the node's age and no GPU."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    tracker = ChangeTracker(fleet)
+    sink = fleet.sink("push")
+    two = replace(REPORT, gpus=(GPU, replace(GPU, uuid="GPU-2", index=1)))
+    sink.report("a", two)
+    first = tracker.tick()
+    clock.time += 5
+    sink.report("a", replace(two, gpus=(GPU, replace(GPU, uuid="GPU-2", index=1, utilization_percent=50.0))))
+    second = tracker.tick()
+    third = tracker.tick()
+    assert ([row.uuid for row in first.gpus], [row.uuid for row in second.gpus]) == (
+        ["GPU-1", "GPU-2"],
+        ["GPU-2"],
+    )
+    assert not third
+
+
+def test_a_gpu_and_a_node_that_leave_are_named() -> None:
+    """Pages must be able to take them away."""
+    fleet = Fleet(HandClock())
+    tracker = ChangeTracker(fleet)
+    sink = fleet.sink("ssh")
+    sink.expect(["a"])
+    sink.report("a", REPORT)
+    tracker.tick()
+    sink.report("a", replace(REPORT, gpus=()))
+    gpu_gone = tracker.tick()
+    sink.expect([])
+    node_gone = tracker.tick()
+    assert (gpu_gone.gone_gpus, node_gone.gone_nodes) == (["GPU-1"], ["a"])
+
+
+def test_the_last_hour_shows_minutes_without_samples_as_unknown() -> None:
+    """Unknown is not zero, in a sparkline neither."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink = fleet.sink("push")
+    for percent in (10.0, 30.0):
+        sink.report("a", replace(REPORT, gpus=(replace(GPU, utilization_percent=percent),)))
+        clock.time += 120
+    node = fleet.get("a")
+    assert node is not None
+    assert node.gpus["GPU-1"].last_hour(clock.now())[-5:] == [10.0, None, 30.0, None, None]

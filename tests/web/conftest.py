@@ -1,0 +1,22 @@
+"""One demo board for all tests of the web that only look."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.board import RunningBoard, running_board
+
+
+@pytest.fixture(scope="session")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board with eight simulated nodes."""
+    with running_board("--demo", "8", log=tmp_path_factory.mktemp("board") / "log") as running:
+        yield running
+
+
+@pytest.fixture
+def http(board: RunningBoard) -> Iterator[httpx.Client]:
+    """A client of that board."""
+    with httpx.Client(base_url=board.url) as client:
+        yield client

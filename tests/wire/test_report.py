@@ -1,0 +1,114 @@
+"""What comes in over the border, and what does not."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuboard.model.errors import WireError
+from gpuboard.model.report import REPORT_VERSION, GpuProcess, GpuReading, NodeReport
+from gpuboard.probes.simulated import simulate
+from gpuboard.wire.clean import clean_text
+from gpuboard.wire.report import MAX_REPORT_BYTES, Encoding, decode_report, encode_report
+
+
+@pytest.mark.parametrize("encoding", ["json", "msgpack"])
+def test_a_report_comes_back_as_it_was_sent(encoding: Encoding) -> None:
+    """Both encodings carry every field."""
+    report = simulate("dgx-01", 1_800_000_000.0)
+    assert decode_report(encode_report(report, encoding), encoding) == report
+
+
+def test_a_field_of_a_later_version_is_ignored() -> None:
+    """A newer node may say more than we understand."""
+    data = msgspec.json.encode(
+        {"node": "a", "colour": "green", "gpus": [{"uuid": "x", "index": 0, "rays": 7}]}
+    )
+    assert decode_report(data).gpus == (GpuReading(uuid="x", index=0),)
+
+
+def test_an_unreadable_version_says_what_to_do() -> None:
+    """A version jump is a matter for the admin, in words."""
+    data = msgspec.json.encode({"node": "a", "version": REPORT_VERSION + 1})
+    with pytest.raises(WireError, match="install the same gpuboard version"):
+        decode_report(data)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"node": "../etc"},
+        {"node": "A"},
+        {"node": "a\n"},
+        {"node": "a" * 64},
+        {"node": "a", "age_seconds": -1},
+        {"node": "a", "age_seconds": 1e300},
+        {"node": "a", "interval_seconds": 0},
+        {"node": "a", "gpus": [{"uuid": "x", "index": -1}]},
+        {"node": "a", "gpus": [{"uuid": "x", "index": 0, "memory_used_bytes": 2**63}]},
+        {"node": "a", "gpus": [{"uuid": "x" * 300, "index": 0}]},
+        {"node": "a", "gpus": [{"uuid": "x", "index": 0}, {"uuid": "x", "index": 1}]},
+        {"node": "a", "gpus": [{"uuid": str(i), "index": i} for i in range(65)]},
+        {"node": "a", "gpus": [{"uuid": "x", "index": 0, "processes": [{"pid": i} for i in range(513)]}]},
+        {"node": "a", "gpus": "none"},
+        {"node": "a", "problems": [{"kind": "x", "text": "y" * 5000, "remedy": ""}]},
+        ["node", "a"],
+    ],
+)
+def test_what_no_honest_node_sends_is_refused(wrong: Any) -> None:  # noqa: ANN401 - wrong on purpose
+    """Limits hold on every size, range and type."""
+    with pytest.raises(WireError):
+        decode_report(msgspec.json.encode(wrong))
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_are_none_are_refused(number: float) -> None:
+    """Msgpack can carry NaN; nothing behind the border may meet it."""
+    data = msgspec.msgpack.encode({"node": "a", "gpus": [{"uuid": "x", "index": 0, "power_watts": number}]})
+    with pytest.raises(WireError):
+        decode_report(data, "msgpack")
+
+
+def test_an_oversized_report_is_refused_before_it_is_read() -> None:
+    """Size is checked first."""
+    with pytest.raises(WireError, match="at most"):
+        decode_report(b" " * (MAX_REPORT_BYTES + 1))
+
+
+def test_deep_nesting_is_refused() -> None:
+    """A bomb of brackets is no report."""
+    with pytest.raises(WireError):
+        decode_report(b'{"node":"a","x":' + b"[" * 100_000)
+
+
+def test_texts_that_would_move_a_cursor_are_escaped() -> None:
+    """Control characters and bidi marks show, and do nothing."""
+    gpu = GpuReading(uuid="x", index=0, model="A\x1b[31m\u202e", processes=(GpuProcess(pid=1, user="a\nb"),))
+    read = decode_report(encode_report(NodeReport(node="a", gpus=(gpu,))))
+    assert read.gpus is not None
+    assert read.gpus[0].model == "A\\x1b[31m\\u202e"
+    assert read.gpus[0].processes is not None
+    assert read.gpus[0].processes[0].user == "a\\nb".replace("\\n", "\\x0a")
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    """Names in any script are no danger."""
+    assert clean_text("陳 müller <b>") == "陳 müller <b>"
+
+
+@given(st.text())
+def test_cleaned_text_can_always_be_printed(text: str) -> None:
+    """Whatever comes in."""
+    assert clean_text(text).isprintable()
+
+
+@given(st.binary(max_size=400))
+def test_arbitrary_bytes_are_refused_in_words(data: bytes) -> None:
+    """The only error out of the border is ours."""
+    encodings: tuple[Encoding, ...] = ("json", "msgpack")
+    for encoding in encodings:
+        with pytest.raises(WireError):
+            decode_report(data, encoding)
