@@ -21,6 +21,19 @@ from gpuboard.wire.text import decode_text
 PROBE: Final = "nvidia-smi over ssh"
 _NOT_FOUND: Final = "127"
 _NOT_ALLOWED: Final = "126"
+# What else can hang on a node while it is sampled: it says nothing against its GPUs.
+_HUNG: Final = {
+    "df": (
+        "disk-hung",
+        "a disk does not answer, so nothing is known of the GPUs either",
+        "find it with df and dmesg; a hung disk mostly needs a reboot",
+    ),
+    "processes": (
+        "processes-hung",
+        "the list of processes or of users does not answer, so nothing is known of the GPUs either",
+        "try ps aux and getent passwd there; a directory server (LDAP) may be down",
+    ),
+}
 
 
 class NodeReader:
@@ -35,6 +48,8 @@ class NodeReader:
         self._known: tuple[GpuReading, ...] | None = None
         self._host: HostFacts | None = None
         self._hung_since: float | None = None
+        # Whether the node says everything once and then ends, because its command is its own.
+        self.once = False
 
     def read_sample(self, frame: Frame) -> NodeReport:
         """Turn a whole sample into a report.
@@ -44,6 +59,7 @@ class NodeReader:
         """
         self._sample = sample = parse_body(frame.body)
         self._host = sample.host
+        self.once = not sample.interval
         if sample.waiting is not None:
             waiting = sample.waiting
             what = f"nvidia-smi (pid {waiting.pid}) has been waiting for it for"
@@ -67,12 +83,15 @@ class NodeReader:
         before = self._host or HostFacts()
         if sample.host is not None:
             sample.host = replace(sample.host, disks=before.disks, addresses=before.addresses)
-        return self._hung(sample, seconds, what=f"{doing or 'nvidia-smi'} has not answered for")
+        return self._hung(sample, seconds, what="nvidia-smi has not answered for", doing=doing)
 
-    def _hung(self, sample: Sample, seconds: float, *, what: str) -> NodeReport:
+    def _hung(self, sample: Sample, seconds: float, *, what: str, doing: str | None = None) -> NodeReport:
         if self._hung_since is None:
             self._hung_since = self._clock() - seconds
         found = problem("driver-hung", f"{what} {format_duration(seconds)}", since=self._hung_since)
+        if doing in _HUNG:
+            kind, text, remedy = _HUNG[doing]
+            found = Problem(kind=kind, text=text, remedy=remedy, since=self._hung_since)
         return self._finish(sample, gpus=self._known, problems=(found,))
 
     def _finish(
