@@ -1,7 +1,6 @@
 """The one fixed command that runs on a node: it only reads, and prints what it read in frames."""
 
 import shlex
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -11,16 +10,18 @@ _PARTS: Final = ("main.awk", "host.awk", "driver.awk", "processes.awk", "program
 _HERE: Final = files(__package__) / "remote"
 
 
-@cache
-def script() -> str:
-    """The whole script, as it is sent to a node's `sh` on stdin."""
-    program = "\n".join(_without_comments(part) for part in _PARTS)
-    return _without_comments("sample.sh").replace("@program@", f"\n{program}\n")
-
-
 def _without_comments(part: str) -> str:
     lines = (line.strip() for line in (_HERE / part).read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("#"))
+
+
+def _whole() -> str:
+    program = "\n".join(_without_comments(part) for part in _PARTS)
+    return _without_comments("sample.sh").replace("@program@", f"\n{program}\n") + "\n"
+
+
+# As it is sent to a node's `sh` on stdin. Read when we start: later, no event loop waits for a file.
+SCRIPT: Final = _whole()
 
 
 def loop_command(interval: float) -> str:
@@ -38,7 +39,7 @@ def forced_command() -> str:
 
     The node then runs its own copy of the script, whatever the board asks for.
     """
-    one_line = script().replace("\\\n", " ").replace("\n", " ")
+    one_line = SCRIPT.replace("\\\n", " ").replace("\n", " ")
     command = f"sh -c {shlex.quote(one_line)} sh {NAME}"
     # Inside of its quotes, authorized_keys knows one escape only.
     quoted = command.replace('"', '\\"')

@@ -13,6 +13,14 @@ from gpuboard.sources.ssh.words import Place, SshError, changed_key, explain, ti
 
 _MAX_HOPS: Final = 8
 _DEFAULT_PORT: Final = 22
+_KEY_KINDS: Final = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
 
 
 class Connector:
@@ -82,6 +90,7 @@ class _Login:
                 key_has_passphrase=has_passphrase,
             )
             known = await self._known.load(files)
+            arguments.update(_key_kinds(known, place, settings))
             if isinstance(settings.tunnel, str):
                 arguments["tunnel"] = tunnel = await self._open_jumps(settings.tunnel, hops)
             if arguments.get("tunnel") is not None:
@@ -162,6 +171,18 @@ def _key(path: Path) -> tuple[dict[str, Any], bool]:
             chosen["agent_identities"] = [public]
         return chosen, True
     return {"client_keys": [key], "agent_path": None}, False
+
+
+def _key_kinds(
+    known: asyncssh.SSHKnownHosts, place: Place, settings: asyncssh.SSHClientConnectionOptions
+) -> dict[str, Any]:
+    """Ask for the kinds of host key that we know, then for any other: so a changed kind has a face."""
+    port = None if place.port == _DEFAULT_PORT else place.port
+    keys, authorities, *_ = known.match(place.key_name or place.host, "", port)
+    if not keys or authorities or settings.config.get("HostKeyAlgorithms"):
+        return {}
+    ours = [kind.decode() for key in keys for kind in key.sig_algorithms]
+    return {"server_host_key_algs": list(dict.fromkeys([*ours, *_KEY_KINDS]))}
 
 
 class _Client(asyncssh.SSHClient):

@@ -12,7 +12,7 @@ from gpuboard.sources.ssh.frames import Frame
 from gpuboard.sources.ssh.options import Pace
 from gpuboard.sources.ssh.report import NodeReader
 from gpuboard.sources.ssh.session import Session
-from gpuboard.sources.ssh.words import SshError
+from gpuboard.sources.ssh.words import Place, SshError
 
 Deliver = Callable[[NodeReport], None]
 
@@ -23,11 +23,11 @@ class Follower:
     """Reads one node over one connection and hands its reports on."""
 
     def __init__(
-        self, connection: asyncssh.SSHClientConnection, reader: NodeReader, *, node: str, pace: Pace
+        self, connection: asyncssh.SSHClientConnection, reader: NodeReader, *, place: Place, pace: Pace
     ) -> None:
         self._connection = connection
         self._reader = reader
-        self._node = node
+        self._place = place
         self._pace = pace
 
     async def follow(self, deliver: Deliver) -> None:
@@ -84,7 +84,7 @@ class Follower:
         session: Session | None = None
         try:
             async with asyncio.timeout(within):
-                session = await Session.start(self._connection, once_command(), node=self._node)
+                session = await Session.start(self._connection, once_command(), self._place)
                 while (frame := await session.next()) is not None:
                     if frame.kind == "sample":
                         return self._reader.read_sample(frame)
@@ -101,7 +101,7 @@ class Follower:
     async def _start(self, command: str) -> Session:
         try:
             async with asyncio.timeout(self._pace.timeout):
-                return await Session.start(self._connection, command, node=self._node)
+                return await Session.start(self._connection, command, self._place)
         except TimeoutError:
             raise self._silent(self._pace.timeout) from None
 
@@ -114,7 +114,7 @@ class Follower:
 
     def _silent(self, seconds: float) -> SshError:
         return SshError(
-            f"{self._node} has said nothing for {seconds:g} s",
+            f"{self._place.name} has said nothing for {seconds:g} s",
             "it may be frozen, overloaded or cut off; we log in again",
             code="silent",
         )

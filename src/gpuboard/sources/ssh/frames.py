@@ -85,7 +85,7 @@ class Framer:
         elif (doing := _DOING.fullmatch(line)) is not None:
             self.doing = doing[1].decode()
         elif line:
-            self._noise_bytes += len(line)
+            self._noise_bytes += len(line) + 1
             self._noise = (self._noise + line + b"\n")[-_KEPT_NOISE:]
             self._check_flood(0)
         return True

@@ -34,6 +34,7 @@ async def read_once(targets: Iterable[Target], options: SshOptions) -> dict[str,
 
 async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport | Reason:
     connection: asyncssh.SSHClientConnection | None = None
+    place = Place(name=target.node, host=target.host)
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
@@ -41,7 +42,7 @@ async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport 
             target.host, port=target.port, within=pace.timeout, keepalive=pace.timeout
         )
         reader = NodeReader(target.node, interval=pace.interval)
-        follower = Follower(connection, reader, node=target.node, pace=pace)
+        follower = Follower(connection, reader, place=place, pace=pace)
         left = pace.timeout - (loop.time() - started)
         return await follower.take_one(within=max(_SHORTEST_SECONDS, left))
     except SshError as error:
@@ -49,7 +50,7 @@ async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport 
     except WireError as error:
         return Reason(code="bad-report", text=f"{target.node} sent a sample that is none: {error}")
     except asyncssh.Error as error:
-        return explain(error, Place(name=target.node, host=target.host)).as_reason
+        return explain(error, place).as_reason
     finally:
         if connection is not None:
             connection.abort()

@@ -6,9 +6,9 @@ from typing import Final, Self
 import asyncssh
 
 from gpuboard.model.errors import WireError
-from gpuboard.sources.ssh.command import script
+from gpuboard.sources.ssh.command import SCRIPT
 from gpuboard.sources.ssh.frames import Frame, Framer
-from gpuboard.sources.ssh.words import SshError
+from gpuboard.sources.ssh.words import Place, SshError, explain
 
 # The reader takes frames at once; a node that is so far ahead does not keep to the pace.
 _MAX_WAITING_FRAMES: Final = 16
@@ -19,8 +19,9 @@ _NOT_FOUND: Final = 127
 class Session(asyncssh.SSHClientSession[bytes]):
     """One run of the command; its stdout and its stderr both carry frames."""
 
-    def __init__(self, node: str) -> None:
-        self._node = node
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._node = place.name
         self._framers = {None: Framer(), asyncssh.EXTENDED_DATA_STDERR: Framer()}
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue()
         self._failure: SshError | None = None
@@ -29,18 +30,18 @@ class Session(asyncssh.SSHClientSession[bytes]):
         self._signal: str | None = None
 
     @classmethod
-    async def start(cls, connection: asyncssh.SSHClientConnection, command: str, *, node: str) -> Self:
+    async def start(cls, connection: asyncssh.SSHClientConnection, command: str, place: Place) -> Self:
         """Start the command.
 
         Raises:
             asyncssh.Error: the connection is gone, or the node opens no session.
         """
         channel, session = await connection.create_session(
-            lambda: cls(node), command, encoding=None, request_pty=False, env=None, send_env=None
+            lambda: cls(place), command, encoding=None, request_pty=False, env=None, send_env=None
         )
         assert isinstance(session, cls)  # noqa: S101 - tells the type checker
         # A node with a command of its own does not listen; then this is lost, and does no harm.
-        channel.write(script().encode())
+        channel.write(SCRIPT.encode())
         channel.write_eof()
         session._channel = channel  # noqa: SLF001 - our own
         return session
@@ -98,8 +99,12 @@ class Session(asyncssh.SSHClientSession[bytes]):
         """Note what ended the command."""
         self._signal = signal
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncssh's own
+    def connection_lost(self, exc: Exception | None) -> None:
         """Tell the reader that there is no more."""
+        if self._failure is None and self._status is None and self._signal is None:
+            # The command did not end: the way to it did.
+            lost = exc if isinstance(exc, asyncssh.Error) else asyncssh.ConnectionLost("without a word")
+            self._failure = explain(lost, self._place)
         self._frames.put_nowait(None)
 
     def _give_up(self, why: str) -> None:

@@ -125,11 +125,13 @@ class NodeWatch:
         """
         self.heard = False
         target = self._target
+        place = Place(name=target.node, host=target.host)
         connection = await self._connector.open(
             target.host, port=target.port, within=self._pace.timeout, keepalive=self._pace.interval
         )
         try:
-            await Follower(connection, self._reader, node=target.node, pace=self._pace).follow(self._deliver)
+            follower = Follower(connection, self._reader, place=place, pace=self._pace)
+            await follower.follow(self._deliver)
         except WireError as error:
             raise SshError(
                 f"{target.node} sent a sample that is none: {error}",
@@ -137,7 +139,7 @@ class NodeWatch:
                 code="bad-report",
             ) from None
         except asyncssh.Error as error:
-            raise explain(error, Place(name=target.node, host=target.host)) from error
+            raise explain(error, place) from error
         finally:
             connection.abort()
 

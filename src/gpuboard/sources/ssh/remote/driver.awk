@@ -12,8 +12,11 @@ function ask_driver(command, line, until, text, pids, divided) {
     sub(/^[ \t]+/, "", line);
     if (line == "") continue;
     if (until != "") { if (index(line, until)) until = ""; continue; }
-    if (line ~ /^<supported_clocks>/) {
-      if (index(line, "</supported_clocks>") == 0) until = "</supported_clocks>";
+    if (line ~ /^<(supported_clocks|accounted_processes)>/) {
+      until = line;
+      sub(/>.*/, ">", until);
+      sub(/</, "</", until);
+      if (index(line, until)) until = "";
       continue;
     }
     if (line ~ /<process_name>/) {
@@ -23,7 +26,7 @@ function ask_driver(command, line, until, text, pids, divided) {
       line = "<process_name>" only_program(text) "</process_name>";
     }
     if (line ~ /^<pid>[0-9]+</) pids[line] = 1;
-    if (line ~ /^<(mig_device|current_mig>Enabled)/) divided = 1;
+    if (line ~ /^<(mig_device>|current_mig>Enabled)/) divided = 1;
     bytes += length(line) + 1;
     if (bytes > 180000) { bytes -= length(line) + 1; exit_code = "cut"; break; }
     document[++documents] = line;
