@@ -1,6 +1,8 @@
-"""`gpuboard status`: one look at this machine."""
+"""`gpuboard status`: one look at this machine, at others over ssh, or at a board."""
 
 import argparse
+import functools
+import importlib
 import socket
 import sys
 import time
@@ -13,35 +15,75 @@ from gpuboard.cli.exits import CANNOT_TELL, DONE
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
+from gpuboard.model.errors import UsageError
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView, NodeView
 
-Look = Callable[[], NodeReport]
+Look = Callable[[Fleet], None]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument("hosts", metavar="HOST", nargs="*", help="look at these over ssh, like gpu[01-16]")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV, a line per GPU")
     parser.add_argument(
         "-i", "--interval", metavar="TIME", nargs="?", const="2s", help="repeat every TIME (default 2s)"
     )
-    parser.add_argument("--demo", action="store_true", help="show a simulated machine")
-    parser.add_argument("--probe", metavar="NAME", help="read the devices this way and no other")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--demo", action="store_true", help="show a simulated machine")
+    where.add_argument("--board", metavar="URL", help="ask a board")
+    where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look once, or again and again."""
-    look = _look_at(arguments)
+    if arguments.hosts and (arguments.demo or arguments.board or arguments.probe):
+        raise UsageError("HOST goes with none of --demo, --board and --probe")
+    see = _seer(arguments)
     if arguments.interval is None:
-        return _show(_see(look()), arguments)
-    return _repeat(look, arguments)
+        return _show(see(), arguments)
+    pause = seconds("--interval", arguments.interval, least=0.5)
+    while True:
+        view = see()
+        if sys.stdout.isatty():
+            print("\x1b[H\x1b[2J", end="")
+        _show(view, arguments)
+        time.sleep(pause)
+
+
+def _seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
+    """What shows the fleet as it is now; it remembers what it saw before."""
+    if arguments.board:
+        from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
+
+        return BoardClient(arguments.board).fleet
+    look = _look_at(arguments)
+    fleet = Fleet(SteadyClock())
+
+    def see() -> FleetView:
+        look(fleet)
+        fleet.settle()
+        return fleet_view(fleet)
+
+    return see
 
 
 def _look_at(arguments: argparse.Namespace) -> Look:
+    if arguments.hosts:
+        try:
+            # By name: the light install lacks ssh, and nothing else here may need it.
+            hosts = importlib.import_module("gpuboard.assembly.hosts")
+        except ModuleNotFoundError as error:
+            raise UsageError(f"HOST needs {error.name}; run: pip install 'gpuboard[board]'") from None
+        return functools.partial(hosts.look_at_hosts, arguments.hosts)
+    return functools.partial(_look_here, _reader_here(arguments))
+
+
+def _reader_here(arguments: argparse.Namespace) -> Callable[[], NodeReport]:
     if arguments.demo:
         from gpuboard.probes.simulated import simulate  # noqa: PLC0415 - only for the demo
 
@@ -51,25 +93,9 @@ def _look_at(arguments: argparse.Namespace) -> Look:
     return this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)
 
 
-def _see(report: NodeReport) -> FleetView:
-    fleet = Fleet(SteadyClock())
+def _look_here(read: Callable[[], NodeReport], fleet: Fleet) -> None:
+    report = read()
     fleet.sink("local").report(report.node, check_report(report))
-    fleet.settle()
-    return fleet_view(fleet)
-
-
-def _repeat(look: Look, arguments: argparse.Namespace) -> int:
-    pause = seconds("--interval", arguments.interval, least=0.5)
-    fleet = Fleet(SteadyClock())
-    sink = fleet.sink("local")
-    while True:
-        report = look()
-        sink.report(report.node, check_report(report))
-        fleet.settle()
-        if sys.stdout.isatty():
-            print("\x1b[H\x1b[2J", end="")
-        _show(fleet_view(fleet), arguments)
-        time.sleep(pause)
 
 
 def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
@@ -101,6 +127,8 @@ def _print_table(fleet: FleetView) -> None:
 
 def _why_none(node: NodeView) -> str:
     """The one helpful line for a machine on which no GPU can be shown."""
+    if node.state != "live" and node.reason is not None:
+        return f"{node.name} cannot be read: {node.reason.text}"
     if node.problems:
         problem = node.problems[0]
         return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"
