@@ -13,9 +13,7 @@ _PATIENT = (
     hypothesis.HealthCheck.data_too_large,
     hypothesis.HealthCheck.filter_too_much,
 )
-hypothesis.settings.register_profile(
-    "local", max_examples=100, deadline=None, suppress_health_check=_PATIENT
-)
+hypothesis.settings.register_profile("local", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
 hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
 

@@ -15,7 +15,8 @@ HEAD = (
     "interval 5\nbegun 100.00\nprocess\t21198\tR\t1700000000.25\t1000\tana\t5 6 \tpython\tpython train.py\n"
     "address lo 127.0.0.1/8\naddress eth0 10.0.0.5/24\naddress eth0 fe80::1/64\naddress eth0 2001:db8::1/64\n"
     "disk 1000 400 /\ndisk x 5 /data\nsent 100.50\ntime 1800000000\nboot 1234-abcd\nkernel 6.1\n"
-    "hostname gpu01\nsystem Debian GNU/Linux 12\ncpus 64\nload 1.50 2.00 3.25 1/99 4\ntotal 1000\navailable 250\n"
+    "hostname gpu01\nsystem Debian GNU/Linux 12\ncpus 64\nload 1.50 2.00 3.25 1/99 4\n"
+    "total 1000\navailable 250\n"
 )
 WHOLE = HEAD.encode() + b"nvidia-smi 0\n" + logs.NEW
 
