@@ -9,9 +9,8 @@ import pytest
 from gpuboard.sources.ssh import Pace, forced_command, session
 from gpuboard.sources.ssh.command import SCRIPT
 from tests.sources.ssh.server import Server, make_key
-from tests.sources.ssh.watching import target, until, watching
+from tests.sources.ssh.watching import IMPATIENT, target, until, watching
 
-PATIENT = Pace(interval=0.25, timeout=1.0, longest_retry=0.5)
 RESTARTING = Pace(interval=0.25, timeout=1.0, longest_retry=0.5, restart_hung_after=1.5)
 
 
@@ -52,7 +51,7 @@ async def test_a_slow_driver_is_asked_less_often(server: Server) -> None:
 
 async def test_a_hung_driver_leaves_the_host_talking(server: Server) -> None:
     """Host facts go on, the GPUs are known by name only, and one nvidia-smi waits, never two."""
-    async with watching(server.options(), target("gpu01"), pace=PATIENT) as recorder:
+    async with watching(server.options(), target("gpu01"), pace=IMPATIENT) as recorder:
         await until(lambda: recorder.count("gpu01") > 0)
         server.set_nvidia_smi("hang")
         await until(lambda: recorder.problems("gpu01") == {"driver-hung"})
@@ -109,7 +108,7 @@ async def test_a_hung_driver_behind_a_forced_command(server: Server, tmp_path: P
     """Round by round too, the host goes on and the driver is called hung."""
     key = make_key(tmp_path / "restricted")
     server.allow(key, forced_command().replace("grace = 8;", "grace = 1;"))
-    async with watching(server.options(key_file=str(key)), target("gpu01"), pace=PATIENT) as recorder:
+    async with watching(server.options(key_file=str(key)), target("gpu01"), pace=IMPATIENT) as recorder:
         await until(lambda: recorder.count("gpu01") > 1)
         server.set_nvidia_smi("hang")
         await until(lambda: recorder.problems("gpu01") == {"driver-hung"})

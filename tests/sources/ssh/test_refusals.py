@@ -13,7 +13,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.sources.ssh import SshOptions, forced_command, read_once
 from tests.parts import require
 from tests.sources.ssh.server import Server, make_key, running_server
-from tests.sources.ssh.watching import target, until, watching
+from tests.sources.ssh.watching import IMPATIENT, target, until, watching
 
 
 async def look(options: SshOptions, host: str = "127.0.0.1") -> NodeReport | Reason:
@@ -184,6 +184,9 @@ async def test_a_forced_command_is_asked_round_by_round(server: Server, tmp_path
     assert not (tmp_path / "mischief").exists()
 
 
+MANY_SAMPLES = "while :; do printf 'gpuboard 1 host 1 0\\ngpuboard end 1\\n'; done"
+
+
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
@@ -191,6 +194,7 @@ async def test_a_forced_command_is_asked_round_by_round(server: Server, tmp_path
         ("exit 127", "no-samples", "awk"),
         ("yes and no", "flood", "flood"),
         ("sleep 600", "silent", "said nothing"),
+        (MANY_SAMPLES, "flood", "more often"),
     ],
 )
 async def test_a_shell_that_does_not_run_our_command(
@@ -198,7 +202,7 @@ async def test_a_shell_that_does_not_run_our_command(
 ) -> None:
     """What came instead is quoted, or at least said."""
     with running_server(tmp_path, config=f"ForceCommand {command}") as server:
-        async with watching(server.options(), target("gpu01")) as recorder:
+        async with watching(server.options(), target("gpu01"), pace=IMPATIENT) as recorder:
             await until(lambda: bool(recorder.troubles))
         assert recorder.last_trouble("gpu01")[0] == code
         assert words in recorder.last_trouble("gpu01")[2]

@@ -10,7 +10,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.ssh import Pace, SshSource, read_once
 from tests.sources.ssh.server import Server, children_of, descendants_of, is_running, running_server
-from tests.sources.ssh.watching import QUICK, ListDiscovery, target, until, watching
+from tests.sources.ssh.watching import IMPATIENT, QUICK, ListDiscovery, target, until, watching
 
 
 async def test_a_node_reports_its_gpus_and_itself(server: Server) -> None:
@@ -80,7 +80,8 @@ async def test_dead_nodes_do_not_delay_the_others(server: Server, tmp_path: Path
         dead = [target(f"dead{number}", hanging.port) for number in range(8)]
         others = [target("refused", port=1), target("nobody", host="no-such-host.invalid")]
         options = server.options(max_connections=2)
-        async with watching(options, *dead, *others, target("live"), target("live2")) as recorder:
+        nodes = [*dead, *others, target("live"), target("live2")]
+        async with watching(options, *nodes, pace=IMPATIENT) as recorder:
             await until(lambda: recorder.count("live") > 0 and recorder.count("live2") > 0)
             since = time.monotonic()
             await asyncio.sleep(2.5)
@@ -104,15 +105,15 @@ async def test_a_node_comes_back_by_itself(server: Server) -> None:
 
 
 async def test_a_frozen_session_is_noticed_and_replaced(server: Server) -> None:
-    """The connection stands and nothing comes: after three intervals we say so, and log in again."""
-    async with watching(server.options(), target("gpu01")) as recorder:
+    """The connection stands and nothing comes: after a while we say so, and log in again."""
+    async with watching(server.options(), target("gpu01"), pace=IMPATIENT) as recorder:
         await until(lambda: recorder.count("gpu01") > 0)
         frozen = [pid for child in server.sessions() for pid in (child, *children_of(child))]
         server.freeze(frozen)
         since = time.monotonic()
         before = recorder.count("gpu01")
         await until(lambda: bool(recorder.troubles))
-        assert time.monotonic() - since < 3 * QUICK.interval + QUICK.timeout + 0.5
+        assert time.monotonic() - since < IMPATIENT.timeout + 1
         assert recorder.codes("gpu01") <= {"silent", "connection-lost"}
         await until(lambda: recorder.count("gpu01") > before + 1)
         server.thaw(frozen)
@@ -121,7 +122,7 @@ async def test_a_frozen_session_is_noticed_and_replaced(server: Server) -> None:
 async def test_a_hanging_listener_recovers(server: Server) -> None:
     """TCP answers and ssh does not: a time-out, and after it wakes up all is well again."""
     server.freeze([server.listener])
-    async with watching(server.options(), target("gpu01")) as recorder:
+    async with watching(server.options(), target("gpu01"), pace=IMPATIENT) as recorder:
         await until(lambda: recorder.codes("gpu01") == {"timeout"})
         server.thaw([server.listener])
         await until(lambda: recorder.count("gpu01") > 0)

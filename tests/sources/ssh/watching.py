@@ -12,7 +12,10 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.ssh import Pace, SshOptions, SshSource
 
-QUICK = Pace(interval=0.25, timeout=2.0, longest_retry=0.5, restart_hung_after=60.0)
+# Often, but with time enough for a busy machine.
+QUICK = Pace(interval=0.25, timeout=5.0, longest_retry=0.5)
+# For nodes that are not going to answer.
+IMPATIENT = Pace(interval=0.25, timeout=1.0, longest_retry=0.5)
 
 
 class ListDiscovery:

@@ -30,6 +30,8 @@ class Connector:
         self._options = options
         self._known = KnownHosts()
         self._gate = Gate(options.max_connections)
+        # It tells of every connection; we say ourselves what matters.
+        asyncssh.set_log_level("WARNING")
 
     async def open(
         self, host: str, *, port: int | None, within: float, keepalive: float

@@ -84,7 +84,7 @@ class Follower:
         session: Session | None = None
         try:
             async with asyncio.timeout(within):
-                session = await Session.start(self._connection, once_command(), self._place)
+                session = await self._run(once_command())
                 while (frame := await session.next()) is not None:
                     if frame.kind == "sample":
                         return self._reader.read_sample(frame)
@@ -101,9 +101,12 @@ class Follower:
     async def _start(self, command: str) -> Session:
         try:
             async with asyncio.timeout(self._pace.timeout):
-                return await Session.start(self._connection, command, self._place)
+                return await self._run(command)
         except TimeoutError:
             raise self._silent(self._pace.timeout) from None
+
+    async def _run(self, command: str) -> Session:
+        return await Session.start(self._connection, command, self._place, interval=self._pace.interval)
 
     async def _next(self, session: Session, seconds: float) -> Frame | None:
         try:

@@ -39,7 +39,7 @@ async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport 
     started = loop.time()
     try:
         connection = await connector.open(
-            target.host, port=target.port, within=pace.timeout, keepalive=pace.timeout
+            target.host, port=target.port, within=pace.timeout, keepalive=pace.keepalive
         )
         reader = NodeReader(target.node, interval=pace.interval)
         follower = Follower(connection, reader, place=place, pace=pace)

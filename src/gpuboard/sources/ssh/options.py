@@ -58,6 +58,11 @@ class Pace(Struct, frozen=True, kw_only=True):
         return 3 * self.interval
 
     @property
+    def keepalive(self) -> float:
+        """How often a quiet connection is asked whether it lives; the third silence ends it."""
+        return max(self.interval, self.timeout / 3)
+
+    @property
     def patience(self) -> float:
         """After how long without an answer the driver is called hung."""
         return max(2 * self.interval, self.timeout)

@@ -10,8 +10,9 @@ from gpuboard.sources.ssh.command import SCRIPT
 from gpuboard.sources.ssh.frames import Frame, Framer
 from gpuboard.sources.ssh.words import Place, SshError, explain
 
-# The reader takes frames at once; a node that is so far ahead does not keep to the pace.
-_MAX_WAITING_FRAMES: Final = 16
+# Two frames per interval are asked for; a node that sends many times more does not keep to the pace.
+_SPARE_FRAMES: Final = 20
+_FRAMES_PER_INTERVAL: Final = 8
 _QUOTED: Final = 200
 _NOT_FOUND: Final = 127
 
@@ -19,8 +20,11 @@ _NOT_FOUND: Final = 127
 class Session(asyncssh.SSHClientSession[bytes]):
     """One run of the command; its stdout and its stderr both carry frames."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *, interval: float) -> None:
         self._place = place
+        self._interval = interval
+        self._started = asyncio.get_running_loop().time()
+        self._count = 0
         self._node = place.name
         self._framers = {None: Framer(), asyncssh.EXTENDED_DATA_STDERR: Framer()}
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue()
@@ -30,14 +34,21 @@ class Session(asyncssh.SSHClientSession[bytes]):
         self._signal: str | None = None
 
     @classmethod
-    async def start(cls, connection: asyncssh.SSHClientConnection, command: str, place: Place) -> Self:
+    async def start(
+        cls, connection: asyncssh.SSHClientConnection, command: str, place: Place, *, interval: float
+    ) -> Self:
         """Start the command.
 
         Raises:
             asyncssh.Error: the connection is gone, or the node opens no session.
         """
         channel, session = await connection.create_session(
-            lambda: cls(place), command, encoding=None, request_pty=False, env=None, send_env=None
+            lambda: cls(place, interval=interval),
+            command,
+            encoding=None,
+            request_pty=False,
+            env=None,
+            send_env=None,
         )
         assert isinstance(session, cls)  # noqa: S101 - tells the type checker
         # A node with a command of its own does not listen; then this is lost, and does no harm.
@@ -85,9 +96,11 @@ class Session(asyncssh.SSHClientSession[bytes]):
             return
         try:
             for frame in framer.feed(data):
+                self._count += 1
                 self._frames.put_nowait(frame)
-            if self._frames.qsize() > _MAX_WAITING_FRAMES:
-                self._give_up("samples come faster than they were asked for")
+            rounds = (asyncio.get_running_loop().time() - self._started) / self._interval
+            if self._count > _SPARE_FRAMES + _FRAMES_PER_INTERVAL * rounds:
+                self._give_up("samples come far more often than they were asked for")
         except WireError as error:
             self._give_up(str(error))
 

@@ -92,11 +92,15 @@ class SshSource:
         await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 - nobody gains from guessing it
         watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
         failures = 0
+        said = ""
         while True:
             try:
                 await watch.follow()
             except SshError as error:
-                log.info("node failed: source=ssh node=%s code=%s", target.node, error.code)
+                # Said once, not again with every try.
+                level = logging.DEBUG if error.code == said and not watch.heard else logging.WARNING
+                log.log(level, "node failed: source=ssh node=%s reason=%s", target.node, error.reason)
+                said = error.code
                 sink.trouble(target.node, error.as_reason, state=error.state)
             except Exception as error:
                 log.exception("node failed by a mistake of ours: source=ssh node=%s", target.node)
@@ -127,7 +131,7 @@ class NodeWatch:
         target = self._target
         place = Place(name=target.node, host=target.host)
         connection = await self._connector.open(
-            target.host, port=target.port, within=self._pace.timeout, keepalive=self._pace.interval
+            target.host, port=target.port, within=self._pace.timeout, keepalive=self._pace.keepalive
         )
         try:
             follower = Follower(connection, self._reader, place=place, pace=self._pace)
