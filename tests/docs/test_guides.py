@@ -1,0 +1,54 @@
+"""The guides about finding and asking nodes: every key is explained, every sample works."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import fields
+
+from gpuboard.discovery.consul import ConsulOptions
+from gpuboard.discovery.hosts_file import HostsFileOptions
+from gpuboard.discovery.registry import DISCOVERIES, make
+from gpuboard.discovery.ssh_config import SshConfigOptions
+from gpuboard.sources.pull import PullOptions
+from gpuboard.sources.registry import Surroundings, make_source
+
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+SAMPLES = [
+    pytest.param(sample, id=f"{page} {number}")
+    for page in ("consul.md", "hosts.md", "pull.md")
+    for number, sample in enumerate(re.findall(r"```toml\n(.*?)```", (GUIDES / page).read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "options"),
+    [
+        ("consul.md", ConsulOptions),
+        ("pull.md", PullOptions),
+        ("hosts.md", HostsFileOptions),
+        ("hosts.md", SshConfigOptions),
+    ],
+)
+def test_every_key_is_explained(page: str, options: type[Struct]) -> None:
+    """What can be set can be looked up."""
+    text = (GUIDES / page).read_text()
+    assert [field.name for field in fields(options) if not re.search(rf"\b{field.name}\b", text)] == []
+
+
+def test_every_way_to_find_nodes_is_explained() -> None:
+    """By the key that names it."""
+    text = "".join((GUIDES / page).read_text() for page in ("hosts.md", "consul.md"))
+    assert [way for way in DISCOVERIES if f"{way} = " not in text] == []
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_sample_works(sample: str) -> None:
+    """As it stands, up to the files that it names."""
+    document = tomllib.loads(sample)
+    for table in document.pop("source", []):
+        make_source(table, Surroundings(now=lambda: 0.0, node="here"), where="sample")
+    if "discover" in document:
+        make(document["discover"])
