@@ -20,6 +20,7 @@ from gpuboard.model.errors import (
 COMMANDS: Final = {
     "status": "one look: which GPU is free, who has the others",
     "free": "say where GPUs are free, for people and scripts",
+    "export": "write the fleet as a page or data, for cron and any web space",
     "serve": "run the board",
     "agent": "sample this machine and hand the reports on",
     "doctor": "check this machine: what works, what does not, what to do",

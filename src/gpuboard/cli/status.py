@@ -1,49 +1,31 @@
 """`gpuboard status`: one look at this machine, at others over ssh, or at a board."""
 
 import argparse
-import functools
-import importlib
-import socket
 import sys
 import time
-from collections.abc import Callable
 
 import msgspec
 
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.exits import CANNOT_TELL, DONE
-from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.views import fleet_view
-from gpuboard.model.errors import UsageError
-from gpuboard.model.node import node_name_of
-from gpuboard.model.report import NodeReport
-from gpuboard.wire.report import check_report
+from gpuboard.cli.looking import add_where, make_seer
 from gpuboard.wire.views import FleetView, NodeView
-
-Look = Callable[[Fleet], None]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("hosts", metavar="HOST", nargs="*", help="look at these over ssh, like gpu[01-16]")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV, a line per GPU")
     parser.add_argument(
         "-i", "--interval", metavar="TIME", nargs="?", const="2s", help="repeat every TIME (default 2s)"
     )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--demo", action="store_true", help="show a simulated machine")
-    where.add_argument("--board", metavar="URL", help="ask a board")
-    where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
+    add_where(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look once, or again and again."""
-    if arguments.hosts and (arguments.demo or arguments.board or arguments.probe):
-        raise UsageError("HOST goes with none of --demo, --board and --probe")
-    see = _seer(arguments)
+    see = make_seer(arguments)
     if arguments.interval is None:
         return _show(see(), arguments)
     pause = seconds("--interval", arguments.interval, least=0.5)
@@ -53,49 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
             print("\x1b[H\x1b[2J", end="")
         _show(view, arguments)
         time.sleep(pause)
-
-
-def _seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
-    """What shows the fleet as it is now; it remembers what it saw before."""
-    if arguments.board:
-        from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
-
-        return BoardClient(arguments.board).fleet
-    look = _look_at(arguments)
-    fleet = Fleet(SteadyClock())
-
-    def see() -> FleetView:
-        look(fleet)
-        fleet.settle()
-        return fleet_view(fleet)
-
-    return see
-
-
-def _look_at(arguments: argparse.Namespace) -> Look:
-    if arguments.hosts:
-        try:
-            # By name: the light install lacks ssh, and nothing else here may need it.
-            hosts = importlib.import_module("gpuboard.assembly.hosts")
-        except ModuleNotFoundError as error:
-            raise UsageError(f"HOST needs {error.name}; run: pip install 'gpuboard[board]'") from None
-        return functools.partial(hosts.look_at_hosts, arguments.hosts)
-    return functools.partial(_look_here, _reader_here(arguments))
-
-
-def _reader_here(arguments: argparse.Namespace) -> Callable[[], NodeReport]:
-    if arguments.demo:
-        from gpuboard.probes.simulated import simulate  # noqa: PLC0415 - only for the demo
-
-        return lambda: simulate("vision-01", time.time())
-    from gpuboard.assembly.agent import this_machine  # noqa: PLC0415 - loads the driver's library
-
-    return this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)
-
-
-def _look_here(read: Callable[[], NodeReport], fleet: Fleet) -> None:
-    report = read()
-    fleet.sink("local").report(report.node, check_report(report))
 
 
 def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
