@@ -280,7 +280,7 @@ def test_nodes_that_cannot_be_named_or_asked_are_left_out() -> None:
 @pytest.mark.parametrize("read", [read_catalog, read_health])
 @given(
     data=st.binary(max_size=100)
-    | st.recursive(st.none() | st.text(), st.lists).map(lambda v: repr(v).encode())
+    | st.recursive(st.none() | st.text(max_size=20), st.lists, max_leaves=20).map(lambda v: repr(v).encode())
 )
 def test_any_bytes_are_an_answer_or_a_wire_error(read: Any, data: bytes) -> None:  # noqa: ANN401 - one of two readers
     """Consul's port may be somebody else's today."""
