@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
@@ -81,9 +82,12 @@ def _node(node: NodeView, now: float) -> str:
         for problem in node.problems
     )
     gpus = "".join(f"<li>{_gpu(gpu, now)}</li>" for gpu in node.gpus)
+    models = ", ".join(
+        f"{count} x {model}" for model, count in Counter(g.model or "?" for g in node.gpus).items()
+    )
     return (
         f'<section class="node {escape(node.state)}"><h2>{name}</h2>'
-        f'<p class="note">data {age}{why}</p>{problems}<ul class="gpus">{gpus}</ul></section>'
+        f'<p class="note">{escape(models)} · data {age}{why}</p>{problems}<ul class="gpus">{gpus}</ul></section>'
     )
 
 
