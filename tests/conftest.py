@@ -4,18 +4,15 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
-import hypothesis
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
+from hypothesis import HealthCheck, settings
 
-_PATIENT = (
-    hypothesis.HealthCheck.too_slow,
-    hypothesis.HealthCheck.data_too_large,
-    hypothesis.HealthCheck.filter_too_much,
-)
-hypothesis.settings.register_profile("local", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
-hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
+# A run at the desk should be quick; CI looks longer. Time limits are pytest's business, not Hypothesis's.
+_PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
+settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "desk")
 
 
 @pytest.fixture(autouse=True)

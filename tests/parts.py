@@ -2,9 +2,14 @@
 
 import os
 import shutil
+import socket
+import subprocess
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
+
+ROOT = Path(__file__).parent.parent
 
 
 def require(*programs: str) -> None:
@@ -26,3 +31,24 @@ def missing(part: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason}, and in CI nothing may be missing")
     pytest.skip(reason)
+
+
+def unpack(part: str) -> Path:
+    """The program that `script/unpack-PART` fetches for the tests."""
+    require("apt-get", "dpkg-deb")
+    done = subprocess.run([ROOT / "script" / f"unpack-{part}"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        missing(f"{part} ({done.stderr.strip()[-200:]})")
+    return Path(done.stdout.strip())
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nobody uses."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

@@ -153,7 +153,8 @@ def test_only_what_changed_travels() -> None:
 
 def test_a_gpu_and_a_node_that_leave_are_named() -> None:
     """Pages must be able to take them away."""
-    fleet = Fleet(HandClock())
+    clock = HandClock()
+    fleet = Fleet(clock, forget_after_seconds=60)
     tracker = ChangeTracker(fleet)
     sink = fleet.sink("ssh")
     sink.expect(["a"])
@@ -162,8 +163,10 @@ def test_a_gpu_and_a_node_that_leave_are_named() -> None:
     sink.report("a", replace(REPORT, gpus=()))
     gpu_gone = tracker.tick()
     sink.expect([])
+    still_there = tracker.tick()
+    clock.time += 61
     node_gone = tracker.tick()
-    assert (gpu_gone.gone_gpus, node_gone.gone_nodes) == (["GPU-1"], ["a"])
+    assert (gpu_gone.gone_gpus, still_there.gone_nodes, node_gone.gone_nodes) == (["GPU-1"], [], ["a"])
 
 
 def test_the_last_hour_shows_minutes_without_samples_as_unknown() -> None:

@@ -13,13 +13,14 @@ from gpuboard import __version__
 from gpuboard.assembly.demo import demo_claims
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.state import Fleet
-from gpuboard.model.errors import UsageError
+from gpuboard.fleet.state import Fleet, Names
+from gpuboard.model.address import split_address
+from gpuboard.model.node import node_name_of
 from gpuboard.probes.simulated import node_names
-from gpuboard.settings.board import BoardSettings
+from gpuboard.settings.board import Settings, VerdictTable
 from gpuboard.sources.base import Source
-from gpuboard.sources.local import LocalOptions, LocalSource
-from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
+from gpuboard.sources.registry import Surroundings, make_source
+from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.services import Services
@@ -34,33 +35,56 @@ log = logging.getLogger(__name__)
 class Board:
     """A board that can be run: its sources, its fleet, its web."""
 
-    def __init__(self, settings: BoardSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._clock = SteadyClock()
-        self.fleet = Fleet(self._clock)
+        self.fleet = Fleet(
+            self._clock,
+            thresholds=_thresholds(settings.verdict),
+            names=Names(
+                nodes=settings.names.nodes, models=settings.names.models, people=settings.names.people
+            ),
+            forget_after_seconds=settings.board.forget_after,
+        )
         tracker = ChangeTracker(self.fleet)
         hostname = socket.gethostname()
         info = BoardInfo(
             version=__version__,
             name=hostname,
             demo=settings.demo_nodes > 0,
-            tick_seconds=settings.tick_seconds,
+            tick_seconds=float(settings.board.tick),
         )
         self._broadcaster = Broadcaster(tracker, info)
-        access = AccessPolicy(anonymous=settings.anonymous, hostnames=own_names(settings.hostnames, hostname))
-        self.app = create_app(
-            Services(
-                fleet=self.fleet, tracker=tracker, broadcaster=self._broadcaster, access=access, info=info
-            )
+        access = AccessPolicy(
+            anonymous=settings.access.anonymous,
+            trusted_proxies=frozenset(settings.access.trusted_proxies),
+            hostnames=own_names(settings.board.hostnames, hostname),
         )
-        self._sources = self._make_sources(hostname.split(".")[0].lower())
+        services = Services(
+            fleet=self.fleet, tracker=tracker, broadcaster=self._broadcaster, access=access, info=info
+        )
+        self.app = create_app(services, base_path=settings.board.base_path)
+        self._sources = self._make_sources(node_name_of(hostname))
 
     def _make_sources(self, node: str) -> Sequence[Source]:
-        if self._settings.demo_nodes:
-            options = SimulatedOptions(nodes=self._settings.demo_nodes)
-            self.fleet.set_claims(demo_claims(node_names(options.nodes), self._clock.now()))
-            return [SimulatedSource(options, now=self._clock.now)]
-        return [LocalSource(LocalOptions(), node=node)]
+        around = Surroundings(now=self._clock.now, node=node)
+        settings = self._settings
+        if settings.demo_nodes:
+            names = node_names(settings.demo_nodes)
+            self.fleet.set_claims(demo_claims(names, self._clock.now()))
+        tables = [
+            *settings.sources,
+            *(
+                [("--demo", {"kind": "simulated", "nodes": settings.demo_nodes})]
+                if settings.demo_nodes
+                else []
+            ),
+        ]
+        # With nothing to watch it watches this machine.
+        return [
+            make_source(table, around, where=where)
+            for where, table in tables or [("the default", {"kind": "local"})]
+        ]
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -82,7 +106,7 @@ class Board:
                 await source.run(sink)
             except Exception:
                 log.exception("source failed: source=%s", source.kind)
-            await asyncio.sleep(self._settings.tick_seconds)
+            await asyncio.sleep(self._settings.board.tick)
 
     async def _tick(self) -> None:
         while True:
@@ -90,11 +114,11 @@ class Board:
                 self._broadcaster.tick()
             except Exception:
                 log.exception("tick failed")
-            await asyncio.sleep(self._settings.tick_seconds)
+            await asyncio.sleep(self._settings.board.tick)
 
     async def serve(self) -> None:
         """Answer until told to stop."""
-        host, port = split_address(self._settings.listen)
+        host, port = split_address(self._settings.board.listen)
         config = uvicorn.Config(
             self.app,
             host=host,
@@ -118,6 +142,17 @@ class Board:
             await _Server(config, self._broadcaster).serve()
 
 
+def _thresholds(table: VerdictTable) -> Thresholds:
+    return Thresholds(
+        busy_utilization_percent=table.busy_utilization_percent,
+        idle_utilization_percent=table.idle_utilization_percent,
+        idle_after_seconds=table.idle_after,
+        memory_floor_bytes=table.memory_floor,
+        memory_share=table.memory_share,
+        hot_celsius=table.hot_celsius,
+    )
+
+
 class _Server(uvicorn.Server):
     """A server that lets viewers go politely before it stops."""
 
@@ -130,15 +165,3 @@ class _Server(uvicorn.Server):
         self._broadcaster.close()
         await asyncio.sleep(GOODBYE_SECONDS)
         await super().shutdown(sockets)
-
-
-def split_address(text: str) -> tuple[str, int]:
-    """Split `host:port`, with IPv6 in brackets.
-
-    Raises:
-        UsageError: the text is no address with a port.
-    """
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 <= int(port) <= 65535:  # noqa: PLR2004 - the last port
-        raise UsageError(f"{text!r} is no address to listen on; write it like 127.0.0.1:8042 or [::1]:8042")
-    return host.strip("[]"), int(port)

@@ -14,6 +14,8 @@ from gpuboard.model.errors import GpuboardError, UsageError
 COMMANDS: Final = {
     "status": "one look: which GPU is free, who has the others",
     "serve": "run the board",
+    "agent": "sample this machine and hand the reports on",
+    "doctor": "check this machine: what works, what does not, what to do",
 }
 
 

@@ -5,14 +5,20 @@ import asyncio
 import contextlib
 import logging
 import sys
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuboard.cli.exits import DONE, FAILED
-from gpuboard.settings.board import DEFAULT_LISTEN, BoardSettings
+from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--listen", metavar="HOST:PORT", default=DEFAULT_LISTEN, help="default %(default)s")
+    parser.add_argument(
+        "--config", metavar="FILE", help="gpuboard.toml; without it the board watches this machine"
+    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help=f"default {DEFAULT_LISTEN}")
     parser.add_argument(
         "--demo",
         metavar="NODES",
@@ -40,11 +46,19 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return FAILED
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
-    settings = BoardSettings(
-        listen=arguments.listen, demo_nodes=arguments.demo, anonymous=arguments.anonymous
-    )
+    settings = _settings(arguments)
     board = Board(settings)
-    print(f"gpuboard: open http://{settings.listen}/", file=sys.stderr)
+    print(f"gpuboard: open http://{settings.board.listen}/", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(board.serve())
     return DONE
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    """The file's settings, with what the command line says instead."""
+    settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
+    if arguments.listen:
+        settings = replace(settings, board=replace(settings.board, listen=arguments.listen))
+    if arguments.anonymous:
+        settings = replace(settings, access=replace(settings.access, anonymous=arguments.anonymous))
+    return replace(settings, demo_nodes=arguments.demo)

@@ -1,19 +1,20 @@
 """`gpuboard status`: one look at this machine."""
 
 import argparse
+import socket
 import sys
 import time
 from collections.abc import Callable
 
 import msgspec
 
+from gpuboard.cli.environment import seconds
 from gpuboard.cli.exits import CANNOT_TELL, DONE
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
-from gpuboard.model.errors import UsageError
+from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
-from gpuboard.model.units import parse_duration
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView, NodeView
 
@@ -45,7 +46,9 @@ def _look_at(arguments: argparse.Namespace) -> Look:
         from gpuboard.probes.simulated import simulate  # noqa: PLC0415 - only for the demo
 
         return lambda: simulate("vision-01", time.time())
-    raise UsageError("only --demo can be shown so far")
+    from gpuboard.assembly.agent import this_machine  # noqa: PLC0415 - loads the driver's library
+
+    return this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)
 
 
 def _see(report: NodeReport) -> FleetView:
@@ -56,10 +59,7 @@ def _see(report: NodeReport) -> FleetView:
 
 
 def _repeat(look: Look, arguments: argparse.Namespace) -> int:
-    try:
-        pause = max(0.5, parse_duration(arguments.interval))
-    except ValueError as error:
-        raise UsageError(f"--interval: {error}") from None
+    pause = seconds("--interval", arguments.interval, least=0.5)
     fleet = Fleet(SteadyClock())
     sink = fleet.sink("local")
     while True:
@@ -103,5 +103,5 @@ def _why_none(node: NodeView) -> str:
     """The one helpful line for a machine on which no GPU can be shown."""
     if node.problems:
         problem = node.problems[0]
-        return f"no GPU can be read on {node.name}: {problem.text}. {problem.remedy}"
+        return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"
     return f"{node.name} has no GPU. To see other machines: gpuboard status HOST …, or gpuboard status --demo"

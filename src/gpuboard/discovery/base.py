@@ -5,6 +5,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from gpuboard.model.verdict import Reason
+
 
 class Target(Struct, frozen=True, kw_only=True):
     """One node to read and where it answers."""
@@ -14,6 +16,8 @@ class Target(Struct, frozen=True, kw_only=True):
     # Host name, address or ssh alias.
     host: str
     port: int | None = None
+    # The account to use, where the way to the node has accounts (ssh).
+    user: str | None = None
 
 
 Found = Callable[[Sequence[Target]], None]
@@ -29,3 +33,10 @@ class Discovery(Protocol):
 
         An outage, or an empty answer where there were nodes before, does not wipe the list at once.
         """
+
+
+class Troubled(Protocol):
+    """A discovery that can say why its list may be out of date."""
+
+    # None: all is well.
+    trouble: Reason | None

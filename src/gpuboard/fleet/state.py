@@ -15,6 +15,7 @@ from gpuboard.model.verdict import Claim, Reason, Verdict
 from gpuboard.verdict import Freshness, Thresholds, judge
 
 DEFAULT_INTERVAL: Final = 5.0
+FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
 
 class Names(Struct, frozen=True, kw_only=True):
@@ -50,6 +51,8 @@ class Node:
         self.freshness = Freshness(state="never")
         self.trouble: Trouble | None = None
         self.also_from: set[str] = set()
+        # Since when its source no longer names it.
+        self.left_at: float | None = None
         self.gpus: dict[str, GpuMemory] = {}
 
     def problems(self) -> tuple[Problem, ...]:
@@ -66,11 +69,17 @@ class Fleet:
     """The live state of all nodes; consumers ask it or follow its changes, it knows none of them."""
 
     def __init__(
-        self, clock: Clock, *, thresholds: Thresholds | None = None, names: Names | None = None
+        self,
+        clock: Clock,
+        *,
+        thresholds: Thresholds | None = None,
+        names: Names | None = None,
+        forget_after_seconds: float = FORGET_AFTER_SECONDS,
     ) -> None:
         self.clock = clock
         self.thresholds = thresholds or Thresholds()
         self.names = names or Names()
+        self._forget_after = forget_after_seconds
         self._nodes: dict[str, Node] = {}
         self._claims: Mapping[tuple[str, int], Claim] = {}
         self._touched: set[str] = set()
@@ -93,7 +102,15 @@ class Fleet:
 
     def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
-        claim = self._claims.get((node, reading.index))
+        index = reading.index
+        if reading.mig_parent_uuid is not None:
+            # People claim whole GPUs by their number; an instance goes with its GPU.
+            entry = self._nodes.get(node)
+            parents = (
+                [gpu for gpu in entry.readings() if gpu.uuid == reading.mig_parent_uuid] if entry else []
+            )
+            index = parents[0].index if parents else -1
+        claim = self._claims.get((node, index))
         if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
             return None
         return claim
@@ -112,6 +129,7 @@ class Fleet:
         node.interval = report.interval_seconds or node.interval
         node.clock_offset = None if report.taken_at is None else report.taken_at - node.sampled_at
         node.trouble = None
+        node.left_at = None
         # Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
         before, node.gpus = node.gpus, {}
         for reading in report.gpus or ():
@@ -132,14 +150,16 @@ class Fleet:
             return None
         return node
 
-    def forget(self, name: str) -> None:
-        """Drop a node for good."""
+    def _forget(self, name: str) -> None:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
 
     def settle(self) -> None:
         """Bring ages and verdicts up to now; cheap when nothing happened."""
         now = self.clock.now()
+        for node in [n for n in self._nodes.values() if n.left_at is not None]:
+            if now - (node.left_at or now) >= self._forget_after:
+                self._forget(node.name)
         for node in self._nodes.values():
             age = None if node.sampled_at is None else max(0.0, now - node.sampled_at)
             fresh = freshness(age, interval=node.interval, trouble=node.trouble)
@@ -204,10 +224,10 @@ class FleetSink:
         expected = set(nodes)
         for name in expected - self._expected:
             self._fleet.ensure(name, self._source)
-        for name in self._expected - expected:
+        for name in self._expected ^ expected:
             node = self._fleet.get(name)
             if node is not None and node.source == self._source:
-                self._fleet.forget(name)
+                node.left_at = None if name in expected else self._fleet.clock.now()
         self._expected = expected
 
     def report(self, node: str, report: NodeReport) -> None:

@@ -7,6 +7,7 @@ GpuboardError
 ├── ProbeError
 │   ├── ProbeUnavailable  this machine lacks what the probe needs
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
+├── OutsideError          a file, name or server outside could not be asked; says why in words
 └── SourceError           a node could not be read; carries the node's state
 """
 
@@ -45,6 +46,15 @@ class ProbeUnavailable(ProbeError):  # noqa: N818 - a state of the machine, not 
 
 class ProbeFailed(ProbeError):  # noqa: N818 - a state of the machine, not a mistake
     """The tool is here but misbehaved; the next round may succeed."""
+
+
+class OutsideError(GpuboardError):
+    """A file, name or server outside could not be asked; the next try may succeed."""
+
+    def __init__(self, text: str, *, code: str) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
 
 
 class SourceError(GpuboardError):

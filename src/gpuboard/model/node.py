@@ -17,3 +17,10 @@ NodeName = Annotated[str, Meta(pattern=_PATTERN)]
 def is_node_name(name: str) -> bool:
     """Whether this text may name a node."""
     return _NODE_NAME.match(name) is not None
+
+
+def node_name_of(hostname: str) -> str:
+    """The node's name for a machine of this host name: its first part, made to fit the rules."""
+    first = hostname.strip().lower().split(".", maxsplit=1)[0]
+    fitting = re.sub(r"[^a-z0-9_-]+", "-", first).strip("-_")[:63]
+    return fitting or "node"

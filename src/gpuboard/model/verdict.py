@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Word = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
-Flag = Literal["trespass", "no_show", "hot", "throttled", "orphaned_memory"]
+Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
 
 
 class Reason(Struct, frozen=True, kw_only=True):

@@ -1,10 +1,12 @@
 """The probe contract: one way of reading the devices of this machine."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from gpuboard.model.report import GpuReading, Problem
+
+_PLACE: Final = "index:"
 
 
 class Devices(Struct, frozen=True, kw_only=True):
@@ -20,7 +22,21 @@ class Touch(Protocol):
     """Hears which device a probe is about to ask, so that a hang has a name."""
 
     def __call__(self, gpu_uuid: str | None, /) -> bool:
-        """Note the device (None: the driver as a whole); False means "leave this one out"."""
+        """Note the device (None: the driver as a whole); False means "leave this one out".
+
+        A device whose UUID is not known yet is named by `place(index)`.
+        """
+
+
+def place(index: int, /) -> str:
+    """The name by which a device is touched as long as its UUID is not known."""
+    return f"{_PLACE}{index}"
+
+
+def index_at(name: str, /) -> int | None:
+    """The index in a name that `place` made; None for a UUID."""
+    number = name.removeprefix(_PLACE)
+    return int(number) if number != name and number.isdecimal() else None
 
 
 def touch_all(_gpu_uuid: str | None, /) -> bool:

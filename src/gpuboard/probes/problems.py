@@ -13,11 +13,15 @@ Kind = Literal[
     "no-permission",
     "gpu-lost",
     "gpu-needs-reset",
+    "gpus-missing",
     "ecc-uncorrected",
     "sensor-error",
     "truncated-output",
     "unreadable-output",
     "unattributed-process",
+    "no-device-access",
+    "slow-driver",
+    "too-many-processes",
 ]
 
 
@@ -59,6 +63,10 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the GPU must be reset before it can work again",
         "stop its processes and run nvidia-smi --gpu-reset as root, or reboot",
     ),
+    "gpus-missing": _Words(
+        "not all GPUs answer",
+        "see the problem of each missing GPU; one that was taken out is forgotten at the next start",
+    ),
     "ecc-uncorrected": _Words(
         "the GPU's memory has had errors that could not be corrected",
         "results computed on it may be wrong: reset it, and have it replaced if the errors return",
@@ -78,6 +86,18 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "unattributed-process": _Words(
         "a process runs on a device that is not in the list",
         "a MIG instance may have just changed: nvidia-smi -L lists them",
+    ),
+    "no-device-access": _Words(
+        "the driver runs, but its devices cannot be opened from here",
+        "in a container, restart it (with --gpus); elsewhere run nvidia-modprobe, and check /dev/nvidia*",
+    ),
+    "slow-driver": _Words(
+        "the driver takes seconds to answer",
+        "enable persistence mode: nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
+    ),
+    "too-many-processes": _Words(
+        "more processes are on the GPUs than a report can hold",
+        "those with the most memory are shown",
     ),
 }
 

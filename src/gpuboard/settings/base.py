@@ -7,13 +7,19 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
-from gpuboard.model.units import parse_duration
+from gpuboard.model.units import parse_duration, parse_size
 
 Options = TypeVar("Options", bound=Struct)
 
 
 class Duration(float):
     """A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds."""
+
+    __slots__ = ()
+
+
+class Size(int):
+    """A number of bytes that is written `500M` or `40G`."""
 
     __slots__ = ()
 
@@ -43,4 +49,9 @@ def _read_own(kind: type, value: Any) -> Any:  # noqa: ANN401 - the decoder's ow
             return Duration(parse_duration(value))
         if isinstance(value, int | float) and not isinstance(value, bool):
             return Duration(value)
+    if kind is Size:
+        if isinstance(value, str):
+            return Size(parse_size(value))
+        if isinstance(value, int) and not isinstance(value, bool):
+            return Size(value)
     raise ValueError(f"expected {kind.__name__.lower()}, got {value!r}")

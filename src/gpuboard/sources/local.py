@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ STOP_SECONDS: Final = 2.0
 class LocalOptions(Struct, frozen=True, kw_only=True):
     """How this machine is read."""
 
+    kind: Literal["local"] = "local"
     interval: Duration = Duration(5)
     probe: str | None = None
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ SILENT_SECONDS: Final = 240
 class SimulatedOptions(Struct, frozen=True, kw_only=True):
     """How many nodes to simulate, and how."""
 
+    kind: Literal["simulated"] = "simulated"
     nodes: int = 12
     seed: int = 1
     interval: Duration = Duration(5)

@@ -66,8 +66,12 @@ def _gpus(node: NodeView, now: float) -> Table:
     for justify in ("right", "left", "left", "right", "left", "right", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
     table.columns[-1].no_wrap = False
+    places = {gpu.uuid: str(gpu.reading.index) for gpu in node.gpus}
     for gpu in node.gpus:
-        table.add_row(*_cells(gpu, now))
+        # An instance is named by its GPU and its own number: 0:1.
+        parent = places.get(gpu.reading.mig_parent_uuid or "")
+        place = f"{parent}:{gpu.reading.index}" if parent is not None else str(gpu.reading.index)
+        table.add_row(Text(f"[{place}]", style="cyan"), *_cells(gpu, now))
     return table
 
 
@@ -78,7 +82,6 @@ def _cells(gpu: GpuView, now: float) -> list[Text]:
     # What a person wants to know beside the word: who, or else why.
     people = _people(gpu.users, now) if gpu.users else Text(_why(gpu), style="bright_black")
     return [
-        Text(f"[{reading.index}]", style="cyan"),
         Text(gpu.model or "—"),
         Text(f"{glyph} {word}", style=style),
         _figure(reading.utilization_percent, "%", bold_from=30),
@@ -134,7 +137,9 @@ def _gib(size: int | None) -> str:
 
 def _problems(node: NodeView) -> Iterator[Text]:
     for problem in node.problems:
-        yield Text(f"  ! {problem.text}. {problem.remedy}", style="red")
+        yield Text(f"  ! {problem.text}", style="red").append(
+            f"\n    → {problem.remedy}", style="bright_black"
+        )
 
 
 def _answer(fleet: FleetView) -> Text:

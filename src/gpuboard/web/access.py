@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from gpuboard.model.address import is_loopback
 from gpuboard.wire.views import Tier
 
 Anonymous = Literal["nothing", "counts", "names"]
@@ -53,14 +54,6 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
     def accepts_origin(self, origin: str | None, host: str | None) -> bool:
         """Whether a page of this origin may talk to the board; programs send none."""
         return origin is None or (host is not None and urlsplit(origin).netloc.lower() == host.lower())
-
-
-def is_loopback(address: str | None) -> bool:
-    """Whether this is an address of the machine's own loopback."""
-    try:
-        return address is not None and ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:

@@ -16,7 +16,7 @@ from gpuboard.web.routes import fleet, health, stream
 from gpuboard.web.services import Services
 
 
-def create_app(services: Services) -> ASGIApp:
+def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
     """Make the application that serves these parts."""
     app = Litestar(
         route_handlers=[fleet.ROUTER, stream.stream, health.healthz, health.readyz, pages.ROUTER],
@@ -36,4 +36,4 @@ def create_app(services: Services) -> ASGIApp:
         logging_config=None,
         signature_types=[Services],
     )
-    return Guard(app, services.access)
+    return Guard(app, services.access, base_path=base_path)

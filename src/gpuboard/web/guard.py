@@ -21,12 +21,17 @@ _HEADERS: Final = (
 )
 
 
+# The first parts of all our own paths.
+TOP: Final = frozenset({"", "api", "assets", "gpus", "healthz", "metrics", "nodes", "people", "readyz"})
+
+
 class Guard:
     """Lets through only requests that are meant for this board."""
 
-    def __init__(self, app: ASGIApp, access: AccessPolicy) -> None:
+    def __init__(self, app: ASGIApp, access: AccessPolicy, *, base_path: str = "/") -> None:
         self._app = app
         self._access = access
+        self._base = f"/{base_path.strip('/')}/" if base_path.strip("/") else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request, then hand it on."""
@@ -37,12 +42,28 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
         if refusal is None:
+            self._strip_base(scope)
             await self._app(scope, receive, _with_headers(send))
         elif kind == "http":
             await _refuse(send, refusal)
         else:
             await receive()
             await send({"type": "websocket.close", "code": 4403, "reason": refusal[:120]})
+
+    def _strip_base(self, scope: Scope) -> None:
+        """Take the base path away, if the proxy has not done so itself.
+
+        Under the base path /gpus/ our own /gpus/GPU-1 looks as if it had to be stripped; its next part
+        is no name of ours, so it stays.
+        """
+        path: str = scope["path"]
+        if self._base is None or not f"{path}/".startswith(self._base):
+            return
+        rest = path[len(self._base) :]
+        first = rest.split("/", maxsplit=1)[0]
+        if first in TOP or "." in first:
+            scope["path"] = f"/{rest}"
+            scope["raw_path"] = scope["path"].encode()
 
     def _refusal(self, headers: dict[str, str], *, is_read: bool) -> str | None:
         host, origin = headers.get("host"), headers.get("origin")

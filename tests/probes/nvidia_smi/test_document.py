@@ -38,6 +38,17 @@ def test_a_document_made_to_do_harm_is_refused_at_once(data: bytes) -> None:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.parametrize(
+    "line", [b"<process_name>" * 200_000, b"<process_name>&" * 200_000, b"\t" * 2_000_000]
+)
+def test_a_line_made_to_take_long_does_not(line: bytes) -> None:
+    """Each step goes over the text once."""
+    started = time.monotonic()
+    with pytest.raises(ProbeFailed):
+        parse_xml(b"<nvidia_smi_log>\n" + line)
+    assert time.monotonic() - started < 5
+
+
 def test_the_drivers_own_harmless_doctype_is_accepted() -> None:
     """Every real document names a DTD that is nowhere to be found."""
     assert b"<!DOCTYPE" in NEW

@@ -1,4 +1,6 @@
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,7 @@ class Tool:
 
     def __call__(self, command: Sequence[str], /) -> bytes:
         """Answer by the first option."""
-        option = command[1].partition("=")[0].strip("-").replace("-", "_")
+        option = "i" if "-i" in command else command[1].partition("=")[0].strip("-").replace("-", "_")
         self.asked.append(option)
         return self.answers.get(option, b"")
 
@@ -36,6 +38,16 @@ def test_it_is_a_probe() -> None:
     assert [gpu.uuid for gpu in probe.read().gpus] == [FIRST, SECOND]
     probe.close()
     assert len(probe.read().gpus) == 2
+
+
+def test_by_default_it_runs_the_command_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing to set up where the driver is installed."""
+    (tmp_path / "log").write_bytes(NEW)
+    command = tmp_path / "nvidia-smi"
+    command.write_text(f'#!/bin/sh\n[ "$*" = "-q -x" ] && exec cat "{tmp_path}/log"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert [gpu.uuid for gpu in NvidiaSmiProbe().read().gpus] == [FIRST, SECOND]
 
 
 def test_one_command_is_enough_for_ordinary_gpus() -> None:
@@ -124,6 +136,22 @@ def test_a_gpu_that_cannot_be_opened_is_recognised_by_its_bus_address() -> None:
     devices = probe.read()
     assert [(gpu.uuid, gpu.index) for gpu in devices.gpus] == [(FIRST, 0), (SECOND, 1)]
     assert [(found.kind, found.gpu_uuid) for found in devices.problems] == [("gpu-lost", SECOND)]
+
+
+def test_where_one_lost_gpu_silences_the_command_the_others_are_asked_by_name() -> None:
+    """Older drivers print the sentence and nothing else; seven of eight still work."""
+    tool = Tool(q=NEW, i=log(new_gpu(1)))
+    probe = NvidiaSmiProbe(run=tool)
+    probe.read()
+    tool.answers["q"] = b"Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost.  Reboot\n"
+    devices = probe.read()
+    assert [(gpu.uuid, gpu.index, gpu.utilization_percent) for gpu in devices.gpus] == [
+        (FIRST, 0, None),
+        (SECOND, 1, 98),
+    ]
+    assert [(found.kind, found.gpu_uuid) for found in devices.problems] == [("gpu-lost", FIRST)]
+    with pytest.raises(ProbeFailed):
+        NvidiaSmiProbe(run=tool).read()
 
 
 def test_a_cut_off_answer_does_not_call_the_rest_lost() -> None:

@@ -34,10 +34,10 @@ def test_the_output_is_returned_also_when_the_command_fails(tmp_path: Path) -> N
     )
 
 
-def test_words_on_stderr_count_when_there_is_nothing_else(tmp_path: Path) -> None:
-    """Beside data they are only noise."""
+def test_words_on_stderr_are_returned_too(tmp_path: Path) -> None:
+    """One lost GPU is a sentence there, while the others are data on stdout."""
     assert CommandRunner()([script(tmp_path, "echo broken >&2")]) == b"broken\n"
-    assert CommandRunner()([script(tmp_path, "echo data; echo noise >&2")]) == b"data\n"
+    assert CommandRunner()([script(tmp_path, "echo data; echo GPU is lost >&2")]) == b"GPU is lost\ndata\n"
 
 
 def test_the_command_speaks_the_same_language_everywhere(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from gpuboard.model.errors import ProbeFailed
@@ -137,3 +139,14 @@ def test_a_table_without_end_is_refused() -> None:
     """No machine has that many GPUs."""
     with pytest.raises(ProbeFailed):
         parse_gpu_csv(WITHOUT_UNITS * 30_000, FIELDS)
+
+
+@pytest.mark.parametrize(
+    "line", [b"index" + b" " * 1_000_000 + b"x", b"uuid" + b"[" * 1_000_000, b"," * 1_000_000]
+)
+def test_a_line_made_to_take_long_does_not(line: bytes) -> None:
+    """Each step goes over the text once."""
+    started = time.monotonic()
+    with pytest.raises(ProbeFailed):
+        parse_gpu_csv(line + b"\n")
+    assert time.monotonic() - started < 5

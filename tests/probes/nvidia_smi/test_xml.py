@@ -189,6 +189,11 @@ def test_bytes_that_are_no_text_cost_only_themselves() -> None:
         assert len(devices.gpus[0].processes or ()) == 2
 
 
+def test_a_document_on_one_line_reads_the_same() -> None:
+    """Some tool on the way may have taken out the blanks."""
+    assert parse_xml(NEW.replace(b"\n", b"").replace(b"\t", b"")) == parse_xml(NEW)
+
+
 def test_a_warning_after_the_document_does_no_harm() -> None:
     """An infoROM warning is printed behind it."""
     assert len(parse_xml(NEW + b"WARNING: infoROM is corrupted at gpu 0000:01:00.0\n").gpus) == 2

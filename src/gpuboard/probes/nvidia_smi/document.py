@@ -19,8 +19,8 @@ _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uff
 _DECLARATION: Final = re.compile(r"^[ \t]*<\?xml\b", re.MULTILINE)
 _ROOT_TAG: Final = re.compile(rf"^[ \t]*<{_ROOT}\b", re.MULTILINE)
 _END: Final = f"</{_ROOT}>"
-# Not every driver escapes process names; one per line, so the last end tag of the line is the real one.
-_NAME: Final = re.compile(r"(?<=<process_name>)(.*)(?=</process_name>)")
+_NAME_TAG: Final = "<process_name>"
+_NAME_END: Final = "</process_name>"
 _BARE: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
 
 
@@ -74,10 +74,19 @@ def read_document(text: str) -> Document:
 
 
 def _repaired(text: str) -> str:
-    def escape(match: re.Match[str]) -> str:
-        return _BARE.sub("&amp;", match[1]).replace("<", "&lt;").replace(">", "&gt;")
+    """Make a log well-formed: not every driver escapes process names, and some print arbitrary bytes."""
+    lines = _NOT_XML.sub("\ufffd", text.lstrip()).split("\n")
+    return "\n".join(_with_escaped_name(line) if _NAME_TAG in line else line for line in lines)
 
-    return _NAME.sub(escape, _NOT_XML.sub("\ufffd", text.lstrip()))
+
+def _with_escaped_name(line: str) -> str:
+    # A name has a line to itself, so the line's last end tag is the real one.
+    plain = line.strip()
+    start, end = line.index(_NAME_TAG) + len(_NAME_TAG), line.rfind(_NAME_END)
+    if not plain.startswith(_NAME_TAG) or not plain.endswith(_NAME_END) or end < start:
+        return line
+    name = _BARE.sub("&amp;", line[start:end]).replace("<", "&lt;").replace(">", "&gt;")
+    return line[:start] + name + line[end:]
 
 
 class _Reader:

@@ -9,6 +9,7 @@ from gpuboard.probes.problems import Kind, problem
 # First match wins. All of these mean that there is nothing else to read.
 _FATAL: Final[tuple[tuple[str, type[ProbeError], Kind], ...]] = (
     ("driver/library version mismatch", ProbeFailed, "driver-mismatch"),
+    ("nvml/rm version mismatch", ProbeFailed, "driver-mismatch"),
     ("couldn't communicate with the nvidia driver", ProbeUnavailable, "no-driver"),
     ("couldn't find libnvidia-ml.so", ProbeUnavailable, "no-driver"),
     ("driver not loaded", ProbeUnavailable, "no-driver"),

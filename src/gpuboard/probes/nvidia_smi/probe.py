@@ -9,10 +9,12 @@ from gpuboard.model.errors import ProbeFailed
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
+from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
 from gpuboard.probes.nvidia_smi.tables import attach_apps, parse_apps_csv, parse_gpu_csv
 from gpuboard.probes.nvidia_smi.xml import parse_xml
 from gpuboard.probes.problems import problem
+from gpuboard.wire.text import decode_text
 
 # Columns that every driver since 2016 knows: one unknown column makes nvidia-smi refuse them all.
 GPU_FIELDS: Final = (
@@ -20,6 +22,7 @@ GPU_FIELDS: Final = (
     *("memory.used", "memory.total", "utilization.gpu", "utilization.memory"),
     *("temperature.gpu", "fan.speed", "power.draw", "power.limit", "clocks.gr", "clocks.mem"),
 )
+_DOCUMENT: Final = ("-q", "-x")
 APP_FIELDS: Final = ("gpu_uuid", "pid", "process_name", "used_memory")
 
 
@@ -50,12 +53,24 @@ class NvidiaSmiProbe:
         """Give the driver back: nothing is held between reads."""
 
     def _read(self) -> Devices:
+        output = self._run((self._command, *_DOCUMENT))
         try:
-            return parse_xml(self._run((self._command, "-q", "-x")), node=self._node)
+            return parse_xml(output, node=self._node)
         except ProbeFailed as error:
+            others = self._others(output) if error.problem.kind == "gpu-lost" else []
+            if others:
+                # To older drivers one lost GPU is reason enough to say nothing about the rest.
+                return parse_xml(
+                    self._run((self._command, *_DOCUMENT, "-i", ",".join(others))), node=self._node
+                )
             if error.problem.kind not in {"unreadable-output", "truncated-output"}:
                 raise
         return self._read_tables()
+
+    def _others(self, output: bytes) -> list[str]:
+        """Name the GPUs of before, without those that the driver complains about."""
+        lost = {gpu.bus_id[-12:] for gpu in unopened_gpus(decode_text(output)) if gpu.bus_id}
+        return [uuid for uuid, gpu in self._seen.items() if lost and _short_bus(gpu) not in lost]
 
     def _read_tables(self) -> Devices:
         form = "--format=csv,noheader,nounits"

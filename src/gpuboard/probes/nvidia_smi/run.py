@@ -51,7 +51,8 @@ class CommandRunner:
         except BaseException:
             _end(process)
             raise
-        return output if output.strip() else errors
+        # What is wrong with one GPU may stand on either stream, beside the data about the others.
+        return b"\n".join((errors.rstrip(), output)) if errors.strip() else output
 
 
 def _hung(command: Sequence[str], *, since: float) -> ProbeFailed:

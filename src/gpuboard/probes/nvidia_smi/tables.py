@@ -19,7 +19,6 @@ MAX_LINES: Final = 20_000
 Row = dict[str, str]
 
 _COLUMN: Final = re.compile(r"[A-Za-z][\w.-]*")
-_UNIT: Final = re.compile(r"\s*\[[^\]]*\]$")
 # A line is a header when it names some of these; no device answers with such words.
 _TELLING: Final = {
     "uuid",
@@ -111,6 +110,11 @@ def read_tables(text: str, fields: Sequence[str] | None = None) -> Tables:
     return tables
 
 
+def has_header(text: str) -> bool:
+    """Whether some line of a text is a table's header."""
+    return any(_header(line) is not None for line in text.splitlines()[:100])
+
+
 def devices_from_rows(
     rows: Iterable[Row], *, text: str = "", damaged: int = 0, node: str = "local"
 ) -> Devices:
@@ -180,10 +184,14 @@ def _app(row: Row) -> App:
 
 
 def _header(line: str) -> tuple[str, ...] | None:
-    names = tuple(_UNIT.sub("", part.strip()) for part in line.split(","))
+    names = tuple(_without_unit(part.strip()) for part in line.split(","))
     if not _TELLING.intersection(names) or not all(_COLUMN.fullmatch(name) for name in names):
         return None
     return names
+
+
+def _without_unit(name: str) -> str:
+    return name.rpartition("[")[0].rstrip() if name.endswith("]") else name
 
 
 def _row(line: str, columns: Sequence[str]) -> Row | None:

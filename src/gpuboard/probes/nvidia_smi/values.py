@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from gpuboard.model.units import MIB
+from gpuboard.wire.clean import clean_text
 
 Silence = Literal["unsupported", "error", "refused", "reset", "lost"]
 
@@ -45,7 +46,7 @@ _SIZES: Final = {
 }
 # 16 TiB: more is no memory but a driver's way of saying that it does not know.
 _LARGEST_SIZE: Final = 2**44
-_PROGRAM_LENGTH: Final = 256
+_LENGTH: Final = 256
 _WINDOWS_PROGRAM: Final = re.compile(r"[A-Za-z]:\\(?:[^\\]*\\)*?([^\\]*?\.exe)", re.IGNORECASE)
 
 
@@ -87,9 +88,9 @@ def switch(text: str | None) -> bool | None:
 
 
 def word(text: str | None) -> str | None:
-    """A short text; None when the driver could not tell."""
+    """A short text, harmless and within a report's limit; None when the driver could not tell."""
     plain = (text or "").strip()
-    return None if silence(plain) else plain[:256]
+    return None if silence(plain) else _short(plain)
 
 
 def program_name(text: str | None) -> str | None:
@@ -99,7 +100,12 @@ def program_name(text: str | None) -> str | None:
         return None
     windows = _WINDOWS_PROGRAM.match(plain)
     name = windows[1] if windows else plain.split()[0].rsplit("/", 1)[-1]
-    return name[:_PROGRAM_LENGTH] or None
+    return _short(name) or None
+
+
+def _short(text: str) -> str:
+    # Escapes make a text longer, so it is cut after cleaning; before it too, to save the work.
+    return clean_text(text[:_LENGTH])[:_LENGTH]
 
 
 class Texts:

@@ -1,0 +1,1 @@
+"""The program on a node: samples its devices and hands reports on."""

@@ -1,0 +1,211 @@
+"""The listening agent: `GET /report`, `/metrics` and `/healthz` behind a token."""
+
+import logging
+import secrets
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
+from typing import Any, Final
+
+import psutil
+from msgspec import Struct
+
+from gpuboard.agent.outlet import Sample
+from gpuboard.metrics.node import dcgm_families, node_families
+from gpuboard.metrics.text import CONTENT_TYPE, Family, write
+from gpuboard.model.errors import UsageError
+from gpuboard.wire.report import encode_report
+
+log = logging.getLogger(__name__)
+
+MAX_CONNECTIONS: Final = 32
+PATIENCE_SECONDS: Final = 10.0
+
+Answer = tuple[int, str, bytes]
+
+
+class ListenOptions(Struct, frozen=True, kw_only=True):
+    """Where to listen, and how."""
+
+    host: str
+    port: int
+    token: str
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    dcgm_names: bool = False
+
+
+class ListenOutlet:
+    """Answers a board, Prometheus and health checks with the newest sample."""
+
+    def __init__(self, options: ListenOptions, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._options = options
+        self._clock = clock
+        self._newest: Sample | None = None
+        self._server: _Server | None = None
+        self._myself = psutil.Process()
+
+    @property
+    def port(self) -> int:
+        """The port that is really used; asked for 0, the system chose one."""
+        port: int = self._server.server_address[1] if self._server is not None else self._options.port
+        return port
+
+    def start(self) -> None:
+        """Begin to listen.
+
+        Raises:
+            UsageError: the address is taken or not ours, or the certificate cannot be used.
+        """
+        options = self._options
+        context = _tls(options)
+        try:
+            self._server = _Server((options.host, options.port), self.answer, options.token, context)
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
+            ) from None
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="gpuboard-listen", daemon=True
+        ).start()
+
+    def offer(self, sample: Sample) -> None:
+        """Keep the newest sample."""
+        self._newest = sample
+
+    def stop(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def answer(self, path: str, accept: str) -> Answer:
+        """The answer to a request that has shown the token."""
+        if path == "/healthz":
+            return 200, "text/plain", b"ok\n"
+        if path not in ("/report", "/metrics"):
+            return 404, "text/plain", b"this agent answers /report, /metrics and /healthz\n"
+        sample = self._newest
+        if sample is None:
+            return 503, "text/plain", b"the first sample is not there yet\n"
+        if path == "/metrics":
+            return 200, CONTENT_TYPE, self._metrics(sample).encode()
+        report = sample.aged(self._clock())
+        if "application/msgpack" in accept:
+            return 200, "application/msgpack", encode_report(report, "msgpack")
+        return 200, "application/json", encode_report(report)
+
+    def _metrics(self, sample: Sample) -> str:
+        age = sample.aged(self._clock()).age_seconds
+        families = [*node_families(sample.report, age_seconds=age), *self._own_cost()]
+        if self._options.dcgm_names:
+            families.extend(dcgm_families(sample.report))
+        return write(families)
+
+    def _own_cost(self) -> list[Family]:
+        times = self._myself.cpu_times()
+        return [
+            Family(
+                name="process_resident_memory_bytes",
+                help="Memory of the agent itself.",
+                samples=[({}, self._myself.memory_info().rss)],
+            ),
+            Family(
+                name="process_cpu_seconds_total",
+                help="CPU time of the agent itself.",
+                kind="counter",
+                samples=[({}, times.user + times.system)],
+            ),
+        ]
+
+
+class _Server(ThreadingMixIn, HTTPServer):
+    """A thread per connection, and not too many of them."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        answer: Callable[[str, str], Answer],
+        token: str,
+        context: ssl.SSLContext | None,
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.answer = answer
+        self.expected = f"Bearer {token}".encode()
+        self._context = context
+        self._places = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - its base's signature
+        """Give the connection a thread; one too many is closed at once."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the same
+        """Serve one connection; the TLS handshake too happens here, not where others wait."""
+        try:
+            request.settimeout(PATIENCE_SECONDS)
+            if self._context is not None:
+                request = self._context.wrap_socket(request, server_side=True)
+            super().process_request_thread(request, client_address)
+        except OSError as error:
+            log.debug("connection failed: peer=%s reason=%s", client_address[0], error)
+            self.shutdown_request(request)
+        finally:
+            self._places.release()
+
+    def handle_error(self, _request: Any, client_address: Any) -> None:  # noqa: ANN401 - the same
+        """A client that leaves in the middle is no event."""
+        log.debug("connection failed: peer=%s", client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "gpuboard-agent"
+    sys_version = ""
+    timeout = PATIENCE_SECONDS
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Answer a request that shows the token; any other learns nothing."""
+        shown = self.headers.get("Authorization", "").encode("latin-1", "replace")
+        if not secrets.compare_digest(shown, self.server.expected):
+            self._send(401, "text/plain", b"a token is needed: Authorization: Bearer TOKEN\n")
+            return
+        self._send(*self.server.answer(self.path.partition("?")[0], self.headers.get("Accept", "")))
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        if status == 401:  # noqa: PLR2004 - not authorised
+            self.send_header("WWW-Authenticate", "Bearer")
+            # What was sent after this is nobody's business.
+            self.close_connection = True
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - its base's signature
+        """Requests are not logged; they come every few seconds for ever."""
+
+
+def _tls(options: ListenOptions) -> ssl.SSLContext | None:
+    if options.tls_certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(options.tls_certificate, options.tls_key)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"cannot use the certificate {options.tls_certificate}: {error}") from None
+    return context

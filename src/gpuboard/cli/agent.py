@@ -1,0 +1,130 @@
+"""`gpuboard agent`: sample this machine and hand the reports on."""
+
+import argparse
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
+from gpuboard.agent.loop import run_agent
+from gpuboard.agent.outlet import LinesOutlet, Outlet, Sample
+from gpuboard.assembly.agent import make_sampler
+from gpuboard.cli.environment import add_setting, seconds
+from gpuboard.cli.exits import DONE
+from gpuboard.model.address import is_loopback, split_address
+from gpuboard.model.errors import UsageError
+from gpuboard.model.node import is_node_name, node_name_of
+from gpuboard.wire.report import encode_report
+
+EPILOG = """Without --listen or --drop it prints one report per line.
+In a crontab: * * * * * gpuboard agent --once --drop /nfs/status-gpu"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--once", action="store_true", help="take one sample and end")
+    add_setting(parser, "--node", metavar="NAME", help="this node's name (default: its host name)")
+    add_setting(parser, "--interval", metavar="TIME", default="5s", help="time between samples (default 5s)")
+    add_setting(parser, "--probe", metavar="NAME", help="read the devices this way and no other")
+    add_setting(parser, "--drop", metavar="DIR", help="write DIR/NAME.json")
+    add_setting(
+        parser,
+        "--listen",
+        metavar="HOST:PORT",
+        nargs="?",
+        const="127.0.0.1:8043",
+        help="answer GET /report, /metrics and /healthz (default 127.0.0.1:8043)",
+    )
+    add_setting(
+        parser, "--token-file", metavar="FILE", help="the token that askers must show; made if absent"
+    )
+    add_setting(parser, "--tls-certificate", metavar="FILE", help="certificate chain for --listen")
+    add_setting(parser, "--tls-key", metavar="FILE", help="its private key, if not in the same file")
+    parser.add_argument(
+        "--allow-plaintext",
+        action="store_true",
+        help="listen beyond this machine without TLS: the token can be read",
+    )
+    parser.add_argument("--dcgm-names", action="store_true", help="add metrics under dcgm-exporter's names")
+    parser.add_argument(
+        "--with-arguments",
+        action="store_true",
+        help="also send command lines, with secrets taken out (default: program and script name only)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Sample once, or until told to stop."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    node = arguments.node or node_name_of(socket.gethostname())
+    if not is_node_name(node):
+        raise UsageError(f"{node!r} cannot name a node; use a-z, 0-9, dot, dash and underscore, at most 63")
+    interval = seconds("--interval", arguments.interval, least=0.1 if arguments.probe == "simulated" else 2.0)
+    sampler = make_sampler(
+        node=node,
+        interval_seconds=interval,
+        probe=arguments.probe,
+        with_arguments=arguments.with_arguments,
+    )
+    if arguments.once:
+        if arguments.drop:
+            check_folder(Path(arguments.drop))
+        sample = Sample(sampler.sample(), time.monotonic())
+        if arguments.drop:
+            write_drop(Path(arguments.drop), node, sample)
+        else:
+            print(encode_report(sample.report).decode())
+        return DONE
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    run_agent(sampler.sample, _outlets(arguments, node), interval_seconds=interval, stop=stop)
+    sampler.close()
+    return DONE
+
+
+def _outlets(arguments: argparse.Namespace, node: str) -> list[Outlet]:
+    outlets: list[Outlet] = []
+    if arguments.drop:
+        outlets.append(DropOutlet(Path(arguments.drop), node))
+    if arguments.listen:
+        outlets.append(_listen(arguments))
+    return outlets or [LinesOutlet()]
+
+
+def _listen(arguments: argparse.Namespace) -> Outlet:
+    # The HTTP server is a few megabytes that an agent which only drops files need not have.
+    from gpuboard.agent.serve import ListenOptions, ListenOutlet  # noqa: PLC0415
+    from gpuboard.agent.token import read_or_create_token  # noqa: PLC0415
+
+    host, port = split_address(arguments.listen)
+    token_file = Path(arguments.token_file) if arguments.token_file else default_token_file()
+    if not (arguments.tls_certificate or arguments.allow_plaintext or is_loopback(host)):
+        raise UsageError(
+            f"--listen {arguments.listen} without TLS would send the token in clear over the network; "
+            "give --tls-certificate, or say --allow-plaintext if the network is yours alone"
+        )
+    print(f"gpuboard: token in {token_file}", file=sys.stderr)
+    return ListenOutlet(
+        ListenOptions(
+            host=host,
+            port=port,
+            token=read_or_create_token(token_file),
+            tls_certificate=arguments.tls_certificate,
+            tls_key=arguments.tls_key,
+            dcgm_names=arguments.dcgm_names,
+        )
+    )
+
+
+def default_token_file() -> Path:
+    """Where the token lies unless told: systemd's state directory, else the user's configuration."""
+    state = os.environ.get("STATE_DIRECTORY")
+    return Path(state) / "agent.token" if state else Path.home() / ".config" / "gpuboard" / "agent.token"

@@ -1,0 +1,119 @@
+"""`gpuboard doctor`: what works on this machine, what does not, and what to do."""
+
+import argparse
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from gpuboard import __version__
+from gpuboard.assembly.agent import this_machine
+from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.node import node_name_of
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.wire.report import check_report
+
+Grade = Literal["ok", "note", "bad"]
+MARKS = {"ok": "✓", "note": "•", "bad": "✗"}
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was checked."""
+
+    grade: Grade
+    text: str
+    remedy: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--probe", metavar="NAME", help="read the devices this way and no other")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check everything, print what was found."""
+    report = check_report(this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)())
+    findings = [*_system(), *_devices(report), *_processes(report)]
+    for finding in findings:
+        print(f"{MARKS[finding.grade]} {finding.text}")
+        if finding.remedy:
+            print(f"    {finding.remedy}")
+    sys.stdout.flush()
+    if any(finding.grade == "bad" for finding in findings):
+        return FAILED
+    return DONE if report.gpus else CANNOT_TELL
+
+
+def _system() -> Iterator[Finding]:
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    yield Finding("ok", f"gpuboard {__version__} on Python {python}, user {os.geteuid()}")
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        yield Finding("note", "nvidia-smi is not on the PATH; it is only needed where NVML does not work")
+    else:
+        yield Finding("ok", f"nvidia-smi is at {tool}")
+    nodes = sorted(Path("/dev").glob("nvidia[0-9]*"))
+    closed = [str(node) for node in nodes if not os.access(node, os.R_OK | os.W_OK)]
+    if closed:
+        yield Finding(
+            "bad",
+            f"this user may not open {', '.join(closed)}",
+            "add the user to the group that owns the device, or run the agent as the service does",
+        )
+
+
+def _devices(report: NodeReport) -> Iterator[Finding]:
+    host = report.host
+    if host is not None and host.driver_version:
+        yield Finding(
+            "ok",
+            f"driver {host.driver_version}, CUDA {host.cuda_version or 'unknown'}, read by {report.probe}",
+        )
+    for problem in report.problems:
+        yield Finding("bad", problem.text, problem.remedy)
+    if report.gpus == () and not report.problems:
+        yield Finding("note", "this machine has no GPU", "use `gpuboard status --demo` to look around")
+    for gpu, word in _judged(report):
+        yield Finding("ok", f"GPU {gpu.index} {gpu.model or 'of unknown model'}: {word}")
+        if gpu.persistence_mode is False:
+            yield Finding(
+                "note",
+                f"GPU {gpu.index} has persistence mode off: each first question costs it seconds",
+                "run nvidia-smi -pm 1 as root, or enable the service nvidia-persistenced",
+            )
+        unknown = [
+            name
+            for name in ("utilization_percent", "memory_used_bytes", "processes")
+            if getattr(gpu, name) is None
+        ]
+        if unknown and gpu.mig_parent_uuid is None:
+            yield Finding("note", f"GPU {gpu.index} does not tell {', '.join(unknown)}")
+
+
+def _judged(report: NodeReport) -> Iterator[tuple[GpuReading, str]]:
+    fleet = Fleet(SteadyClock())
+    fleet.sink("local").report(report.node, report)
+    fleet.settle()
+    for node in fleet:
+        for reading in node.readings():
+            verdict = node.gpus[reading.uuid].verdict
+            if verdict is not None:
+                yield reading, f"{verdict.word}, {verdict.reason.text}"
+
+
+def _processes(report: NodeReport) -> Iterator[Finding]:
+    processes = [process for gpu in report.gpus or () for process in gpu.processes or ()]
+    if processes and all(process.uid is None for process in processes):
+        yield Finding(
+            "bad",
+            f"{len(processes)} processes are on the GPUs and the owner of none can be seen",
+            "processes of others are hidden (hidepid, or a container of its own): run the agent on the host, "
+            "in the group that hidepid lets see",
+        )

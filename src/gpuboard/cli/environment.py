@@ -1,0 +1,30 @@
+"""Arguments that the environment may give too: the flag wins over the variable."""
+
+import argparse
+import os
+from typing import Any
+
+from gpuboard.model.errors import UsageError
+from gpuboard.model.units import parse_duration
+
+
+def add_setting(parser: argparse.ArgumentParser, flag: str, *, help: str, **how: Any) -> None:  # noqa: A002, ANN401 - as argparse names them
+    """Declare `--some-thing`, also read from `GPUBOARD_SOME_THING`."""
+    variable = "GPUBOARD_" + flag.lstrip("-").replace("-", "_").upper()
+    value = os.environ.get(variable, how.pop("default", None))
+    parser.add_argument(flag, default=value, help=f"{help} [{variable}]", **how)
+
+
+def seconds(flag: str, text: str, *, least: float) -> float:
+    """A duration given on the command line.
+
+    Raises:
+        UsageError: it is none, or too short.
+    """
+    try:
+        value = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{flag}: {error}") from None
+    if value < least:
+        raise UsageError(f"{flag}: {text} is too short; {least:g}s is the least")
+    return value

@@ -1,0 +1,86 @@
+"""Consul's answers about a service, turned into named nodes. Pure."""
+
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from gpuboard.discovery.base import Target
+from gpuboard.discovery.hosts import name_nodes, node_name, read_host
+from gpuboard.discovery.ranges import MAX_HOSTS
+from gpuboard.model.errors import WireError
+
+Address = Literal["address", "name"]
+
+
+class _CatalogEntry(Struct, kw_only=True):
+    """One entry of /v1/catalog/service/NAME."""
+
+    Node: str
+    Address: str = ""
+    ServiceAddress: str = ""
+    ServicePort: int = 0
+
+
+class _Node(Struct, kw_only=True):
+    Node: str
+    Address: str = ""
+
+
+class _Service(Struct, kw_only=True):
+    Address: str = ""
+    Port: int = 0
+
+
+class _HealthEntry(Struct, kw_only=True):
+    """One entry of /v1/health/service/NAME."""
+
+    Node: _Node
+    Service: _Service
+
+
+_CATALOG: Final = msgspec.json.Decoder(list[_CatalogEntry])
+_HEALTH: Final = msgspec.json.Decoder(list[_HealthEntry])
+
+
+def read_health(data: bytes, *, connect: Address = "address", ports: bool = True) -> tuple[Target, ...]:
+    """The nodes in an answer of the health endpoint.
+
+    Raises:
+        WireError: this is no such answer.
+    """
+    try:
+        entries = _HEALTH.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WireError(f"not an answer of Consul: {error}") from None
+    found = [(e.Node.Node, e.Service.Address or e.Node.Address, e.Service.Port) for e in entries]
+    return _targets(found, connect=connect, ports=ports)
+
+
+def read_catalog(data: bytes, *, connect: Address = "address", ports: bool = True) -> tuple[Target, ...]:
+    """The nodes in an answer of the catalog endpoint.
+
+    Raises:
+        WireError: this is no such answer.
+    """
+    try:
+        entries = _CATALOG.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WireError(f"not an answer of Consul: {error}") from None
+    found = [(e.Node, e.ServiceAddress or e.Address, e.ServicePort) for e in entries]
+    return _targets(found, connect=connect, ports=ports)
+
+
+def _targets(entries: list[tuple[str, str, int]], *, connect: Address, ports: bool) -> tuple[Target, ...]:
+    """Name the nodes; an entry that names no node or no host is left out."""
+    targets = []
+    for name, address, port in entries[:MAX_HOSTS]:
+        try:
+            host = read_host(name if connect == "name" or not address else address).host
+            node = node_name(name)
+        except ValueError:
+            continue
+        # Port 0 is Consul's way to say that a service has none.
+        known = port if ports and 1 <= port <= 65535 else None  # noqa: PLR2004 - the largest port
+        targets.append(Target(node=node, host=host, port=known))
+    return name_nodes(sorted(targets, key=lambda target: (target.node, target.port or 0)))

@@ -1,0 +1,74 @@
+"""Host names to addresses, without letting one silent name server stop everybody."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from gpuboard.model.errors import OutsideError
+from gpuboard.outside.threads import off_loop
+
+# More look-ups at once would only pile up threads when the name server is silent.
+LOOKUPS_AT_ONCE: Final = 16
+# When looking up takes longer than this, an address known from before is used.
+PATIENCE_SECONDS: Final = 2.0
+
+LookUp = Callable[[str], list[str]]
+
+
+def system_lookup(host: str) -> list[str]:
+    """Ask the system for the addresses of a name, best first. Blocks."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Resolver:
+    """Looks names up, and remembers the last good answer for times when the name server is away."""
+
+    def __init__(self, look_up: LookUp = system_lookup) -> None:
+        self._look_up = look_up
+        self._known: dict[str, list[str]] = {}
+        self._places = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+
+    async def addresses(self, host: str) -> list[str]:
+        """The addresses of a host name; an address is its own.
+
+        Raises:
+            OutsideError: the name is unknown, or cannot be looked up and was never known before.
+        """
+        if is_address(host):
+            return [host]
+        known = self._known.get(host)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS if known else None):
+                self._known[host] = await self._ask(host)
+        except (TimeoutError, OSError, UnicodeError) as error:
+            if known is None:
+                why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+                text = f"the name {host} cannot be looked up: {why}"
+                raise OutsideError(text, code="unknown-host") from None
+        return self._known[host]
+
+    async def _ask(self, host: str) -> list[str]:
+        async with self._places:
+            return await off_loop(lambda: self._look_up(host))
+
+
+def is_address(host: str) -> bool:
+    """Whether this is an IP address rather than a name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def stays_here(address: str) -> bool:
+    """Whether an address never leaves this machine."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return (mapped or parsed).is_loopback

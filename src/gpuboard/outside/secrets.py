@@ -1,0 +1,90 @@
+"""Secrets and certificates from files: read off the loop, kept for a while, read again after a change."""
+
+import asyncio
+import re
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+
+from gpuboard.model.errors import OutsideError
+from gpuboard.outside.files import read_file, user_path
+from gpuboard.outside.threads import off_loop
+
+# A rotated secret is in use after this long.
+KEEP_SECONDS: Final = 30.0
+PATIENCE_SECONDS: Final = 5.0
+MAX_SECRET_BYTES: Final = 4096
+
+_PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
+
+Value = TypeVar("Value")
+
+
+class FileValue(Generic[Value]):
+    """Something made of a file, for many users at once: one reads for all, and only every so often."""
+
+    def __init__(self, read: Callable[[], Value], *, keep: float = KEEP_SECONDS) -> None:
+        self._read = read
+        self._keep = keep
+        self._reading: asyncio.Future[Value] | None = None
+        self._read_at = 0.0
+
+    async def value(self) -> Value:
+        """What the file says now, or said a moment ago.
+
+        Raises:
+            OutsideError: the file cannot be read, holds nothing of use, or lies on a mount that hangs.
+        """
+        reading = self._reading
+        if reading is None or (reading.done() and self._is_old(reading)):
+            reading = self._reading = asyncio.ensure_future(off_loop(self._read))
+            self._read_at = time.monotonic()
+        try:
+            # Shielded: one user that gives up must not spoil it for the others, nor start another thread.
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await asyncio.shield(reading)
+        except TimeoutError:
+            raise OutsideError(
+                "a file with secrets cannot be read: its mount hangs", code="file-hung"
+            ) from None
+
+    def forget(self) -> None:
+        """Read the file anew next time: the other side has refused what was in it."""
+        if self._reading is not None and self._reading.done():
+            self._reading = None
+
+    def _is_old(self, reading: "asyncio.Future[Value]") -> bool:
+        failed = reading.cancelled() or reading.exception() is not None
+        return failed or time.monotonic() - self._read_at > self._keep
+
+
+def secret_in(file: str, *, keep: float = KEEP_SECONDS) -> FileValue[str]:
+    """A token or password in a file of its own; surrounding white space does not count."""
+    path = user_path(file)
+    return FileValue(lambda: _read_secret(path), keep=keep)
+
+
+def tls_by(ca_file: str | None) -> FileValue[ssl.SSLContext]:
+    """The TLS settings for asking servers: certificates verified, by an own CA file where given."""
+    path = None if ca_file is None else user_path(ca_file)
+    return FileValue(lambda: _make_context(path))
+
+
+def _read_secret(path: Path) -> str:
+    text = read_file(path, limit=MAX_SECRET_BYTES).decode("utf-8", "replace").strip()
+    if not _PRINTABLE.fullmatch(text):
+        what = "is empty" if not text else "must hold one line of plain characters without spaces"
+        raise OutsideError(f"{path} {what}", code="bad-secret")
+    return text
+
+
+def _make_context(path: Path | None) -> ssl.SSLContext:
+    if path is None:
+        return ssl.create_default_context()
+    pem = read_file(path).decode("ascii", "replace")
+    try:
+        return ssl.create_default_context(cadata=pem)
+    except (ssl.SSLError, ValueError):
+        raise OutsideError(f"{path} holds no PEM certificate", code="bad-ca-file") from None

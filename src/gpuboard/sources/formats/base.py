@@ -1,0 +1,126 @@
+"""What every format of files promises, and the one way by which what it read becomes a report."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from gpuboard.model.errors import ProbeError, WireError
+from gpuboard.model.report import HostFacts, NodeReport
+from gpuboard.probes.base import Devices
+from gpuboard.wire.clean import clean_facts
+from gpuboard.wire.report import check_report
+
+# nvidia-smi's XML is by far the longest: about 70 kB a GPU.
+MAX_FILE_BYTES: Final = 4 * 1024 * 1024
+# Python refuses to write out an integer of thousands of digits.
+_LARGEST: Final = 2**63
+# Outputs that say nothing about the machine; everything else that goes wrong is a fact about it.
+_NOT_DATA: Final = {"unreadable-output", "truncated-output"}
+
+
+class Format(NamedTuple):
+    """One kind of file that a node may leave in a folder."""
+
+    name: str
+    # Whether a file looks like this kind; never raises.
+    sniff: Callable[[bytes], bool]
+    # Reads a whole file; raises WireError when it is not whole or not of this kind.
+    read: Callable[[bytes, str], NodeReport]
+
+
+def finished(report: NodeReport) -> NodeReport:
+    """Put a report that was made of foreign text through the same checks as one from an agent.
+
+    Raises:
+        WireError: it breaks a limit.
+    """
+    try:
+        # Cleaned first, as that makes texts longer.
+        checked = msgspec.convert(msgspec.to_builtins(clean_facts(report)), NodeReport)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise WireError(f"not a valid report: {error}") from None
+    return check_report(checked)
+
+
+def report_of(
+    devices: Devices,
+    node: str,
+    *,
+    probe: str,
+    host: HostFacts | None = None,
+    taken_at: float | None = None,
+    age_seconds: float = 0.0,
+) -> NodeReport:
+    """Make a report of devices that were read from one whole file.
+
+    Raises:
+        WireError: the file was cut off, or breaks a limit.
+    """
+    for found in devices.problems:
+        # A folder is read again in a moment; until then the last whole file is worth more than half of one.
+        if found.kind in _NOT_DATA:
+            raise WireError(f"half-written: {found.text}")
+    facts = host or HostFacts()
+    host = msgspec.structs.replace(
+        facts,
+        driver_version=devices.driver_version or facts.driver_version,
+        cuda_version=devices.cuda_version or facts.cuda_version,
+    )
+    return finished(
+        NodeReport(
+            node=node,
+            probe=probe,
+            taken_at=taken_at,
+            age_seconds=age_seconds,
+            host=None if host == HostFacts() else host,
+            gpus=devices.gpus,
+            problems=devices.problems,
+        )
+    )
+
+
+def report_of_failure(error: ProbeError, node: str, *, probe: str) -> NodeReport:
+    """Make a report of a driver that said why it has nothing to say.
+
+    Raises:
+        WireError: it was not the driver that spoke.
+    """
+    if error.problem.kind in _NOT_DATA:
+        raise WireError(error.problem.text)
+    return finished(NodeReport(node=node, probe=probe, gpus=None, problems=(error.problem,)))
+
+
+def whole_lines(text: str) -> str:
+    """Return a text of lines, if its last line is whole.
+
+    Raises:
+        WireError: the last line has no end, so the file is still being written.
+    """
+    if not text.endswith("\n"):
+        raise WireError("half-written: the last line has no end")
+    return text
+
+
+def read_json(data: bytes) -> dict[str, Any]:
+    """Read a file that should be one JSON object.
+
+    Raises:
+        WireError: it is not, or not whole.
+    """
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise WireError(f"not whole JSON: {str(error) or type(error).__name__}") from None
+    if not isinstance(found, dict):
+        raise WireError(f"a JSON object was expected, not {type(found).__name__}")
+    return found
+
+
+def as_text(value: object) -> str | None:
+    """A JSON value as a table would hold it; old tools write numbers as texts, new ones as numbers."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return None
+    return str(value)

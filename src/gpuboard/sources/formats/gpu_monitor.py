@@ -1,0 +1,197 @@
+"""The family of files that the gpu-monitor scripts leave per host: gpus, processes, users, status, disks.
+
+Their times are local and without zone; they are compared with each other only, unless the caller knows
+when the files were written.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import msgspec
+
+from gpuboard.model.errors import ProbeError, WireError
+from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, NodeReport
+from gpuboard.model.units import MIB
+from gpuboard.probes.base import Devices
+from gpuboard.probes.nvidia_smi.messages import explain
+from gpuboard.probes.nvidia_smi.tables import Row, apps_from_rows, attach_apps, devices_from_rows, read_tables
+from gpuboard.probes.nvidia_smi.values import word
+from gpuboard.sources.formats.base import report_of, report_of_failure, whole_lines
+from gpuboard.sources.formats.host_status import read_disks, read_status, time_of_day
+from gpuboard.wire.text import decode_text
+
+# HOST_gpus.csv and so on; only the first must be there.
+MEMBERS: Final = ("gpus", "processes", "users", "status", "disks")
+PROBE: Final = "gpu-monitor"
+GPU_FIELDS: Final = (
+    *("index", "uuid", "name", "memory.used", "memory.total", "utilization.gpu", "utilization.memory"),
+    *("temperature.gpu", "timestamp"),
+)
+APP_FIELDS: Final = ("timestamp", "gpu_uuid", "used_gpu_memory", "process_name", "pid")
+# Lines of one round are this close together.
+_ROUND_SECONDS: Final = 3
+# Both loops run every 20 s: processes this much older than the GPUs have ended.
+_ENDED_SECONDS: Final = 40
+# A dead process on a GPU that uses less than this is only a leftover line.
+_LEFTOVER_BYTES: Final = 10 * MIB
+_DAY: Final = 86400
+_ZONE_STEP: Final = 900
+_WHOLE_DAY_ZONE: Final = 14 * 3600
+_PS: Final = re.compile(r"(\d{1,10})\s+(\S{1,256})(.*)")
+
+
+class _Person(NamedTuple):
+    user: str
+    started: float | None
+
+
+def read_family(files: Mapping[str, bytes], node: str, *, written_at: float | None = None) -> NodeReport:
+    """Read one host's files, by member name; `written_at` (UTC) lets local times be told.
+
+    The report's age is how old the newest line about GPUs was when the files were written.
+
+    Raises:
+        WireError: the file about GPUs is missing, half-written or of another form.
+    """
+    if "gpus" not in files:
+        raise WireError("the file about GPUs (…_gpus.csv) is missing")
+    texts = {member: decode_text(files[member]) for member in MEMBERS if member in files}
+    text = whole_lines(texts["gpus"])
+    try:
+        rows, newest = _newest(read_tables(text, GPU_FIELDS).gpus)
+        if not rows:
+            raise explain(text)
+        age = _age(newest, time_of_day(texts.get("status", "")))
+        zone = None if newest is None or written_at is None else _zone(newest + age, written_at)
+        devices = devices_from_rows(rows, text=text, node=node)
+        if "processes" in texts:
+            devices = _with_processes(devices, texts, newest, zone)
+    except ProbeError as error:
+        return report_of_failure(error, node, probe=PROBE)
+    return report_of(
+        devices,
+        node,
+        probe=PROBE,
+        host=_host(texts),
+        taken_at=None if newest is None else _utc(newest, zone),
+        age_seconds=age,
+    )
+
+
+def _local(text: str, form: str) -> float | None:
+    """A local time, counted as if it were UTC: good for differences."""
+    try:
+        return datetime.strptime(text.strip(), form).replace(tzinfo=UTC).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _time(row: Row) -> float | None:
+    return _local(row.get("timestamp", "").partition(".")[0], "%Y/%m/%d %H:%M:%S")
+
+
+def _newest(rows: Sequence[Row]) -> tuple[list[Row], float | None]:
+    """The lines of the newest round, and its time."""
+    times = [(_time(row), row) for row in rows]
+    newest = max((time for time, _ in times if time is not None), default=None)
+    if newest is None:
+        return list(rows), None
+    return [row for time, row in times if time is not None and newest - time <= _ROUND_SECONDS], newest
+
+
+def _zone(local: float, written_at: float) -> float:
+    """How far local time is from UTC; zones are whole quarters of an hour, and files fresher than that."""
+    offset = round((local - written_at) / _ZONE_STEP) * _ZONE_STEP
+    return offset if abs(offset) <= _WHOLE_DAY_ZONE else 0.0
+
+
+def _age(newest: float | None, clock: int | None) -> float:
+    # The collector copies its last lines again and again, also when nvidia-smi has long been hanging.
+    if newest is None or clock is None:
+        return 0.0
+    age = (clock - newest) % _DAY
+    # A little into the future is only the order in which the files were written.
+    return 0.0 if age > _DAY - 60 else age
+
+
+def _host(texts: Mapping[str, str]) -> HostFacts:
+    facts = read_status(texts.get("status", ""))
+    disks = read_disks(texts.get("disks", ""))
+    return msgspec.structs.replace(facts, disks=disks) if disks else facts
+
+
+def _with_processes(
+    devices: Devices, texts: Mapping[str, str], newest: float | None, zone: float | None
+) -> Devices:
+    rows, when = _newest(read_tables(texts["processes"], APP_FIELDS).apps)
+    if newest is not None and when is not None and newest - when > _ENDED_SECONDS:
+        rows = []
+    joined = attach_apps(devices, apps_from_rows(rows))
+    if "users" not in texts:
+        return joined
+    people, children = _users(texts["users"], zone)
+    if not people:
+        # `ps` told nothing at all: that makes nobody dead.
+        return joined
+    gpus = tuple(_with_people(gpu, people, children) for gpu in joined.gpus)
+    return msgspec.structs.replace(joined, gpus=gpus)
+
+
+def _utc(local: float | None, zone: float | None) -> float | None:
+    return None if local is None or zone is None else max(local - zone, 0.0)
+
+
+def _users(text: str, zone: float | None) -> tuple[dict[int, _Person], dict[int, tuple[int, ...]]]:
+    """Read who owns which process, and its children: the first line is JSON, the rest is from `ps`."""
+    first, _, rest = text.partition("\n")
+    people = {}
+    for line in rest.splitlines():
+        match = _PS.fullmatch(line.strip())
+        if match is not None:
+            people[int(match[1])] = _Person(match[2], _utc(_local(match[3], "%a %b %d %H:%M:%S %Y"), zone))
+    return people, _children(first)
+
+
+def _children(line: str) -> dict[int, tuple[int, ...]]:
+    try:
+        found = msgspec.json.decode(line, type=dict[str, list[str | int]])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return {}
+    return {int(pid): _pids(children, besides=pid) for pid, children in found.items() if _is_pid(pid)}
+
+
+def _pids(found: Iterable[str | int], *, besides: str) -> tuple[int, ...]:
+    # A process leads its own group, so it stands among its children too.
+    texts = dict.fromkeys(map(str, found))
+    return tuple(int(text) for text in texts if _is_pid(text) and text != besides)[:512]
+
+
+def _is_pid(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10  # noqa: PLR2004 - as many digits as a pid has
+
+
+def _with_people(
+    gpu: GpuReading, people: Mapping[int, _Person], children: Mapping[int, tuple[int, ...]]
+) -> GpuReading:
+    processes = [_owned(process, people, children.get(process.pid, ())) for process in gpu.processes or ()]
+    if gpu.memory_used_bytes is not None and gpu.memory_used_bytes < _LEFTOVER_BYTES:
+        processes = [process for process in processes if process.state != "gone"]
+    return msgspec.structs.replace(gpu, processes=None if gpu.processes is None else tuple(processes))
+
+
+def _owned(process: GpuProcess, people: Mapping[int, _Person], children: tuple[int, ...]) -> GpuProcess:
+    """Add the owner; of a process that is gone, a living child tells whose it was."""
+    alive = process.pid in people
+    person = people.get(process.pid) or next((people[child] for child in children if child in people), None)
+    user = person.user if person else None
+    return msgspec.structs.replace(
+        process,
+        # `ps` writes the number of a user whose name is too long for its column.
+        user=None if user is None or user.isdigit() else word(user),
+        uid=int(user) if user is not None and _is_pid(user) else None,
+        started_at=person.started if person and alive else None,
+        state=None if alive else "gone",
+        children=children,
+    )

@@ -1,0 +1,161 @@
+"""Asking one node again and again, and handing over what it says or why it does not."""
+
+import asyncio
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.discovery.base import Target
+from gpuboard.model.errors import OutsideError, SourceError, WireError
+from gpuboard.model.report import NodeReport
+from gpuboard.model.units import format_duration
+from gpuboard.model.verdict import Reason
+from gpuboard.outside.backoff import Backoff
+from gpuboard.outside.http import Server, request_bytes
+from gpuboard.outside.resolve import Resolver
+from gpuboard.outside.secrets import FileValue
+from gpuboard.sources.base import Sink
+from gpuboard.sources.pull.protocols import NodeProtocol
+from gpuboard.sources.pull.samples import Samples
+from gpuboard.wire.clean import clean_text
+from gpuboard.wire.report import MAX_REPORT_BYTES
+
+log: Final = logging.getLogger(__name__)
+
+
+class Way(Struct, frozen=True, kw_only=True):
+    """How the nodes of one source are asked; shared by all of them."""
+
+    protocol: NodeProtocol
+    port: int
+    interval: float
+    deadline: float
+    retry_limit: float
+    secret: FileValue[str] | None
+    tls: FileValue[ssl.SSLContext] | None
+    allow_plaintext: bool
+    resolver: Resolver
+
+
+class Poller:
+    """Looks after one node: one connection, one deadline, failures of its own."""
+
+    def __init__(
+        self, target: Target, way: Way, sink: Sink, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._target = target
+        self._way = way
+        self._sink = sink
+        self._clock = clock
+        self._samples = Samples()
+        self._server: Server | None = None
+        self._backoff = Backoff(way.interval, limit=way.retry_limit)
+        # What was logged last, so that a lasting trouble is logged once.
+        self._logged: str | None = None
+        self._other_name: str | None = None
+
+    async def run(self, *, after: float) -> None:
+        """Ask every interval until cancelled; after failures more rarely."""
+        await asyncio.sleep(after)
+        try:
+            while True:
+                started = self._clock()
+                well = await self._round()
+                spent = self._clock() - started
+                await asyncio.sleep(max(0.0, self._pause(well=well) - spent))
+        finally:
+            self._drop()
+
+    def _pause(self, *, well: bool) -> float:
+        if not well:
+            return self._backoff.failed()
+        self._backoff.succeeded()
+        # A little unevenness keeps hundreds of nodes from falling into step.
+        return self._way.interval * (0.98 + 0.04 * random.random())  # noqa: S311 - spreads load, hides nothing
+
+    async def _round(self) -> bool:
+        """Ask once and hand over the outcome; whether the node answered well."""
+        try:
+            self._succeeded(await self._ask())
+        except SourceError as error:
+            self._failed(error)
+        except OutsideError as error:
+            self._failed(SourceError(error.text, code=error.code))
+        except WireError as error:
+            self._failed(SourceError(str(error), code="bad-report"))
+        except Exception:  # a bug of ours must stay this one node's trouble
+            log.exception("pull broke: node=%s", self._target.node)
+            self._failed(SourceError("gpuboard itself failed here; its log says how", code="internal"))
+        else:
+            return True
+        return False
+
+    async def _ask(self) -> NodeReport | None:
+        way = self._way
+        secret = None if way.secret is None else await way.secret.value()
+        self._server = self._server or await self._reach()
+        question = way.protocol.question(secret)
+        request = request_bytes(
+            question.method,
+            question.path,
+            host=self._server.address,
+            headers=question.headers,
+            body=question.body,
+        )
+        answer = await self._server.ask(request, deadline=way.deadline, limit=MAX_REPORT_BYTES)
+        sample = way.protocol.read(answer, self._target.node)
+        self._note_name(sample.said_name)
+        report = self._samples.judge(sample.report, mark=sample.mark, now=self._clock())
+        if report is None and self._samples.is_frozen(self._clock(), way.interval):
+            age = format_duration(self._samples.age(self._clock()))
+            text = f"it answers, but always with the same data of {age} ago"
+            raise SourceError(f"{text}: restart the agent there", code="frozen")
+        return report
+
+    async def _reach(self) -> Server:
+        way = self._way
+        return Server(
+            self._target.host,
+            self._target.port or way.port,
+            resolver=way.resolver,
+            tls=None if way.tls is None else await way.tls.value(),
+            only_private=way.secret is not None and not way.allow_plaintext,
+        )
+
+    def _succeeded(self, report: NodeReport | None) -> None:
+        if self._logged is not None:
+            log.info("pull works again: node=%s", self._target.node)
+            self._logged = None
+        if report is None:
+            return
+        # An agent that samples more often than it is asked is not late between two questions.
+        interval = max(report.interval_seconds or 0.0, self._way.interval)
+        self._sink.report(self._target.node, replace(report, interval_seconds=interval))
+
+    def _failed(self, error: SourceError) -> None:
+        if error.state == "refused" and self._way.secret is not None:
+            self._way.secret.forget()
+        self._drop()
+        reason = Reason(code=error.code, text=clean_text(error.reason))
+        self._sink.trouble(self._target.node, reason, state=error.state)
+        if self._logged != error.code:
+            self._logged = error.code
+            log.warning(
+                "pull failed: node=%s state=%s reason=%s", self._target.node, error.state, error.reason
+            )
+
+    def _note_name(self, said: str | None) -> None:
+        if said not in {None, self._other_name, self._target.node}:
+            log.info("node calls itself otherwise: node=%s says=%s", self._target.node, said)
+        self._other_name = said
+
+    def _drop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None

@@ -1,0 +1,86 @@
+"""What is asked of a node and how its answer is read, and our own agents' way of it."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from gpuboard.model.errors import SourceError
+from gpuboard.model.report import NodeReport
+from gpuboard.outside.answer import Answer
+from gpuboard.wire.report import Encoding, decode_report
+
+OK: Final = 200
+NOT_READY: Final = 503
+_ENCODINGS: Final[Mapping[str, Encoding]] = {
+    "application/msgpack": "msgpack",
+    "application/x-msgpack": "msgpack",
+    "application/vnd.msgpack": "msgpack",
+    "application/json": "json",
+}
+
+
+class Question(NamedTuple):
+    """What is sent to a node."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class Sample(NamedTuple):
+    """What a node said, and the mark by which the same sample is known again."""
+
+    report: NodeReport
+    mark: int | str | None
+    # What the node calls itself, where it says so.
+    said_name: str | None = None
+
+
+class NodeProtocol(Protocol):
+    """One way of asking a node how it is."""
+
+    def question(self, secret: str | None) -> Question:
+        """What to send."""
+
+    def read(self, answer: Answer, node: str) -> Sample:
+        """Turn the answer into a sample.
+
+        Raises:
+            SourceError: the node refuses, or the answer is none of a node.
+            WireError: the answer is damaged or hostile.
+        """
+
+
+class AgentProtocol:
+    """Our own agents: GET /report with a bearer token."""
+
+    def question(self, secret: str | None) -> Question:
+        """What to send."""
+        headers = {"Accept": "application/msgpack, application/json;q=0.5"}
+        if secret is not None:
+            headers["Authorization"] = f"Bearer {secret}"
+        return Question("GET", "/report", headers)
+
+    def read(self, answer: Answer, node: str) -> Sample:
+        """Turn the answer into a sample; a node can speak only for itself, so its name is ours."""
+        if answer.status in {401, 403}:
+            text = "the agent refuses the token: put the agent's own token into token_file"
+            raise SourceError(f"{text} (HTTP {answer.status})", state="refused", code="token-refused")
+        if answer.status == NOT_READY:
+            raise SourceError("the agent has no sample yet (HTTP 503)", code="not-ready")
+        encoding = _ENCODINGS.get(answer.media_type)
+        if answer.status != OK or encoding is None:
+            raise not_an_agent(answer, "a gpuboard agent")
+        report = decode_report(answer.body, encoding)
+        return Sample(replace(report, node=node), report.sequence, report.node)
+
+
+def not_an_agent(answer: Answer, expected: str) -> SourceError:
+    """Say who answers there instead of whom we expected."""
+    if 300 <= answer.status < 400:  # noqa: PLR2004 - HTTP's redirects
+        text = f"it redirects elsewhere (HTTP {answer.status}), which is not followed"
+        return SourceError(f"{text}: name the right host and port", code="redirected")
+    said = f"HTTP {answer.status}" if answer.status != OK else (answer.media_type[:40] or "no content type")
+    return SourceError(f"something answers there, but not {expected} ({said})", code="not-an-agent")

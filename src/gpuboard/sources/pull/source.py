@@ -1,0 +1,85 @@
+"""The pull source: one task for each node that the discovery finds."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from gpuboard.discovery.base import Discovery, Target
+from gpuboard.outside.resolve import Resolver
+from gpuboard.outside.secrets import secret_in, tls_by
+from gpuboard.sources.base import Sink
+from gpuboard.sources.pull.options import PullOptions
+from gpuboard.sources.pull.poller import Poller, Way
+from gpuboard.sources.pull.protocols import AgentProtocol, NodeProtocol
+from gpuboard.sources.pull.seed4 import Seed4Protocol
+
+log: Final = logging.getLogger(__name__)
+
+PROTOCOLS: Final[Mapping[str, Callable[[], NodeProtocol]]] = {
+    "gpuboard": AgentProtocol,
+    "seed4": Seed4Protocol,
+}
+
+# A node that comes back is seen again after this long at the latest.
+RETRY_LIMIT_SECONDS: Final = 30.0
+# New nodes are asked one after the other in steps of this, so that 500 handshakes do not fall together.
+_START_STEP_SECONDS: Final = 0.01
+
+
+class PullSource:
+    """Asks agents for their reports."""
+
+    kind = "pull"
+
+    def __init__(self, options: PullOptions, discovery: Discovery, *, interval: float | None = None) -> None:
+        """Prepare to ask; `interval` is for tests, which have less time than people."""
+        self._discovery = discovery
+        self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
+        secret = options.secret_file
+        self._way = Way(
+            protocol=PROTOCOLS[options.protocol](),
+            port=options.default_port,
+            interval=interval or options.interval,
+            deadline=options.timeout,
+            retry_limit=max(options.interval, RETRY_LIMIT_SECONDS) if interval is None else interval,
+            secret=None if secret is None else secret_in(secret),
+            tls=tls_by(options.ca_file) if options.tls else None,
+            allow_plaintext=options.allow_plaintext,
+            resolver=Resolver(),
+        )
+
+    async def run(self, sink: Sink) -> None:
+        """Ask all nodes until cancelled."""
+        if self._way.allow_plaintext and self._way.secret is not None and self._way.tls is None:
+            log.warning(
+                "SECRET SENT UNENCRYPTED: source=pull reason=allow_plaintext is set and tls is not; "
+                "whoever listens on the network can read the token"
+            )
+        try:
+            await self._discovery.run(lambda targets: self._look_after(targets, sink))
+        finally:
+            await self._stop()
+
+    def _look_after(self, targets: Sequence[Target], sink: Sink) -> None:
+        """Start asking new nodes, stop asking those that are gone, move with those that moved."""
+        wanted = {target.node: target for target in targets}
+        sink.expect(wanted)
+        for node in [node for node, (target, _) in self._tasks.items() if wanted.get(node) != target]:
+            self._tasks.pop(node)[1].cancel()
+        new = [target for node, target in wanted.items() if node not in self._tasks]
+        step = min(_START_STEP_SECONDS, self._way.interval / max(1, len(new)))
+        for place, target in enumerate(new):
+            after = step * (place + random.random())  # noqa: S311 - spreads load, hides nothing
+            self._tasks[target.node] = (
+                target,
+                asyncio.create_task(Poller(target, self._way, sink).run(after=after)),
+            )
+
+    async def _stop(self) -> None:
+        tasks = [task for _, task in self._tasks.values()]
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,166 @@
+"""The agent that listens, asked over real HTTP and TLS."""
+
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from gpuboard.agent.outlet import Sample
+from gpuboard.agent.serve import MAX_CONNECTIONS, ListenOptions, ListenOutlet
+from gpuboard.agent.token import read_or_create_token
+from gpuboard.model.errors import UsageError
+from gpuboard.probes.simulated import simulate
+from gpuboard.wire.report import decode_report
+from tests.parts import require
+
+TOKEN = "0123456789abcdef0123456789abcdef"  # made up for these tests
+REPORT = simulate("dgx-01", 1_800_000_000.0)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    time = 100.0
+
+    def __call__(self) -> float:
+        """The time that was set."""
+        return self.time
+
+
+def options(**more: str | bool) -> ListenOptions:
+    """Options for a private port."""
+    return msgspec.structs.replace(ListenOptions(host="127.0.0.1", port=0, token=TOKEN), **more)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The agent's clock."""
+    return Clock()
+
+
+@pytest.fixture
+def agent(clock: Clock) -> Iterator[ListenOutlet]:
+    """A listening agent with one sample."""
+    outlet = ListenOutlet(options(dcgm_names=True), clock=clock)
+    outlet.start()
+    outlet.offer(Sample(REPORT, clock()))
+    yield outlet
+    outlet.stop()
+
+
+@pytest.fixture
+def http(agent: ListenOutlet) -> Iterator[httpx.Client]:
+    """A client with the token."""
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    with httpx.Client(base_url=f"http://127.0.0.1:{agent.port}", headers=headers) as client:
+        yield client
+
+
+def test_the_report_comes_as_json_and_as_msgpack(http: httpx.Client) -> None:
+    """People read the one, boards the other."""
+    as_json = http.get("/report")
+    as_msgpack = http.get("/report", headers={"accept": "application/msgpack"})
+    assert decode_report(as_json.content) == decode_report(as_msgpack.content, "msgpack") == REPORT
+
+
+def test_a_report_says_how_old_it_is(http: httpx.Client, clock: Clock) -> None:
+    """An agent that no longer samples but still answers gives itself away."""
+    clock.time += 60
+    assert http.get("/report").json()["age_seconds"] == 60.0
+
+
+@pytest.mark.parametrize("path", ["/report", "/metrics", "/healthz", "/"])
+@pytest.mark.parametrize("shown", [None, "", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"bearer {TOKEN}x"])
+def test_nothing_is_told_without_the_token(agent: ListenOutlet, path: str, shown: str | None) -> None:
+    """Not even whether a path exists."""
+    headers = {} if shown is None else {"authorization": shown}
+    answer = httpx.get(f"http://127.0.0.1:{agent.port}{path}", headers=headers)
+    assert (answer.status_code, "dgx" in answer.text) == (401, False)
+
+
+def test_metrics_leave_out_what_is_unknown(http: httpx.Client) -> None:
+    """A card without a fan has no fan speed, rather than zero."""
+    text = http.get("/metrics").text
+    assert 'gpuboard_gpu_memory_total_bytes{node="dgx-01",gpu="0"' in text
+    assert "gpuboard_gpu_fan_ratio" not in text
+
+
+def test_existing_dashboards_find_their_names(http: httpx.Client) -> None:
+    """dcgm-exporter's names and labels, where asked for."""
+    text = http.get("/metrics").text
+    assert 'DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-' in text
+    assert 'modelName="NVIDIA H100 80GB HBM3"' in text
+
+
+def test_before_the_first_sample_it_says_so() -> None:
+    """Alive, but nothing to tell yet."""
+    outlet = ListenOutlet(options())
+    assert outlet.answer("/report", "")[0] == 503
+    assert outlet.answer("/healthz", "")[0] == 200
+
+
+def test_idle_connections_do_not_keep_others_out(agent: ListenOutlet) -> None:
+    """More connections than places: the ones too many are closed, and a free place works again."""
+    idle = [socket.create_connection(("127.0.0.1", agent.port)) for _ in range(MAX_CONNECTIONS + 8)]
+    for connection in idle:
+        connection.close()
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    transport = httpx.HTTPTransport(retries=3)
+    with httpx.Client(transport=transport, headers=headers) as client:
+        assert client.get(f"http://127.0.0.1:{agent.port}/healthz").status_code == 200
+
+
+def test_an_address_in_use_is_said_in_words(agent: ListenOutlet) -> None:
+    """With the address."""
+    with pytest.raises(UsageError, match=f"127.0.0.1:{agent.port}"):
+        ListenOutlet(options(port=agent.port)).start()  # type: ignore[arg-type] # a port is a number
+
+
+def test_tls_works_with_an_own_authority(tmp_path: Path) -> None:
+    """From files."""
+    require("openssl")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=test",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    outlet = ListenOutlet(options(tls_certificate=str(certificate), tls_key=str(key)))
+    outlet.start()
+    outlet.offer(Sample(REPORT, 0.0))
+    trust = ssl.create_default_context(cafile=certificate)
+    answer = httpx.get(
+        f"https://127.0.0.1:{outlet.port}/report", headers={"authorization": f"Bearer {TOKEN}"}, verify=trust
+    )
+    outlet.stop()
+    assert decode_report(answer.content).node == "dgx-01"
+
+
+def test_the_token_file_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    """And read back the next time."""
+    path = tmp_path / "new" / "agent.token"
+    token = read_or_create_token(path)
+    assert (read_or_create_token(path), path.stat().st_mode & 0o777) == (token, 0o600)
+
+
+def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    """It would be no secret."""
+    path = tmp_path / "agent.token"
+    path.write_text(TOKEN)
+    path.chmod(0o644)
+    with pytest.raises(UsageError, match="chmod 600"):
+        read_or_create_token(path)
+
+
+def test_an_empty_token_file_is_refused(tmp_path: Path) -> None:
+    """An empty token would let everybody in."""
+    path = tmp_path / "agent.token"
+    path.touch(0o600)
+    with pytest.raises(UsageError, match="no usable token"):
+        read_or_create_token(path)

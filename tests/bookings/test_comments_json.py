@@ -1,0 +1,135 @@
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+
+from gpuboard.bookings.comments_json import parse_comments
+from gpuboard.model.errors import WireError
+from gpuboard.model.verdict import Claim
+from tests.mutations import anything
+
+NOW = 1_530_400_000.0  # 2018-06-30 23:06:40 UTC
+MIDNIGHT = 1_530_403_200.0  # 2018-07-01 00:00 UTC
+SANTA = {"name": "sclaus", "date": "2018-07-01 00:00", "comment": "booked by Santa Claus"}
+LIST = json.dumps({"gputest001-pa4": [SANTA, {**SANTA, "name": "pnoel"}], "gputest002-pa4": []}).encode()
+OBJECT = json.dumps({"gputest001-pa4": {"3": SANTA, "07": {**SANTA, "name": "pnoel"}}}).encode()
+
+
+def claims(entry: object, now: float = NOW) -> dict[tuple[str, int], Claim]:
+    """The claims of a file with one entry."""
+    return parse_comments(json.dumps({"box": [entry]}).encode(), now)
+
+
+def test_a_list_counts_its_gpus_from_zero() -> None:
+    """PHP writes one when no number is missing."""
+    found = parse_comments(LIST, NOW)
+    assert list(found) == [("gputest001-pa4", 0), ("gputest001-pa4", 1)]
+    assert found["gputest001-pa4", 0] == Claim(who="sclaus", until=MIDNIGHT, comment="booked by Santa Claus")
+
+
+def test_an_object_names_its_gpus() -> None:
+    """PHP writes one as soon as a number is missing."""
+    assert list(parse_comments(OBJECT, NOW)) == [("gputest001-pa4", 3), ("gputest001-pa4", 7)]
+
+
+def test_the_date_is_the_end_and_without_a_zone_it_is_utc() -> None:
+    """Three labs independently stumbled over the zone."""
+    assert claims(SANTA)["box", 0].until == MIDNIGHT
+    assert claims({**SANTA, "date": "2018-07-01T02:00:00+02:00"})["box", 0].until == MIDNIGHT
+    assert claims({**SANTA, "date": "2018-07-01"})["box", 0].until == MIDNIGHT
+
+
+def test_a_claim_that_has_ended_is_none() -> None:
+    """It holds until its end, and not a second longer."""
+    assert claims(SANTA, now=MIDNIGHT - 1)
+    assert not claims(SANTA, now=MIDNIGHT)
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"), [("2d", 48), ("5h", 5), ("1d 12h", 36), ("1D12H", 36), (" 3h ", 3), ("0d 1h", 1)]
+)
+def test_a_duration_in_the_dates_place_counts_from_when_the_file_was_written(text: str, hours: int) -> None:
+    """Counted from the reading, it would never end."""
+    data = json.dumps({"box": [{**SANTA, "date": text}]}).encode()
+    found = parse_comments(data, NOW, written_at=NOW - 600)
+    assert found["box", 0].until == NOW - 600 + hours * 3600
+    assert parse_comments(data, NOW)["box", 0].until == NOW + hours * 3600
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**SANTA, "name": ""},
+        {**SANTA, "date": ""},
+        {"name": "", "date": "", "comment": ""},
+        {**SANTA, "date": "next week"},
+        {**SANTA, "date": "0000-00-00 00:00"},
+        {**SANTA, "date": 5},
+        {"name": "x"},
+        None,
+        [],
+        "sclaus",
+    ],
+)
+def test_an_entry_without_name_or_end_is_no_claim(entry: object) -> None:
+    """Deleting a booking only empties its entry."""
+    assert not claims(entry)
+
+
+def test_a_comment_is_optional() -> None:
+    """An empty one is none."""
+    assert claims({"name": "a", "date": "2018-07-01 00:00"})["box", 0].comment is None
+    assert claims({**SANTA, "comment": ""})["box", 0].comment is None
+
+
+def test_hosts_are_lower_case_and_what_cannot_be_a_node_is_passed_over() -> None:
+    """One odd key does not cost the others their bookings."""
+    data = json.dumps(
+        {"Box": [SANTA], "../etc": [SANTA], "": [SANTA], "ok": {"x": SANTA, "-1": SANTA, "1e3": SANTA}}
+    )
+    assert list(parse_comments(data.encode(), NOW)) == [("box", 0)]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"null", b"3", b"[1]", b'"x"', LIST[:-9], b"[" * 50_000, b"{" * 50_000]
+)
+def test_a_corrupt_file_is_refused_so_that_the_old_claims_stay(data: bytes) -> None:
+    """The original took it for an empty one, and erased every booking with the next save."""
+    with pytest.raises(WireError):
+        parse_comments(data, NOW)
+
+
+def test_a_file_that_is_too_large_is_refused() -> None:
+    """Nobody has that many bookings."""
+    with pytest.raises(WireError, match="refused"):
+        parse_comments(LIST + b" " * 2_000_000, NOW)
+
+
+def test_no_hosts_at_all_is_an_empty_file_and_not_a_corrupt_one() -> None:
+    """PHP writes an empty object as a list."""
+    assert parse_comments(b"[]", NOW) == parse_comments(b"{}", NOW) == {}
+
+
+def test_bytes_that_are_no_utf8_cost_only_themselves() -> None:
+    """The example of the original itself is Latin-1."""
+    data = LIST.replace(b"Santa Claus", b"P\xe8re No\xebl")
+    assert parse_comments(data, NOW)["gputest001-pa4", 0].comment == "booked by P\ufffdre No\ufffdl"
+
+
+def test_hostile_text_comes_out_harmless() -> None:
+    """Anyone could write into the original's form."""
+    claim = claims({**SANTA, "name": "e\u202evil\x1b[0m", "comment": "x" * 10_000})["box", 0]
+    assert claim.who.isprintable()
+    assert len(claim.comment or "") == 4096
+
+
+@given(anything((LIST, OBJECT)))
+def test_no_file_breaks_the_reader(data: bytes) -> None:
+    """Claims or a sentence; nothing else."""
+    with suppress(WireError):
+        for (node, index), claim in parse_comments(data, NOW).items():
+            assert node
+            assert index >= 0
+            assert claim.until is not None
+            assert claim.until > NOW

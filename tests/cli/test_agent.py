@@ -1,0 +1,111 @@
+"""`gpuboard agent` and `doctor`, as a person or cron runs them."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from gpuboard.wire.drop import decode_drop
+from gpuboard.wire.report import decode_report
+from tests.cli.conftest import COMMAND, Run
+from tests.fakes import nvml
+
+
+def test_once_prints_one_report(run: Run) -> None:
+    """That any reader of ours can read."""
+    done = run(nvml.eight_busy_datacenter(), "agent", "--once", "--node", "gpu01")
+    report = decode_report(done.stdout.encode())
+    assert (report.node, len(report.gpus or ())) == ("gpu01", 8)
+
+
+def test_once_with_drop_writes_one_file(run: Run, tmp_path: Path) -> None:
+    """What a crontab line does."""
+    folder = tmp_path / "status-gpu"
+    folder.mkdir()
+    done = run(nvml.mig_a100(), "agent", "--once", "--drop", str(folder), "--node", "gpu01")
+    assert (done.returncode, [path.name for path in folder.iterdir()]) == (0, ["gpu01.json"])
+    assert len(decode_drop((folder / "gpu01.json").read_bytes()).gpus or ()) == 6
+
+
+def test_without_anything_else_it_prints_a_line_per_interval(
+    environment: dict[str, str], scenario: Path
+) -> None:
+    """And ends when told to."""
+    nvml.eight_busy_datacenter().write(scenario)
+    command = [*COMMAND, "agent", "--interval", "0.2s", "--probe", "simulated"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        sequences = [decode_report(agent.stdout.readline()).sequence or 0 for _ in range(3)]
+        agent.send_signal(signal.SIGTERM)
+        agent.stdout.read()
+    assert sequences == sorted(set(sequences))
+    assert agent.returncode == 0
+
+
+def test_the_environment_can_set_what_flags_can(run: Run) -> None:
+    """For systemd units and containers; a flag wins."""
+    by_variable = run(nvml.zero_gpus(), "agent", "--once", GPUBOARD_NODE="from-environment").stdout
+    by_flag = run(nvml.zero_gpus(), "agent", "--once", "--node", "from-flag", GPUBOARD_NODE="x").stdout
+    assert (json.loads(by_variable)["node"], json.loads(by_flag)["node"]) == ("from-environment", "from-flag")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--node", "Not A Name"], "cannot name a node"),
+        (["--interval", "1s"], "2s is the least"),
+        (["--listen", "nowhere"], "127.0.0.1:8042"),
+        (["--listen", "0.0.0.0:8043"], "--allow-plaintext"),
+        (["--drop", "/nope/nope"], "create or mount it first"),
+        (["--probe", "tarot"], "choose one of"),
+    ],
+)
+def test_what_makes_no_sense_is_said_at_once(run: Run, words: list[str], says: str) -> None:
+    """With what to do, and 2."""
+    done = run(nvml.zero_gpus(), "agent", *words)
+    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+
+
+def test_an_agent_outlives_a_driver_that_goes_and_comes_back(
+    environment: dict[str, str], scenario: Path
+) -> None:
+    """Mismatch after an upgrade, then a reboot's worth of calm: the same process sees both."""
+    nvml.eight_busy_datacenter().write(scenario)
+    command = [*COMMAND, "agent", "--interval", "2s", "--probe", "nvml"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as agent:
+        assert agent.stdout is not None
+        seen = []
+        for machine in (nvml.eight_busy_datacenter(), nvml.everything_hangs(), nvml.eight_busy_datacenter()):
+            machine.write(scenario)
+            deadline = time.monotonic() + 30
+            wanted = {"driver-hung"} if machine == nvml.everything_hangs() else set()
+            while time.monotonic() < deadline:
+                report = decode_report(agent.stdout.readline())
+                if {problem.kind for problem in report.problems} == wanted:
+                    break
+            seen.append((len(report.gpus or ()), wanted))
+        agent.send_signal(signal.SIGTERM)
+        agent.stdout.read()
+    assert [count for count, _ in seen] == [8, 8, 8]
+
+
+def test_doctor_ends_well_on_a_sound_machine(run: Run) -> None:
+    """Zero, and a line per GPU."""
+    machine = nvml.eight_busy_datacenter(pids=[1])
+    done = run(machine, "doctor")
+    assert (done.returncode, done.stdout.count("GPU ")) == (0, 8), done.stdout
+
+
+def test_doctor_names_what_is_bad_and_what_to_do(run: Run) -> None:
+    """One."""
+    done = run(nvml.one_lost_of_eight(), "doctor")
+    assert (done.returncode, "✗ a GPU has fallen off the bus" in done.stdout, "reboot" in done.stdout) == (
+        1,
+        True,
+        True,
+    )

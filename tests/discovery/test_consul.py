@@ -1,0 +1,288 @@
+"""Consul: one contract for the real agent and its stand-in, and how the discovery behaves on both."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuboard.discovery.base import Target
+from gpuboard.discovery.consul import ConsulDiscovery, ConsulOptions
+from gpuboard.discovery.consul_answer import read_catalog, read_health
+from gpuboard.discovery.grace import Grace
+from gpuboard.model.errors import WireError
+from gpuboard.settings.base import Duration
+from tests.fakes.consul import TOKEN, ConsulDouble, consul_double
+from tests.fakes.lists import following
+from tests.fakes.real_consul import RealConsul, real_consul
+
+pytestmark = pytest.mark.xdist_group("consul")
+
+Consul = ConsulDouble | RealConsul
+
+
+@pytest_asyncio.fixture(params=["double", "real"])
+async def consul(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Consul]:
+    """The stand-in, then the real agent."""
+    async with consul_double() if request.param == "double" else real_consul(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuboard.discovery.consul._PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr("gpuboard.discovery.consul._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("gpuboard.discovery.consul._RETRY_LIMIT_SECONDS", 0.2)
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    """The token as an admin keeps it."""
+    path = tmp_path / "token"
+    path.write_text(TOKEN + "\n")
+    return path
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file."""
+    path.write_text(text)
+
+
+class Admin:
+    """Registers nodes as an administrator would."""
+
+    def __init__(self, consul: Consul) -> None:
+        self._url = f"http://127.0.0.1:{consul.port}"
+
+    async def ask(
+        self, method: str, path: str, *, token: str | None = TOKEN, json: object = None
+    ) -> httpx.Response:
+        """Send one request."""
+        headers = {} if token is None else {"X-Consul-Token": token}
+        async with httpx.AsyncClient(base_url=self._url, headers=headers, timeout=30) as client:
+            return await client.request(method, path, json=json)
+
+    async def register(self, node: str, address: str, *, status: str = "passing", **service: object) -> None:
+        """Put a node into the catalog, with its one service and that service's check."""
+        body = {
+            "Node": node,
+            "Address": address,
+            "Service": {"Service": "gpu-host", **service},
+            "Check": {"CheckID": "alive", "Name": "alive", "ServiceID": "gpu-host", "Status": status},
+        }
+        (await self.ask("PUT", "/v1/catalog/register", json=body)).raise_for_status()
+
+    async def deregister(self, node: str) -> None:
+        """Take a node's service out again."""
+        body = {"Node": node, "ServiceID": "gpu-host"}
+        (await self.ask("PUT", "/v1/catalog/deregister", json=body)).raise_for_status()
+
+
+def discovery(consul: Consul, token_file: Path | None, **options: Any) -> ConsulDiscovery:  # noqa: ANN401 - any option
+    """A discovery that asks this Consul."""
+    options.setdefault("grace", Duration(600))
+    return ConsulDiscovery(
+        ConsulOptions(
+            consul=f"http://127.0.0.1:{consul.port}",
+            service="gpu-host",
+            token_file=None if token_file is None else str(token_file),
+            **options,
+        )
+    )
+
+
+async def trouble_is(discovery: ConsulDiscovery, code: str) -> None:
+    """Wait until the discovery has this trouble."""
+    async with asyncio.timeout(10):
+        while discovery.trouble is None or discovery.trouble.code != code:  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.02)
+
+
+async def test_contract_entries_and_their_fields(consul: Consul) -> None:
+    """Unknown names are an empty list; addresses may be the node's; failing checks are left out on demand."""
+    admin = Admin(consul)
+    unknown = await admin.ask("GET", "/v1/health/service/nothing-like-it")
+    assert (unknown.status_code, unknown.json()) == (200, [])
+    assert int(unknown.headers["x-consul-index"]) >= 1
+    await admin.register("gpu1.lab", "10.0.0.1", Port=8043)
+    await admin.register("gpu2.lab", "10.0.0.2", Address="10.9.9.2")
+    await admin.register("gpu3.lab", "10.0.0.3", status="critical")
+    passing = (await admin.ask("GET", "/v1/health/service/gpu-host?passing=1")).json()
+    assert sorted(
+        (
+            entry["Node"]["Node"],
+            entry["Node"]["Address"],
+            entry["Service"]["Address"],
+            entry["Service"]["Port"],
+        )
+        for entry in passing
+    ) == [("gpu1.lab", "10.0.0.1", "", 8043), ("gpu2.lab", "10.0.0.2", "10.9.9.2", 0)]
+    catalog = (await admin.ask("GET", "/v1/catalog/service/gpu-host")).json()
+    assert sorted(
+        (entry["Node"], entry["Address"], entry["ServiceAddress"], entry["ServicePort"]) for entry in catalog
+    ) == [
+        ("gpu1.lab", "10.0.0.1", "", 8043),
+        ("gpu2.lab", "10.0.0.2", "10.9.9.2", 0),
+        ("gpu3.lab", "10.0.0.3", "", 0),
+    ]
+
+
+async def test_contract_blocking_queries(consul: Consul) -> None:
+    """A query with an index waits for news, or for as long as it was told."""
+    admin = Admin(consul)
+    await admin.register("gpu1", "10.0.0.1")
+    path = "/v1/health/service/gpu-host?passing=1"
+    index = int((await admin.ask("GET", path)).headers["x-consul-index"])
+    started = time.monotonic()
+    nothing_new = await admin.ask("GET", f"{path}&index={index}&wait=1s")
+    assert 0.9 < time.monotonic() - started < 5
+    assert int(nothing_new.headers["x-consul-index"]) == index
+    waiting = asyncio.create_task(admin.ask("GET", f"{path}&index={index}&wait=30s"))
+    await asyncio.sleep(0.2)
+    assert not waiting.done()
+    await admin.register("gpu2", "10.0.0.2")
+    news = await asyncio.wait_for(waiting, 5)
+    assert len(news.json()) == 2
+    assert int(news.headers["x-consul-index"]) > index
+
+
+async def test_contract_access(consul: Consul) -> None:
+    """A wrong token is refused, but no token at all gets an empty list: the trap that empties boards."""
+    admin = Admin(consul)
+    await admin.register("gpu1", "10.0.0.1")
+    path = "/v1/health/service/gpu-host?passing=1"
+    assert (await admin.ask("GET", path, token="00000000-0000-4000-8000-000000000000")).status_code == 403
+    without = await admin.ask("GET", path, token=None)
+    assert (without.status_code, without.json()) == (200, [])
+
+
+async def test_nodes_come_and_go_as_consul_says(consul: Consul, token_file: Path) -> None:
+    """News arrive at once, not with the next poll; who is no longer named goes after its grace."""
+    admin = Admin(consul)
+    await admin.register("gpu1.lab", "10.0.0.1", Port=8043)
+    async with following(discovery(consul, token_file, grace=Duration(2))) as lists:
+        await lists.until(["gpu1"])
+        assert list(lists.targets) == [Target(node="gpu1", host="10.0.0.1", port=8043)]
+        await admin.register("gpu2.lab", "10.0.0.2", Address="10.9.9.2")
+        await lists.until(["gpu1", "gpu2"])
+        assert lists.targets[-1] == Target(node="gpu2", host="10.9.9.2")
+        await admin.deregister("gpu1.lab")
+        await lists.until(["gpu2"])
+    assert lists.all == [["gpu1"], ["gpu1", "gpu2"], ["gpu2"]]
+
+
+async def test_an_outage_and_an_empty_consul_after_it_do_not_wipe_the_list(
+    consul: Consul, token_file: Path
+) -> None:
+    """A restarted Consul knows nobody until all have registered again."""
+    await Admin(consul).register("gpu1", "10.0.0.1")
+    asking = discovery(consul, token_file)
+    async with following(asking) as lists:
+        await lists.until(["gpu1"])
+        await consul.stop()
+        await trouble_is(asking, "connection-refused")
+        await consul.start()
+        await trouble_is(asking, "empty")
+        assert lists.all == [["gpu1"]]
+        await Admin(consul).register("gpu2", "10.0.0.2")
+        await lists.until(["gpu1", "gpu2"])
+        assert asking.trouble is None
+
+
+async def test_a_refused_token_is_reported_and_a_new_one_is_taken_up(
+    consul: Consul, token_file: Path
+) -> None:
+    """Without a restart of the board."""
+    await Admin(consul).register("gpu1", "10.0.0.1")
+    put(token_file, "00000000-0000-4000-8000-000000000000")
+    asking = discovery(consul, token_file)
+    async with following(asking) as lists:
+        await lists.until([])
+        assert asking.trouble is not None
+        assert (asking.trouble.code, "token_file" in asking.trouble.text) == ("refused", True)
+        put(token_file, TOKEN)
+        await lists.until(["gpu1"])
+
+
+async def test_a_forgotten_token_looks_empty_and_says_so(consul: Consul) -> None:
+    """Consul answers with success and nobody."""
+    await Admin(consul).register("gpu1", "10.0.0.1")
+    asking = discovery(consul, None)
+    async with following(asking) as lists:
+        await lists.until([])
+        assert asking.trouble is not None
+        assert "token" in asking.trouble.text
+
+
+async def test_a_token_does_not_travel_in_clear(token_file: Path) -> None:
+    """Consul on another machine needs https, or the admin's word."""
+    options = ConsulOptions(consul="http://192.0.2.1:8500", service="x", token_file=str(token_file))
+    asking = ConsulDiscovery(options)
+    async with following(asking) as lists:
+        await lists.until([])
+        assert asking.trouble is not None
+        assert asking.trouble.code == "secret-in-clear"
+
+
+def target(node: str, host: str = "h") -> Target:
+    """Some node."""
+    return Target(node=node, host=host)
+
+
+def nodes(targets: Sequence[Target]) -> str:
+    """The names, in one word."""
+    return "".join(each.node for each in targets)
+
+
+def test_who_vanishes_keeps_a_grace() -> None:
+    """Each node its own, counted from when it was last named."""
+    grace = Grace(600)
+    assert nodes(grace.update([target("a"), target("b")], 0)) == "ab"
+    assert nodes(grace.update([target("a")], 300)) == "ab"
+    assert nodes(grace.update([target("a")], 601)) == "a"
+    assert nodes(grace.update([], 1200)) == "a"
+    assert nodes(grace.update([], 1202)) == ""
+
+
+def test_no_grace_runs_while_the_list_cannot_be_had() -> None:
+    """After an outage of an hour, everybody has the time again that was left before it."""
+    grace = Grace(600)
+    grace.update([target("a")], 0)
+    grace.update([], 500)
+    for moment in range(600, 4100, 100):
+        assert nodes(grace.hold(moment)) == "a"
+    assert nodes(grace.update([], 4090)) == "a"
+    assert nodes(grace.update([], 4201)) == ""
+
+
+def test_who_moves_is_followed_at_once() -> None:
+    """The newest address stands."""
+    grace = Grace(600)
+    grace.update([target("a", "old")], 0)
+    assert grace.update([target("a", "new")], 1)[0].host == "new"
+
+
+def test_nodes_that_cannot_be_named_or_asked_are_left_out() -> None:
+    """One bad registration must not cost the others."""
+    data = b"""[{"Node": "gpu 1", "Address": "10.0.0.1"}, {"Node": "gpu2", "Address": "a b"},
+        {"Node": "gpu3", "Address": ""}, {"Node": "GPU4", "Address": "::1", "ServicePort": 99999}]"""
+    assert read_catalog(data) == (Target(node="gpu3", host="gpu3"), Target(node="gpu4", host="::1"))
+    assert [each.host for each in read_catalog(data, connect="name")] == ["gpu2", "gpu3", "GPU4"]
+
+
+@pytest.mark.parametrize("read", [read_catalog, read_health])
+@given(
+    data=st.binary(max_size=100)
+    | st.recursive(st.none() | st.text(), st.lists).map(lambda v: repr(v).encode())
+)
+def test_any_bytes_are_an_answer_or_a_wire_error(read: Any, data: bytes) -> None:  # noqa: ANN401 - one of two readers
+    """Consul's port may be somebody else's today."""
+    with suppress(WireError):
+        read(data)

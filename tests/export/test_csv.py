@@ -1,0 +1,44 @@
+"""CSV that no spreadsheet can be hurt by."""
+
+import csv
+import io
+
+import pytest
+
+from gpuboard.export.csv import COLUMNS, guard, to_csv
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+
+
+def rows_of(*gpus: GpuReading) -> list[dict[str, str]]:
+    """The lines that these GPUs make."""
+    fleet = Fleet(SteadyClock())
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=gpus))
+    fleet.settle()
+    return list(csv.DictReader(io.StringIO(to_csv(fleet_view(fleet)))))
+
+
+def test_every_gpu_is_a_line_with_all_columns() -> None:
+    """And unknown values are empty, not zero."""
+    (row,) = rows_of(GpuReading(uuid="GPU-1", index=0, memory_used_bytes=7))
+    assert tuple(row) == COLUMNS
+    assert (row["memory_used_bytes"], row["power_watts"], row["verdict"]) == ("7", "", "unknown")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "＝1", "＋1", "－1", "＠x"])  # noqa: RUF001 - these very characters
+def test_a_cell_that_would_be_a_formula_is_made_text(text: str) -> None:
+    """Whoever can name a process can otherwise run code in a PI's spreadsheet."""
+    assert guard(text) == "'" + text
+
+
+def test_the_guard_works_where_users_choose_the_text() -> None:
+    """A user name that is a formula."""
+    (row,) = rows_of(GpuReading(uuid="u", index=0, model="=cmd()", processes=(GpuProcess(pid=1, user="=1"),)))
+    assert (row["model"], row["users"]) == ("'=cmd()", "'=1")
+
+
+def test_numbers_keep_their_sign() -> None:
+    """A negative temperature is a number."""
+    assert guard(-3.0) == -3.0

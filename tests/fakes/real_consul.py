@@ -1,0 +1,75 @@
+"""A real Consul agent on this machine, for tests: in memory, with access control that denies by default."""
+
+import asyncio
+import json
+import subprocess
+import time
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.fakes.consul import TOKEN
+from tests.parts import free_ports, unpack
+
+_ACCESS = {"enabled": True, "default_policy": "deny", "tokens": {"master": TOKEN}}
+
+
+class RealConsul:
+    """The real thing; starting it anew forgets everything, as the stand-in does."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        self._program = program
+        self._log = folder / "consul.log"
+        self.port, *self._others = free_ports(5)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> None:
+        """Run, and wait until it leads itself."""
+        await asyncio.to_thread(self._start)
+
+    async def stop(self) -> None:
+        """Be gone at once."""
+        await asyncio.to_thread(self._stop)
+
+    def _start(self) -> None:
+        names = ("dns-port", "server-port", "serf-lan-port", "serf-wan-port")
+        ports = [f"-{name}={port}" for name, port in zip(names, self._others, strict=True)]
+        hcl = f"disable_update_check = true\nacl = {json.dumps(_ACCESS).replace(':', ' =')}"
+        command: list[str | Path] = [self._program, "agent", "-dev", "-bind=127.0.0.1", "-client=127.0.0.1"]
+        command += [f"-http-port={self.port}", "-grpc-port=-1", *ports, "-hcl", hcl]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+        deadline = time.monotonic() + 20
+        while not self._is_ready():
+            assert time.monotonic() < deadline, self._log.read_text()[-2000:]
+            assert self._process.poll() is None, self._log.read_text()[-2000:]
+            time.sleep(0.05)
+
+    def _is_ready(self) -> bool:
+        # Until the first leader has set up access control, the token is unknown.
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/v1/acl/token/self", headers={"X-Consul-Token": TOKEN}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=2):
+                return True
+        except OSError:
+            return False
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@asynccontextmanager
+async def real_consul(folder: Path) -> AsyncIterator[RealConsul]:
+    """A real agent that is running."""
+    consul = RealConsul(await asyncio.to_thread(unpack, "consul"), folder)
+    try:
+        await consul.start()
+        yield consul
+    finally:
+        await consul.stop()

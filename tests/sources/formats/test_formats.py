@@ -1,0 +1,159 @@
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+
+from gpuboard.model.errors import WireError
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.sources.formats import FORMATS, read_file
+from gpuboard.sources.formats.gpu_monitor import read_family
+from gpuboard.sources.formats.node_info import decode_seed4
+from gpuboard.wire.drop import encode_drop
+from gpuboard.wire.report import decode_report, encode_report
+from tests.mutations import anything, mutated
+from tests.probes.nvidia_smi.logs import BUSY, MIG, NEW, OLD, log, new_gpu
+from tests.probes.nvidia_smi.test_tables import HEADER, WITH_UNITS
+from tests.sources.formats import test_gpu_monitor, test_gpustat_json, test_gpustat_text, test_node_info
+
+APPS = b"gpu_uuid, pid, process_name, used_gpu_memory [MiB]\nGPU-a, 7, /usr/bin/python, 500 MiB\n"
+SENTENCE = b"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure\n"
+DROP = encode_drop(NodeReport(node="elsewhere", gpus=(GpuReading(uuid="GPU-a", index=0),)))
+SAMPLES = {
+    "drop": (DROP,),
+    "gpustat-json": tuple(
+        test_gpustat_json.encode(each) for each in (test_gpustat_json.OLD, test_gpustat_json.NEW)
+    ),
+    "nvidia-smi-xml": (NEW, OLD, MIG),
+    "nvidia-smi-csv": (HEADER + WITH_UNITS, HEADER + WITH_UNITS + APPS),
+    "gpustat-text": (test_gpustat_text.OLD, test_gpustat_text.NEW),
+    "nvidia-smi-words": (SENTENCE, b"No devices were found\n"),
+}
+EVERY = tuple(sample for samples in SAMPLES.values() for sample in samples)
+
+
+def check(report: NodeReport) -> None:
+    """Whatever comes out is a report that an agent might have sent."""
+    assert report.node == "node1"
+    assert decode_report(encode_report(report)) == report
+
+
+@pytest.mark.parametrize("name", [form.name for form in FORMATS])
+def test_each_format_is_recognised_by_its_own_reader_alone(name: str) -> None:
+    """The order of the table is then a matter of taste."""
+    for sample in SAMPLES[name]:
+        assert [form.name for form in FORMATS if form.sniff(sample)] == [name]
+        check(read_file(sample, "node1"))
+
+
+def test_a_file_cannot_speak_for_another_node() -> None:
+    """Its name says whose it is, whatever stands inside."""
+    assert read_file(DROP, "node1").node == "node1"
+
+
+def test_tables_of_gpus_and_processes_may_follow_each_other() -> None:
+    """One crontab line with two commands; without the second, processes are unknown."""
+    both = read_file(HEADER + WITH_UNITS + APPS, "node1")
+    assert both.gpus is not None
+    assert [p.program for p in both.gpus[0].processes or ()] == ["python"]
+    alone = read_file(HEADER + WITH_UNITS, "node1")
+    assert alone.gpus is not None
+    assert alone.gpus[0].processes is None
+    with pytest.raises(WireError, match="--query-gpu"):
+        read_file(APPS, "node1")
+
+
+def test_what_the_driver_says_is_wrong_is_a_fact_about_the_node() -> None:
+    """A live node with a broken driver is not a broken file."""
+    report = read_file(SENTENCE, "node1")
+    assert report.gpus is None
+    assert [found.kind for found in report.problems] == ["no-driver"]
+    assert read_file(b"No devices were found\n", "node1").gpus == ()
+
+
+@pytest.mark.parametrize("name", [form.name for form in FORMATS if form.name != "nvidia-smi-words"])
+def test_half_a_file_is_never_taken_for_a_whole_one(name: str) -> None:
+    """A shared folder shows files while they are written; half a list of GPUs would lose the rest."""
+    for sample in SAMPLES[name]:
+        whole = read_file(sample, "node1")
+        for length in range(1, len(sample) - 1, max(1, len(sample) // 97)):
+            if sample[:length].endswith(b"\n"):
+                continue
+            with suppress(WireError):
+                assert read_file(sample[:length], "node1").gpus == whole.gpus
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b"\n \n", "empty"),
+        (b"\x7fELF\x02\x01\x01" + bytes(500), "no known kind"),
+        (b"{}", "no known kind"),
+        (b"hello world\n", "no known kind"),
+        (b"x" * (5 * 1024 * 1024), "refused"),
+        (log(*(new_gpu(0).replace("GPU-0", f"GPU-{n}") for n in range(70))), "not a valid report"),
+        (log(new_gpu(0), new_gpu(0)), "twice"),
+    ],
+    ids=["empty", "blank", "binary", "other JSON", "words", "huge", "seventy GPUs", "one GPU twice"],
+)
+def test_a_foreign_or_broken_file_is_refused_in_words(data: bytes, words: str) -> None:
+    """Whoever put it there should know why it does not show."""
+    with pytest.raises(WireError, match=words):
+        read_file(data, "node1")
+
+
+def test_hostile_names_come_out_harmless() -> None:
+    """What a process calls itself is up to its owner."""
+    name = "a\x1b[31m\u202egnp.exe<script>"
+    text = f"[0] V100 | 64'C, 98 % | 10 / 20 MB | ev\u200bil:{name}/7(5M)\n"
+    document = log(new_gpu(inside=BUSY)).replace(b"/usr/bin/python3", name.encode())
+    for report in (read_file(text.encode(), "node1"), read_file(document, "node1")):
+        assert report.gpus is not None
+        for process in report.gpus[0].processes or ():
+            assert (process.program or "").isprintable()
+            assert (process.user or "").isprintable()
+
+
+@pytest.mark.parametrize("character", ["\x01", "\u202e", "\U000e0001", "\ufeff"])
+def test_a_long_name_that_must_be_escaped_still_fits_a_report(character: str) -> None:
+    """Escaping makes it ten times longer; else one process could keep its node off the board."""
+    long = character * 5000
+    text = f"{long} Sun Nov 15\n[0] V100 | 64'C, 98 % | 10 / 20 MB | {long}:{long}/7(5M)\n"
+    check(read_file(text.encode(), "node1"))
+    check(read_file(log(new_gpu(inside=BUSY)).replace(b"/usr/bin/python3", long.encode()), "node1"))
+    users = test_gpu_monitor.USERS.replace(b"alice", long[:250].encode())
+    check(read_family({**test_gpu_monitor.FILES, "users": users}, "node1"))
+
+
+@given(anything(EVERY))
+def test_no_file_breaks_the_readers(data: bytes) -> None:
+    """A report or a sentence; nothing else."""
+    for form in FORMATS:
+        form.sniff(data)
+        with suppress(WireError):
+            check(form.read(data, "node1"))
+    with suppress(WireError):
+        check(read_file(data, "node1"))
+
+
+@given(mutated([json.dumps(test_node_info.STATUS).encode()]))
+def test_no_old_nodes_answer_breaks_the_reader(data: bytes) -> None:
+    """It comes over the network."""
+    with suppress(WireError):
+        check(decode_seed4(data, "node1"))
+
+
+@given(*(mutated([data]) for data in test_gpu_monitor.FILES.values()))
+def test_no_family_of_files_breaks_the_reader(
+    gpus: bytes, processes: bytes, users: bytes, status: bytes
+) -> None:
+    """Each of the files may be damaged in its own way."""
+    whole = test_gpu_monitor.FILES
+    for files in (
+        {"gpus": gpus, "processes": processes, "users": users, "status": status, "disks": status},
+        {**whole, "processes": processes, "users": users},
+        {**whole, "status": status},
+    ):
+        with suppress(WireError):
+            check(read_family(files, "node1", written_at=test_gpu_monitor.WRITTEN_AT))

@@ -1,0 +1,164 @@
+import pytest
+
+from gpuboard.model.errors import WireError
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.units import MIB
+from gpuboard.sources.formats.gpu_monitor import read_family
+
+GPUS = (
+    b"0, GPU-a, Tesla V100-PCIE-16GB, 100, 16160, 90, 40, 60, 2018/07/01 11:59:40.100\n"
+    b"1, GPU-b, Tesla V100-PCIE-16GB, 100, 16160, 91, 41, 61, 2018/07/01 11:59:40.200\n"
+    b"0, GPU-a, Tesla V100-PCIE-16GB, 8000, 16160, 97, 42, 66, 2018/07/01 12:00:00.100\n"
+    b"1, GPU-b, Tesla V100-PCIE-16GB, 3, 16160, [N/A], 0, 35, 2018/07/01 12:00:00.200\n"
+)
+PROCESSES = (
+    b"2018/07/01 11:59:35.000, GPU-b, 99, /usr/bin/python, 4000\n"
+    b"2018/07/01 11:59:55.000, GPU-a, 7000, /usr/bin/python, 4242\n"
+    b"2018/07/01 11:59:55.100, GPU-a, 900, /opt/a, b/run --key hunter2, 4343\n"
+    b"2018/07/01 11:59:55.100, GPU-b, 2, /usr/bin/python, 4444\n"
+)
+USERS = (
+    b'{"4242": ["4242", "4250"], "4343": ["4350"]}\n'
+    b" 4242 alice                Sun Jul  1 09:00:00 2018\n"
+    b" 4250 alice                Sun Jul  1 09:00:01 2018\n"
+    b" 4350 1234567              Sun Jul  1 10:00:00 2018\n"
+)
+STATUS = (
+    b"/dev/sda1      102687672 45678900  51743412  47% /\n"
+    b"Mem:         257672       12345      200000         100       45327      240000\n"
+    b"48\n"
+    b" 12:00:05 up 10 days,  3:04,  2 users,  load average: 12,50, 11.00, 9.25\n"
+)
+FILES = {"gpus": GPUS, "processes": PROCESSES, "users": USERS, "status": STATUS}
+# 12:00:05 there is 10:00:05 UTC.
+WRITTEN_AT = 1_530_439_205.0
+
+
+def gpus(report: NodeReport) -> tuple[GpuReading, ...]:
+    """The GPUs of a report."""
+    assert report.gpus is not None
+    return report.gpus
+
+
+def test_only_the_newest_lines_count() -> None:
+    """The file keeps the last twenty, of several rounds."""
+    first, second = gpus(read_family(FILES, "gpu1"))
+    assert (first.uuid, first.memory_used_bytes, first.utilization_percent) == ("GPU-a", 8000 * MIB, 97)
+    assert (first.memory_utilization_percent, first.temperature_celsius) == (42, 66)
+    assert (second.utilization_percent, second.temperature_celsius) == (None, 35)
+
+
+def test_processes_are_joined_with_their_owners_and_children() -> None:
+    """`ps` knows who; nvidia-smi knows where and how much."""
+    first, _ = gpus(read_family(FILES, "gpu1"))
+    alive, dead = first.processes or ()
+    assert (alive.pid, alive.user, alive.program, alive.state) == (4242, "alice", "python", None)
+    assert (alive.memory_used_bytes, alive.children) == (7000 * MIB, (4250,))
+    assert (dead.pid, dead.state, dead.children) == (4343, "gone", (4350,))
+    assert "hunter2" not in repr(read_family(FILES, "gpu1"))
+
+
+def test_the_owner_of_a_dead_process_is_the_owner_of_its_living_child() -> None:
+    """That child is what must be ended; a name too long for `ps` is a number."""
+    first, _ = gpus(read_family(FILES, "gpu1"))
+    dead = (first.processes or ())[1]
+    assert (dead.user, dead.uid) == (None, 1234567)
+
+
+def test_a_dead_process_on_an_unused_gpu_is_a_leftover() -> None:
+    """nvidia-smi prints nothing when the last process ends, so its line stays for a while."""
+    _, second = gpus(read_family(FILES, "gpu1"))
+    assert second.processes == ()
+
+
+def test_where_ps_told_nothing_nobody_is_called_dead() -> None:
+    """Its file may be empty or missing."""
+    for files in ({**FILES, "users": b""}, {key: data for key, data in FILES.items() if key != "users"}):
+        first, _ = gpus(read_family(files, "gpu1"))
+        assert [(p.pid, p.state, p.user) for p in first.processes or ()] == [
+            (4242, None, None),
+            (4343, None, None),
+        ]
+
+
+def test_processes_much_older_than_the_gpus_have_ended() -> None:
+    """The list of processes is not written when it is empty."""
+    later = GPUS.replace(b"12:00:00", b"12:01:00")
+    assert [gpu.processes for gpu in gpus(read_family({**FILES, "gpus": later}, "gpu1"))] == [(), ()]
+
+
+def test_without_a_list_of_processes_they_are_unknown() -> None:
+    """Nobody may conclude that the GPUs are free."""
+    assert [gpu.processes for gpu in gpus(read_family({"gpus": GPUS}, "gpu1"))] == [None, None]
+
+
+def test_the_hosts_own_figures_are_read_by_their_form() -> None:
+    """Any line may be missing; a missing disk broke the memory of the original."""
+    host = read_family(FILES, "gpu1").host
+    assert host is not None
+    assert (host.cpu_count, host.load_1, host.load_5, host.load_15) == (48, 12.5, 11, 9.25)
+    assert (host.memory_used_bytes, host.memory_total_bytes) == (12345 * MIB, 257672 * MIB)
+    assert host.uptime_seconds == 10 * 86400 + 3 * 3600 + 4 * 60
+    assert [(disk.mount, disk.used_bytes) for disk in host.disks] == [("/", 45678900 * 1024)]
+    without_disk = read_family({**FILES, "status": STATUS.partition(b"\n")[2]}, "gpu1").host
+    assert without_disk is not None
+    assert (without_disk.memory_total_bytes, without_disk.disks) == (257672 * MIB, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("up 2 min,", 120), ("up  3:04,", 11040), ("up 1 day, 5 min,", 86700), ("up 3 days, 22:05,", 338700)],
+)
+def test_every_form_of_uptime_is_understood(text: str, seconds: int) -> None:
+    """It is made for people."""
+    status = f" 12:00:05 {text}  1 user,  load average: 0.00, 0.01, 0.05\n".encode()
+    host = read_family({**FILES, "status": status}, "gpu1").host
+    assert host is not None
+    assert host.uptime_seconds == seconds
+
+
+def test_the_disks_file_tells_more_disks() -> None:
+    """Where there is one, it counts."""
+    disks = b"/dev/sda1 100 50 50 50% /\n/dev/sdb1 200 50 150 25% /var/opt\ntmpfs x\n"
+    host = read_family({**FILES, "disks": disks}, "gpu1").host
+    assert host is not None
+    assert [(disk.mount, disk.total_bytes) for disk in host.disks] == [("/", 102400), ("/var/opt", 204800)]
+
+
+def test_lines_that_are_copied_again_and_again_grow_old() -> None:
+    """When nvidia-smi hangs, the collector goes on copying its last lines; the host's clock betrays it."""
+    assert read_family(FILES, "gpu1").age_seconds == 5
+    frozen = STATUS.replace(b"12:00:05", b"12:40:00")
+    assert read_family({**FILES, "status": frozen}, "gpu1").age_seconds == 2400
+    before = STATUS.replace(b"12:00:05", b"11:59:59")
+    assert read_family({**FILES, "status": before}, "gpu1").age_seconds == 0
+    assert read_family({"gpus": GPUS}, "gpu1").age_seconds == 0
+
+
+def test_local_times_are_told_only_when_the_files_time_is_known() -> None:
+    """From it follows the zone: whole quarters of an hour."""
+    blind = read_family(FILES, "gpu1")
+    assert blind.taken_at is None
+    assert (gpus(blind)[0].processes or ())[0].started_at is None
+    report = read_family(FILES, "gpu1", written_at=WRITTEN_AT + 60)
+    assert report.taken_at == WRITTEN_AT - 5
+    # 09:00 there is 07:00 UTC.
+    assert (gpus(report)[0].processes or ())[0].started_at == WRITTEN_AT - 5 - 3 * 3600
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{}, {"gpus": b""}, {"gpus": GPUS[:-10]}, {"gpus": b"nonsense\n"}, {"processes": PROCESSES}],
+    ids=["nothing", "empty", "cut off", "nonsense", "no GPUs"],
+)
+def test_without_a_whole_list_of_gpus_there_is_no_report(files: dict[str, bytes]) -> None:
+    """The node keeps its last state."""
+    with pytest.raises(WireError):
+        read_family(files, "gpu1")
+
+
+def test_a_driver_that_says_what_is_wrong_is_a_fact_about_the_node() -> None:
+    """The loop writes the driver's sentence into the same file."""
+    report = read_family({"gpus": b"Failed to initialize NVML: Driver/library version mismatch\n"}, "gpu1")
+    assert report.gpus is None
+    assert [found.kind for found in report.problems] == ["driver-mismatch"]

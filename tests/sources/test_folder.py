@@ -1,0 +1,200 @@
+"""Nodes that leave files in a shared folder, whole, half-written and hostile."""
+
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gpuboard.agent.drop import write_drop
+from gpuboard.agent.outlet import Sample
+from gpuboard.probes.simulated import simulate
+from gpuboard.settings.base import Duration
+from gpuboard.sources import folder as folder_module
+from gpuboard.sources.folder import FolderOptions, FolderSource, split_name
+from tests.fakes.sink import RecordingSink, running
+
+GPUSTAT = """cml10  Sun Nov 15 12:00:01 2026  535.104.05
+[0] NVIDIA GeForce RTX 4090 | 45'C,  97 % | 18000 / 24564 MB | ana:python/4242(17990M)
+[1] NVIDIA GeForce RTX 4090 | 33'C,   0 % |     1 / 24564 MB |
+"""
+
+
+def source(path: Path, pattern: str = "*") -> FolderSource:
+    """A source that looks often."""
+    options = FolderOptions(
+        path=str(path), pattern=pattern, interval=Duration(0.05), write_interval=Duration(60)
+    )
+    return FolderSource(options)
+
+
+async def test_the_crontab_line_of_many_labs_works_unchanged(tmp_path: Path) -> None:
+    """`gpustat -pcu > FOLDER/$(hostname)`: the file's name is the node."""
+    (tmp_path / "cml10").write_text(GPUSTAT)
+    sink = RecordingSink()
+    async with running(source(tmp_path, "cml*"), sink):
+        await sink.reports_of("cml10", 1)
+    gpus = sink.reports[0][1].gpus or ()
+    assert [(gpu.uuid, gpu.utilization_percent) for gpu in gpus] == [("cml10:0", 97), ("cml10:1", 0)]
+
+
+async def test_our_own_drops_are_read_each_time_they_change(tmp_path: Path) -> None:
+    """And not when they do not: an unchanged file is no new sample."""
+    sink = RecordingSink()
+    write_drop(tmp_path, "dgx-01", Sample(simulate("dgx-01", time.time()), 0.0))
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("dgx-01", 1)
+        write_drop(tmp_path, "dgx-01", Sample(simulate("dgx-01", time.time() + 5), 0.0))
+        await sink.reports_of("dgx-01", 2)
+        write_drop(tmp_path, "marker", Sample(simulate("dgx-01", time.time()), 0.0))
+        await sink.reports_of("marker", 1)
+    assert sink.count("dgx-01") == 2
+
+
+async def test_the_files_name_decides_whose_report_it_is(tmp_path: Path) -> None:
+    """What stands inside could name any node."""
+    write_drop(tmp_path, "evil", Sample(simulate("dgx-01", time.time()), 0.0))
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("evil", 1)
+    assert {name for name, _ in sink.reports} == {"evil"}
+
+
+async def test_an_old_file_is_old_at_the_first_look(tmp_path: Path) -> None:
+    """A dead server's last file must not look live when the board starts."""
+    path = tmp_path / "cml10"
+    path.write_text(GPUSTAT)
+    os.utime(path, (time.time() - 3600, time.time() - 3600))
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("cml10", 1)
+    assert sink.reports[0][1].age_seconds > 3500
+
+
+async def test_a_file_that_changes_is_fresh_whatever_the_servers_clock_says(tmp_path: Path) -> None:
+    """The file server's clock is an hour behind; the change itself was seen."""
+    path = tmp_path / "cml10"
+    path.write_text(GPUSTAT)
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("cml10", 1)
+        new = tmp_path / ".new"
+        new.write_text(GPUSTAT.replace("97 %", "42 %"))
+        os.utime(new, (time.time() - 3600, time.time() - 3600))
+        new.rename(path)
+        await sink.reports_of("cml10", 2)
+    assert sink.reports[-1][1].age_seconds < 10
+
+
+async def test_a_file_from_the_future_has_no_negative_age(tmp_path: Path) -> None:
+    """The server's clock may be ahead, too."""
+    path = tmp_path / "cml10"
+    path.write_text(GPUSTAT)
+    os.utime(path, (time.time() + 3600, time.time() + 3600))
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("cml10", 1)
+    assert 0 <= sink.reports[0][1].age_seconds < 10
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", GPUSTAT[:70].encode(), b'{"gpuboard_drop":1,"length":99', b"\x00\x01\x02" * 99, b"x" * 5_000_000],
+)
+async def test_a_bad_file_is_named_and_the_last_good_state_stays(tmp_path: Path, content: bytes) -> None:
+    """Empty, half-written, binary, oversized."""
+    path = tmp_path / "cml10"
+    path.write_text(GPUSTAT)
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("cml10", 1)
+        path.write_bytes(content)
+        code, _, text = await sink.trouble_of("cml10")
+        path.write_text(GPUSTAT.replace("97 %", "42 %"))
+        await sink.reports_of("cml10", 2)
+    assert (code, "cml10" in text) == ("file-refused", True)
+
+
+async def test_what_is_no_regular_file_is_skipped(tmp_path: Path) -> None:
+    """Links, pipes, sockets, folders and names that lead elsewhere; the others are read."""
+    secret = tmp_path.parent / "secret"
+    secret.write_text(GPUSTAT)
+    (tmp_path / "linked").symlink_to(secret)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(tmp_path / "sock"))
+    (tmp_path / "Robert'); DROP TABLE").write_text(GPUSTAT)
+    (tmp_path / "README").write_text("Hello, this folder is for status files.\n")
+    (tmp_path / "cml10").write_text(GPUSTAT)
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("cml10", 1)
+    listener.close()
+    assert {name for name, _ in sink.reports} == {"cml10"}
+    assert sink.expected[-1] == {"cml10"}
+
+
+async def test_a_folder_that_is_missing_is_no_end(tmp_path: Path) -> None:
+    """It may be mounted later."""
+    path = tmp_path / "nfs"
+    sink = RecordingSink()
+    async with running(source(path), sink):
+        path.mkdir()
+        (path / "cml10").write_text(GPUSTAT)
+        await sink.reports_of("cml10", 1)
+        (path / "cml10").unlink()
+        path.rmdir()
+        code, _, _ = await sink.trouble_of("cml10")
+    assert code == "folder-unreadable"
+
+
+async def test_a_hung_mount_is_said_and_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look at a time, in a thread; the loop goes on."""
+    monkeypatch.setattr(folder_module, "HUNG_SECONDS", 0.2)
+    (tmp_path / "cml10").write_text(GPUSTAT)
+    sink = RecordingSink()
+    hung = threading.Event()
+    subject = source(tmp_path)
+    look = subject._scan
+
+    def hang() -> folder_module.Scan:
+        if sink.reports:
+            hung.wait(20)
+        return look()
+
+    monkeypatch.setattr(subject, "_scan", hang)
+    async with running(subject, sink):
+        code, _, text = await sink.trouble_of("cml10")
+        hung.set()
+    assert (code, "hangs" in text) == ("folder-hung", True)
+
+
+async def test_the_family_of_files_of_an_older_monitor_is_one_node(tmp_path: Path) -> None:
+    """`HOST_gpus.csv` and its sisters."""
+    stamp = time.strftime("%Y/%m/%d %H:%M:%S.000")
+    (tmp_path / "gpu1_gpus.csv").write_text(f"0, GPU-abc, Tesla V100, 16000, 32480, 88, 40, 61, {stamp}\n")
+    (tmp_path / "gpu1_processes.csv").write_text(f"{stamp}, GPU-abc, 15990, python, 4242\n")
+    (tmp_path / "gpu1_users.csv").write_text('{"4242": []}\n4242 ana Sun Nov 15 10:00:00 2026\n')
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("gpu1", 1)
+    (gpu,) = sink.reports[0][1].gpus or ()
+    assert [process.user for process in gpu.processes or ()] == ["ana"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cml10", ("cml10", "")),
+        ("GPU01.json", ("gpu01", "")),
+        ("gpu01.lab.example.txt", ("gpu01.lab.example", "")),
+        ("gpu1_gpus.csv", ("gpu1", "gpus")),
+        ("my_node_users.csv", ("my_node", "users")),
+    ],
+)
+def test_file_names_say_the_node(name: str, expected: tuple[str, str]) -> None:
+    """With or without the usual endings."""
+    assert split_name(name) == expected
