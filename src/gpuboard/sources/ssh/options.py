@@ -1,7 +1,7 @@
 """What can be set about nodes over ssh."""
 
 import random
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec import Meta, Struct
 
@@ -13,10 +13,12 @@ _RESTART_HUNG_SECONDS: Final = 60.0
 
 
 class SshOptions(Struct, frozen=True, kw_only=True):
-    """How nodes are reached over ssh; what is not set comes from the ssh config."""
+    """One `[[source]]` table of kind `ssh`; what is not set comes from the ssh config."""
 
+    kind: Literal["ssh"] = "ssh"
     # Host names, addresses or aliases of the ssh config, with ranges: gpu[01-16].
     hosts: tuple[str, ...] = ()
+    discover: dict[str, Any] | None = None
     user: str | None = None
     key_file: str | None = None
     known_hosts: str | None = None
