@@ -4,16 +4,21 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import psutil
 import pytest
 
 from gpuboard.model.report import NodeReport
+from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
 from gpuboard.probes.nvidia_smi.xml import parse_xml
+from gpuboard.probes.program import program_of
 from gpuboard.sources.ssh.command import NAME, SCRIPT, forced_command
 from gpuboard.sources.ssh.frames import Framer
 from gpuboard.sources.ssh.report import NodeReader
+from tests.fakes import nvidia_smi, nvml
 from tests.parts import require
 from tests.probes.nvidia_smi import logs
 
@@ -280,6 +285,42 @@ def test_the_forced_command_is_one_line_that_works(node: Node) -> None:
     )
     (frame,) = Framer().feed(done.stdout)
     assert len(NodeReader("node", interval=5).read_sample(frame).gpus or ()) == 1
+
+
+def test_a_document_without_line_ends_gives_nothing_away(node: Node) -> None:
+    """No driver writes like this; if one did, we would rather know less."""
+    log = log_with(1, name=f"python3 --token {CANARY}").replace("\n", "").replace("\t", "")
+    node.has_log(log)
+    done = node.run()
+    assert CANARY.encode() not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "name"), NAMES)
+def test_an_agent_says_the_same(arguments: tuple[str, ...], name: str) -> None:
+    """A process has one name, whichever way it is read."""
+    assert program_of(arguments, name="comm-100") == name
+
+
+@pytest.mark.parametrize("style", [None, "old", "newest"])
+@pytest.mark.parametrize("shape", [nvml.eight_busy_datacenter, nvml.four_consumer_cards, nvml.mig_a100])
+def test_the_stand_in_driver_of_three_generations(
+    node: Node, tmp_path: Path, style: Literal["old", "newest"] | None, shape: Callable[[], nvml.Scenario]
+) -> None:
+    """What the node leaves out is not missed there either; the real command reads the same."""
+    shape().write(tmp_path / "scenario")
+    environment = os.environ | nvidia_smi.environment(tmp_path / "scenario", style=style)
+    said = {}
+    for query in ("-q -x", "-L"):
+        command = ["nvidia-smi", *query.split()]
+        said[query] = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        (node.bin / query.replace(" ", "")).write_bytes(said[query])
+    node.program("nvidia-smi", f'#!/bin/sh\ncat "{node.bin}/$1$2"\n')
+    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc").script).stdout)
+    report = NodeReader("node", interval=5).read_sample(frame)
+    expected = NvidiaSmiProbe(run=lambda command: said[" ".join(command[1:])], node="node").read()
+    assert report.gpus == expected.gpus
+    assert report.problems == expected.problems
+    assert len(frame.body) < len(said["-q -x"])
 
 
 @pytest.mark.parametrize("name", ["NEW", "MIG", "OLD"])

@@ -5,12 +5,16 @@ import os
 import time
 from pathlib import Path
 
-from gpuboard.discovery.base import Discovery
+import pytest
+
+from gpuboard.model.errors import SettingsError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
-from gpuboard.sources.ssh import Pace, SshSource, read_once
+from gpuboard.sources.registry import Surroundings, make_source
+from gpuboard.sources.ssh import Pace, read_once
+from tests.fakes.sink import SettableDiscovery
 from tests.sources.ssh.server import Server, children_of, descendants_of, is_running, running_server
-from tests.sources.ssh.watching import IMPATIENT, QUICK, ListDiscovery, target, until, watching
+from tests.sources.ssh.watching import IMPATIENT, QUICK, target, until, watching
 
 
 async def test_a_node_reports_its_gpus_and_itself(server: Server) -> None:
@@ -57,11 +61,11 @@ async def test_many_nodes_behind_one_sshd(server: Server) -> None:
 
 async def test_the_list_of_nodes_may_change(server: Server) -> None:
     """New nodes are read at once, old ones are let go, and the rest is not disturbed."""
-    discovery = ListDiscovery([target("a"), target("b")])
+    discovery = SettableDiscovery(target("a"), target("b"))
     async with watching(server.options(), discovery=discovery) as recorder:
         await until(lambda: recorder.count("a") > 0 and recorder.count("b") > 0)
         connections = set(server.sessions())
-        discovery.change([target("b"), target("c"), target("c", port=1)])
+        discovery.change(target("b"), target("c"), target("c", port=1))
         await until(lambda: recorder.count("c") > 0)
         assert recorder.expected == {"b", "c"}
         assert len(connections & set(server.sessions())) == 1
@@ -89,7 +93,7 @@ async def test_dead_nodes_do_not_delay_the_others(server: Server, tmp_path: Path
             await until(lambda: {"dead0", "refused", "nobody"} <= recorder.troubles.keys())
             assert recorder.codes("dead0") == {"timeout"}
             assert recorder.codes("refused") == {"connection-refused"}
-            assert recorder.codes("nobody") == {"dns"}
+            assert recorder.codes("nobody") == {"unknown-host"}
 
 
 async def test_a_node_comes_back_by_itself(server: Server) -> None:
@@ -154,7 +158,25 @@ async def test_one_look_waits_for_nobody_longer_than_the_time_out(server: Server
         assert outcome.host is not None
 
 
-def test_any_discovery_fits(server: Server) -> None:
-    """What the source asks of a discovery is what discoveries promise."""
-    discovery: Discovery = ListDiscovery([])
-    assert SshSource(server.options(), discovery).kind == "ssh"
+async def test_the_user_of_a_node_wins_over_that_of_the_source(server: Server) -> None:
+    """`hosts = ["ana@gpu01"]` says who."""
+    targets = [target("right", user=server.user), target("wrong", user="nobody-here")]
+    right, wrong = (await read_once(targets, server.options(user="nobody-at-all"))).values()
+    assert isinstance(right, NodeReport)
+    assert isinstance(wrong, Reason)
+    assert "nobody-here" in wrong.text
+
+
+def test_a_table_of_the_settings_becomes_a_source() -> None:
+    """With hosts or with a discovery, as the other sources."""
+    around = Surroundings(now=time.time, node="here")
+    for table in ({"hosts": ["gpu[01-16].lab.example"]}, {"discover": {"ssh_config": "~/.ssh/config"}}):
+        assert make_source({"kind": "ssh", **table}, around, where="source 1").kind == "ssh"
+    with pytest.raises(SettingsError, match="hosts"):
+        make_source({"kind": "ssh"}, around, where="source 1")
+
+
+async def test_a_name_with_several_addresses(server: Server) -> None:
+    """The first address that answers will do; here the IPv6 one does not."""
+    outcomes = await read_once([target("named", host="localhost")], server.options())
+    assert isinstance(outcomes["named"], NodeReport)

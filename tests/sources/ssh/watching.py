@@ -1,42 +1,22 @@
-"""What the tests of the ssh source share: a fixed list of nodes, and a sink that remembers."""
+"""What the tests of the ssh source share: a quick pace, and a sink that remembers the time."""
 
 import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Literal
 
-from gpuboard.discovery.base import Found, Target
+from gpuboard.discovery.base import Target
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.ssh import Pace, SshOptions, SshSource
+from tests.fakes.sink import SettableDiscovery, running
 
 # Often, but with time enough for a busy machine.
 QUICK = Pace(interval=0.25, timeout=5.0, longest_retry=0.5)
 # For nodes that are not going to answer.
 IMPATIENT = Pace(interval=0.25, timeout=1.0, longest_retry=0.5)
-
-
-class ListDiscovery:
-    """A list of nodes that a test can change."""
-
-    kind = "list"
-
-    def __init__(self, targets: Sequence[Target]) -> None:
-        self._targets = targets
-        self._found: Found | None = None
-
-    async def run(self, found: Found) -> None:
-        """Tell the list, now and when it changes."""
-        self._found = found
-        found(self._targets)
-        await asyncio.Event().wait()
-
-    def change(self, targets: Sequence[Target]) -> None:
-        """Tell a new list."""
-        assert self._found is not None
-        self._found(targets)
 
 
 class Recorder:
@@ -90,25 +70,20 @@ class Recorder:
         return max(later - earlier for earlier, later in itertools.pairwise(times))
 
 
-def target(node: str, port: int | None = None, *, host: str = "127.0.0.1") -> Target:
+def target(node: str, port: int | None = None, *, host: str = "127.0.0.1", user: str | None = None) -> Target:
     """A node on the test's own sshd."""
-    return Target(node=node, host=host, port=port)
+    return Target(node=node, host=host, port=port, user=user)
 
 
 @contextlib.asynccontextmanager
 async def watching(
-    options: SshOptions, *targets: Target, pace: Pace = QUICK, discovery: ListDiscovery | None = None
+    options: SshOptions, *targets: Target, pace: Pace = QUICK, discovery: SettableDiscovery | None = None
 ) -> AsyncIterator[Recorder]:
     """A running source."""
     recorder = Recorder()
-    source = SshSource(options, discovery or ListDiscovery(targets), pace=pace)
-    task = asyncio.create_task(source.run(recorder))
-    try:
+    source = SshSource(options, discovery or SettableDiscovery(*targets), pace=pace)
+    async with running(source, recorder):
         yield recorder
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:

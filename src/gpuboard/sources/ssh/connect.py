@@ -6,7 +6,13 @@ from typing import Any, Final
 
 import asyncssh
 
-from gpuboard.sources.ssh.gate import Gate
+from gpuboard.discovery.base import Target
+from gpuboard.model.errors import OutsideError
+from gpuboard.outside.files import user_path
+from gpuboard.outside.resolve import Resolver
+from gpuboard.outside.threads import off_loop
+from gpuboard.sources.ssh.dial import dial
+from gpuboard.sources.ssh.gate import Gate, Turn
 from gpuboard.sources.ssh.known_hosts import KnownHosts
 from gpuboard.sources.ssh.options import SshOptions
 from gpuboard.sources.ssh.words import Place, SshError, changed_key, explain, timed_out, unknown_key
@@ -30,46 +36,39 @@ class Connector:
         self._options = options
         self._known = KnownHosts()
         self._gate = Gate(options.max_connections)
+        self._resolver = Resolver()
         # It tells of every connection; we say ourselves what matters.
         asyncssh.set_log_level("WARNING")
 
-    async def open(
-        self, host: str, *, port: int | None, within: float, keepalive: float
-    ) -> asyncssh.SSHClientConnection:
-        """Log in to a host.
+    async def open(self, target: Target, *, within: float, keepalive: float) -> asyncssh.SSHClientConnection:
+        """Log in to a node.
 
         Raises:
             SshError: it could not be reached, or one side refused the other.
         """
-        place = Place(name=host, host=host, port=port or self._options.port or _DEFAULT_PORT)
+        port = target.port or self._options.port
+        wanted: dict[str, Any] = {"keepalive_interval": keepalive, "keepalive_count_max": 2}
+        if port is not None:
+            wanted["port"] = port
+        if (user := target.user or self._options.user) is not None:
+            wanted["username"] = user
         try:
             async with asyncio.timeout(within) as deadline:
-                return await _Login(self._options, self._known, self._gate, deadline, within).open(
-                    host, self._wanted(port, keepalive), key_file=self._options.key_file
-                )
+                login = _Login(self._options, self._known, Turn(self._gate, deadline, within), self._resolver)
+                return await login.open(target.host, wanted, key_file=self._options.key_file)
         except TimeoutError:
+            place = Place(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
             raise timed_out(place, within) from None
-
-    def _wanted(self, port: int | None, keepalive: float) -> dict[str, Any]:
-        wanted: dict[str, Any] = {"keepalive_interval": keepalive, "keepalive_count_max": 2}
-        if (chosen := port or self._options.port) is not None:
-            wanted["port"] = chosen
-        if self._options.user is not None:
-            wanted["username"] = self._options.user
-        return wanted
 
 
 class _Login:
     """One way in, over as many jump hosts as it takes; waiting for our own turn does not count as time."""
 
-    def __init__(
-        self, options: SshOptions, known: KnownHosts, gate: Gate, deadline: asyncio.Timeout, within: float
-    ) -> None:
+    def __init__(self, options: SshOptions, known: KnownHosts, turn: Turn, resolver: Resolver) -> None:
         self._options = options
         self._known = known
-        self._gate = gate
-        self._deadline = deadline
-        self._within = within
+        self._turn = turn
+        self._resolver = resolver
 
     async def open(
         self, host: str, wanted: dict[str, Any], *, key_file: str | None, hops: int = 0
@@ -77,8 +76,8 @@ class _Login:
         place = Place(name=host, host=host)
         tunnel: asyncssh.SSHClientConnection | None = None
         try:
-            arguments, settings, has_passphrase = await asyncio.to_thread(
-                self._arguments, host, wanted, key_file
+            arguments, settings, has_passphrase = await off_loop(
+                lambda: self._arguments(host, wanted, key_file)
             )
             files = self._known.files(self._options.known_hosts, settings.known_hosts)
             place = Place(
@@ -95,13 +94,12 @@ class _Login:
             arguments.update(_key_kinds(known, place, settings))
             if isinstance(settings.tunnel, str):
                 arguments["tunnel"] = tunnel = await self._open_jumps(settings.tunnel, hops)
-            if arguments.get("tunnel") is not None:
+            if arguments.get("tunnel") is not None or settings.proxy_command:
                 return await _connect(host, arguments, known, place)
-            self._deadline.reschedule(None)
-            async with self._gate.pass_through(settings.host, settings.port):
-                self._deadline.reschedule(asyncio.get_running_loop().time() + self._within)
+            async with self._turn.wait(settings.host, settings.port):
+                arguments["sock"] = await dial(self._resolver, settings.host, settings.port)
                 return await _connect(host, arguments, known, place)
-        except (asyncssh.Error, OSError, ValueError) as error:
+        except (asyncssh.Error, OutsideError, OSError, ValueError) as error:
             _close(tunnel)
             raise explain(error, place) from error
         except BaseException:
@@ -134,7 +132,7 @@ class _Login:
         self, host: str, wanted: dict[str, Any], key_file: str | None
     ) -> tuple[dict[str, Any], asyncssh.SSHClientConnectionOptions, bool]:
         """Everything that asyncssh is told, and what it makes of it; reads files."""
-        path = Path(self._options.ssh_config or "~/.ssh/config").expanduser()
+        path = user_path(self._options.ssh_config or "~/.ssh/config")
         arguments: dict[str, Any] = {
             **wanted,
             "config": [path] if self._options.ssh_config or path.is_file() else [],
@@ -153,7 +151,7 @@ class _Login:
         }
         has_passphrase = False
         if key_file is not None:
-            chosen, has_passphrase = _key(Path(key_file).expanduser())
+            chosen, has_passphrase = _key(user_path(key_file))
             arguments.update(chosen)
         settings = asyncssh.SSHClientConnectionOptions(host=host, **arguments)
         return arguments, settings, has_passphrase

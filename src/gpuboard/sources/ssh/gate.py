@@ -44,3 +44,20 @@ class Gate:
         finally:
             timer.cancel()
             give_back()
+
+
+class Turn:
+    """One login's turn at the gate: its time-out starts when it comes, not while it waits."""
+
+    def __init__(self, gate: Gate, deadline: asyncio.Timeout, within: float) -> None:
+        self._gate = gate
+        self._deadline = deadline
+        self._within = within
+
+    @contextlib.asynccontextmanager
+    async def wait(self, host: str, port: int) -> AsyncIterator[None]:
+        """Wait for the turn; at the end of the block it is the next one's."""
+        self._deadline.reschedule(None)
+        async with self._gate.pass_through(host, port):
+            self._deadline.reschedule(asyncio.get_running_loop().time() + self._within)
+            yield

@@ -1,10 +1,11 @@
 """The known_hosts files: read off the event loop, kept until one of them changes."""
 
-import asyncio
-from pathlib import Path
 from typing import Any, Final
 
 import asyncssh
+
+from gpuboard.outside.files import user_path
+from gpuboard.outside.threads import off_loop
 
 _USER_FILES: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _SYSTEM_FILES: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -34,10 +35,10 @@ class KnownHosts:
             OSError: a file may not be read.
             ValueError: a file is no known_hosts.
         """
-        return await asyncio.to_thread(self._load, files)
+        return await off_loop(lambda: self._load(files))
 
     def _load(self, files: tuple[str, ...]) -> asyncssh.SSHKnownHosts:
-        paths = [path for file in files if (path := Path(file).expanduser()).is_file()]
+        paths = [path for file in files if (path := user_path(file)).is_file()]
         stamp = tuple((str(path), (found := path.stat()).st_mtime_ns, found.st_size) for path in paths)
         before = self._read.get(files)
         if before is not None and before[0] == stamp:

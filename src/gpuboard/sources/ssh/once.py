@@ -6,6 +6,7 @@ from typing import Final
 
 import asyncssh
 
+from gpuboard.discovery.base import Target
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
@@ -13,7 +14,6 @@ from gpuboard.sources.ssh.connect import Connector
 from gpuboard.sources.ssh.follow import Follower
 from gpuboard.sources.ssh.options import Pace, SshOptions
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.source import Target
 from gpuboard.sources.ssh.words import Place, SshError, explain
 
 # A host that took nearly all its time to let us in still gets this much to answer.
@@ -38,9 +38,7 @@ async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport 
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
-        connection = await connector.open(
-            target.host, port=target.port, within=pace.timeout, keepalive=pace.keepalive
-        )
+        connection = await connector.open(target, within=pace.timeout, keepalive=pace.keepalive)
         reader = NodeReader(target.node, interval=pace.interval)
         follower = Follower(connection, reader, place=place, pace=pace)
         left = pace.timeout - (loop.time() - started)

@@ -13,7 +13,7 @@ _RESTART_HUNG_SECONDS: Final = 60.0
 
 
 class SshOptions(Struct, frozen=True, kw_only=True):
-    """How nodes are reached over ssh; what is not set comes from the ssh config."""
+    """One `[[source]]` table of kind `ssh`; what is not set comes from the ssh config."""
 
     kind: Literal["ssh"] = "ssh"
     # Host names, addresses or aliases of the ssh config, with ranges: gpu[01-16].

@@ -10,9 +10,10 @@ from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
 from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import format_duration
 from gpuboard.probes.base import Devices
+from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
-from gpuboard.probes.problems import problem
+from gpuboard.probes.problems import Kind, problem
 from gpuboard.sources.ssh.frames import Frame
 from gpuboard.sources.ssh.parse import Sample, parse_body
 from gpuboard.wire.report import check_report
@@ -21,18 +22,13 @@ from gpuboard.wire.text import decode_text
 PROBE: Final = "nvidia-smi over ssh"
 _NOT_FOUND: Final = "127"
 _NOT_ALLOWED: Final = "126"
-# What else can hang on a node while it is sampled: it says nothing against its GPUs.
-_HUNG: Final = {
-    "df": (
-        "disk-hung",
-        "a disk does not answer, so nothing is known of the GPUs either",
-        "find it with df and dmesg; a hung disk mostly needs a reboot",
-    ),
-    "processes": (
-        "processes-hung",
-        "the list of processes or of users does not answer, so nothing is known of the GPUs either",
-        "try ps aux and getent passwd there; a directory server (LDAP) may be down",
-    ),
+# From here on, a driver is slow: without persistence mode it starts anew for every question.
+_SLOW_SECONDS: Final = 2.0
+# What can hang while a node is sampled, and what that means; all but the first say nothing against GPUs.
+_HUNG: Final[dict[str, Kind]] = {
+    "nvidia-smi": "driver-hung",
+    "df": "disk-hung",
+    "processes": "processes-hung",
 }
 
 
@@ -69,8 +65,11 @@ class NodeReader:
             devices = self._probe.read()
         except ProbeError as error:
             return self._finish(sample, gpus=self._known, problems=(error.problem,))
-        self._known = tuple(_identity(gpu) for gpu in devices.gpus)
-        return self._finish(sample, gpus=_attributed(devices, sample.processes), devices=devices)
+        self._known = tuple(blank(gpu) for gpu in devices.gpus)
+        slow = _age(sample)
+        problems = (problem("slow-driver", f"{slow:.0f} s"),) if slow >= _SLOW_SECONDS else ()
+        gpus = _attributed(devices, sample.processes)
+        return self._finish(sample, gpus=gpus, problems=problems, devices=devices)
 
     def read_hung(self, frame: Frame, *, seconds: float, doing: str | None) -> NodeReport:
         """Turn what the host says while its driver says nothing into a report.
@@ -83,15 +82,13 @@ class NodeReader:
         before = self._host or HostFacts()
         if sample.host is not None:
             sample.host = replace(sample.host, disks=before.disks, addresses=before.addresses)
-        return self._hung(sample, seconds, what="nvidia-smi has not answered for", doing=doing)
+        return self._hung(sample, seconds, what=f"{doing or 'nvidia-smi'} has not answered for", doing=doing)
 
     def _hung(self, sample: Sample, seconds: float, *, what: str, doing: str | None = None) -> NodeReport:
         if self._hung_since is None:
             self._hung_since = self._clock() - seconds
-        found = problem("driver-hung", f"{what} {format_duration(seconds)}", since=self._hung_since)
-        if doing in _HUNG:
-            kind, text, remedy = _HUNG[doing]
-            found = Problem(kind=kind, text=text, remedy=remedy, since=self._hung_since)
+        kind = _HUNG.get(doing or "", "driver-hung")
+        found = problem(kind, f"{what} {format_duration(seconds)}", since=self._hung_since)
         return self._finish(sample, gpus=self._known, problems=(found,))
 
     def _finish(
@@ -174,21 +171,4 @@ def _joined(process: GpuProcess, fact: GpuProcess | None) -> GpuProcess:
         state=fact.state,
         children=fact.children,
         program=fact.program or process.program,
-    )
-
-
-def _identity(gpu: GpuReading) -> GpuReading:
-    """What stays true of a GPU that says nothing."""
-    return GpuReading(
-        uuid=gpu.uuid,
-        index=gpu.index,
-        uuid_is_synthetic=gpu.uuid_is_synthetic,
-        vendor=gpu.vendor,
-        model=gpu.model,
-        memory_total_bytes=gpu.memory_total_bytes,
-        memory_unified=gpu.memory_unified,
-        pcie_bus_id=gpu.pcie_bus_id,
-        mig_parent_uuid=gpu.mig_parent_uuid,
-        mig_profile=gpu.mig_profile,
-        mig_enabled=gpu.mig_enabled,
     )

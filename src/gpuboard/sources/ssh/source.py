@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Final
 
 import asyncssh
 
+from gpuboard.discovery.base import Discovery, Target
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
@@ -22,29 +23,6 @@ log = logging.getLogger(__name__)
 
 # First logins are spread out: this much per node, but never over more than one interval.
 _SPREAD_SECONDS: Final = 0.01
-
-
-class Target(Protocol):
-    """One node to read and where it answers; discovery has the like."""
-
-    @property
-    def node(self) -> str:
-        """The node's name."""
-
-    @property
-    def host(self) -> str:
-        """Host name, address or alias of the ssh config."""
-
-    @property
-    def port(self) -> int | None:
-        """The port, if it is not the usual one."""
-
-
-class Discovery(Protocol):
-    """Where the list of nodes comes from."""
-
-    async def run(self, found: Callable[[Sequence[Target]], None]) -> None:
-        """Call `found` with the whole list at the start and whenever it changes, until cancelled."""
 
 
 class SshSource:
@@ -62,8 +40,6 @@ class SshSource:
         """Hand over reports until cancelled."""
         try:
             await self._discovery.run(lambda targets: self._look_after(targets, sink))
-            # A list that never changes may say so by returning.
-            await asyncio.Event().wait()
         finally:
             tasks = [task for _, task in self._tasks.values()]
             self._tasks.clear()
@@ -131,7 +107,7 @@ class NodeWatch:
         target = self._target
         place = Place(name=target.node, host=target.host)
         connection = await self._connector.open(
-            target.host, port=target.port, within=self._pace.timeout, keepalive=self._pace.keepalive
+            target, within=self._pace.timeout, keepalive=self._pace.keepalive
         )
         try:
             follower = Follower(connection, self._reader, place=place, pace=self._pace)

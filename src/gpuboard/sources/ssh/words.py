@@ -3,13 +3,12 @@
 Foreign errors end here: asyncssh's and the system's become an SshError with a code that stays the same.
 """
 
-import socket
 from typing import Any, Literal
 
 import asyncssh
 from msgspec import Struct
 
-from gpuboard.model.errors import SourceError
+from gpuboard.model.errors import OutsideError, SourceError
 from gpuboard.model.verdict import Reason
 
 _DEFAULT_PORT = 22
@@ -137,6 +136,10 @@ def explain(error: Exception, place: Place) -> SshError:  # noqa: PLR0911 - one 
             return changed_key(place, "a key of another kind")
         case asyncssh.Error():
             return _explain_protocol(error, text, place)
+        case OutsideError():
+            return SshError(
+                text, "check its spelling, the DNS, or HostName in the ssh config", code=error.code
+            )
         case OSError():
             return _explain_system(error, text, place)
     return _explain_files(error, text, place)
@@ -161,12 +164,6 @@ def _explain_protocol(error: asyncssh.Error, text: str, place: Place) -> SshErro
 
 
 def _explain_system(error: OSError, text: str, place: Place) -> SshError:
-    if isinstance(error, socket.gaierror):
-        return SshError(
-            f"the name {place.host} cannot be resolved ({error.strerror})",
-            "check its spelling, the DNS, or HostName in the ssh config",
-            code="dns",
-        )
     if isinstance(error, ConnectionRefusedError):
         return SshError(
             f"{place.name} refuses connections on port {place.port}",

@@ -37,6 +37,7 @@ BEGIN {
   proc = "/proc"; grace = 8;
   own = uid_of(proc "/self");
   learn();
+  choose_elements();
   waiting = 1;
   for (round = 0; ; round++) {
     lines = 0; size = 0; documents = 0; bytes = 0;
