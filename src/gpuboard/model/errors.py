@@ -7,6 +7,8 @@ GpuboardError
 ├── ProbeError
 │   ├── ProbeUnavailable  this machine lacks what the probe needs
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
+├── StorageError          the state directory or its database cannot be used; names the remedy
+├── AccessRefused         the other side does not allow it; asking again alone will not help
 └── SourceError           a node could not be read; carries the node's state
 """
 
@@ -45,6 +47,14 @@ class ProbeUnavailable(ProbeError):  # noqa: N818 - a state of the machine, not 
 
 class ProbeFailed(ProbeError):  # noqa: N818 - a state of the machine, not a mistake
     """The tool is here but misbehaved; the next round may succeed."""
+
+
+class StorageError(GpuboardError):
+    """The state directory or its database cannot be used; the text names the remedy."""
+
+
+class AccessRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
+    """The other side does not allow it; asking again alone will not help."""
 
 
 class SourceError(GpuboardError):
