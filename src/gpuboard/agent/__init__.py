@@ -1,0 +1,1 @@
+"""The program on a node: samples its probes and hands the reports on."""
