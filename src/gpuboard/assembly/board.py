@@ -10,7 +10,9 @@ from typing import Final
 import uvicorn
 
 from gpuboard import __version__
+from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
+from gpuboard.assembly.tls import check_tls
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -22,6 +24,7 @@ from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
+from gpuboard.web.deadline import DeadlineProtocol
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
@@ -48,31 +51,44 @@ class Board:
         )
         self._broadcaster = Broadcaster(tracker, info)
         access = AccessPolicy(anonymous=settings.anonymous, hostnames=own_names(settings.hostnames, hostname))
+        check_tls(settings)
+        self.url = board_url(settings, hostname)
+        self._agent_side = open_agent_side(settings, self.url)
         self.app = create_app(
             Services(
-                fleet=self.fleet, tracker=tracker, broadcaster=self._broadcaster, access=access, info=info
+                fleet=self.fleet,
+                tracker=tracker,
+                broadcaster=self._broadcaster,
+                access=access,
+                info=info,
+                agents=self._agent_side.door if self._agent_side else None,
             )
         )
         self._sources = self._make_sources(hostname.split(".")[0].lower())
 
     def _make_sources(self, node: str) -> Sequence[Source]:
+        pushed = [self._agent_side.source] if self._agent_side else []
         if self._settings.demo_nodes:
             options = SimulatedOptions(nodes=self._settings.demo_nodes)
             self.fleet.set_claims(demo_claims(node_names(options.nodes), self._clock.now()))
-            return [SimulatedSource(options, now=self._clock.now)]
-        return [LocalSource(LocalOptions(), node=node)]
+            return [SimulatedSource(options, now=self._clock.now), *pushed]
+        return [LocalSource(LocalOptions(), node=node), *pushed]
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Sources and ticks run inside; they are stopped at the end."""
         tasks = [asyncio.create_task(self._keep(source), name=source.kind) for source in self._sources]
         tasks.append(asyncio.create_task(self._tick(), name="tick"))
+        if self._agent_side:
+            tasks += self._agent_side.tasks()
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            if self._agent_side:
+                self._agent_side.close()
 
     async def _keep(self, source: Source) -> None:
         """Run a source for ever; a mistake in it must not stop the others."""
@@ -108,14 +124,23 @@ class Board:
             timeout_graceful_shutdown=5,
             timeout_keep_alive=30,
             limit_concurrency=4096,
+            http=DeadlineProtocol,
+            ssl_certfile=self._settings.tls_certificate or None,
+            ssl_keyfile=self._settings.tls_key or None,
             ws="websockets-sansio",
             ws_max_size=1024 * 1024,
             ws_ping_interval=20,
             ws_ping_timeout=20,
             ws_per_message_deflate=False,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
         async with self.running():
             await _Server(config, self._broadcaster).serve()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    # A handshake that we refuse with an answer of our own is complete, whatever uvicorn thinks.
+    return "without completing handshake" not in record.getMessage()
 
 
 class _Server(uvicorn.Server):
@@ -130,6 +155,15 @@ class _Server(uvicorn.Server):
         self._broadcaster.close()
         await asyncio.sleep(GOODBYE_SECONDS)
         await super().shutdown(sockets)
+
+
+def board_url(settings: BoardSettings, hostname: str) -> str:
+    """Where people and agents reach this board, as far as it can know."""
+    host, port = split_address(settings.listen)
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - recognised, not bound
+        host = settings.hostnames[0] if settings.hostnames else hostname
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'https' if settings.tls_certificate else 'http'}://{shown}:{port}/"
 
 
 def split_address(text: str) -> tuple[str, int]:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from gpuboard import __version__
-from gpuboard.cli.exits import FAILED, USAGE
-from gpuboard.model.errors import GpuboardError, UsageError
+from gpuboard.cli.exits import FAILED, REFUSED, USAGE
+from gpuboard.model.errors import AccessRefused, GpuboardError, UsageError
 
 # Sub-command → the one line that `--help` shows; its module has the same name.
 COMMANDS: Final = {
     "status": "one look: which GPU is free, who has the others",
     "serve": "run the board",
+    "node": "let nodes push to the board, or stop them",
 }
 
 
@@ -51,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command.run(arguments)
     except GpuboardError as error:
         print(f"gpuboard: {error}", file=sys.stderr)
-        return USAGE if isinstance(error, UsageError) else FAILED
+        if isinstance(error, UsageError):
+            return USAGE
+        return REFUSED if isinstance(error, AccessRefused) else FAILED
     except BrokenPipeError:
         # The reader of our output has left (`gpuboard … | head`): no reason to complain.
         sys.stderr.close()

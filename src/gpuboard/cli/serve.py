@@ -27,6 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("nothing", "counts", "names"),
         help="what people who are not signed in see (default: names on this machine, counts beyond)",
     )
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        default="",
+        help="where tokens are kept (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
+    )
+    parser.add_argument(
+        "--tls-certificate", metavar="FILE", default="", help="speak TLS: certificate chain, PEM"
+    )
+    parser.add_argument("--tls-key", metavar="FILE", default="", help="speak TLS: its private key, PEM")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,10 +51,15 @@ def run(arguments: argparse.Namespace) -> int:
         return FAILED
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     settings = BoardSettings(
-        listen=arguments.listen, demo_nodes=arguments.demo, anonymous=arguments.anonymous
+        listen=arguments.listen,
+        demo_nodes=arguments.demo,
+        anonymous=arguments.anonymous,
+        state_dir=arguments.state_dir,
+        tls_certificate=arguments.tls_certificate,
+        tls_key=arguments.tls_key,
     )
     board = Board(settings)
-    print(f"gpuboard: open http://{settings.listen}/", file=sys.stderr)
+    print(f"gpuboard: open {board.url}", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(board.serve())
     return DONE

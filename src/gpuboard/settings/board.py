@@ -16,3 +16,8 @@ class BoardSettings(Struct, frozen=True, kw_only=True):
     # None: names on loopback, counts beyond.
     anonymous: Literal["nothing", "counts", "names"] | None = None
     hostnames: tuple[str, ...] = ()
+    # Empty: systemd's state directory, else ~/.local/state/gpuboard.
+    state_dir: str = ""
+    # Both or neither: PEM files; with them the board speaks TLS.
+    tls_certificate: str = ""
+    tls_key: str = ""

@@ -12,14 +12,21 @@ from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.guard import Guard
 from gpuboard.web.problems import http_problem, log_socket_error, unexpected_problem
-from gpuboard.web.routes import fleet, health, stream
+from gpuboard.web.routes import fleet, health, ingest, stream
 from gpuboard.web.services import Services
 
 
 def create_app(services: Services) -> ASGIApp:
     """Make the application that serves these parts."""
     app = Litestar(
-        route_handlers=[fleet.ROUTER, stream.stream, health.healthz, health.readyz, pages.ROUTER],
+        route_handlers=[
+            fleet.ROUTER,
+            stream.stream,
+            *ingest.ROUTES,
+            health.healthz,
+            health.readyz,
+            pages.ROUTER,
+        ],
         dependencies={"services": Provide(lambda: services, sync_to_thread=False)},
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
         compression_config=CompressionConfig(backend="gzip", minimum_size=1024, gzip_compress_level=4),

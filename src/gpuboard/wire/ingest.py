@@ -19,7 +19,8 @@ INGEST_VERSION: Final = 1
 OLDEST_VERSION: Final = 1
 
 MAX_BATCH_SAMPLES: Final = 64
-MAX_BATCH_BYTES: Final = 128 * 1024
+# Small, so that live samples get through beside it, on a slow line too.
+MAX_BATCH_BYTES: Final = 64 * 1024
 # One whole report and what is written around it.
 MAX_MESSAGE_BYTES: Final = MAX_REPORT_BYTES + 4096
 
