@@ -8,6 +8,8 @@ import hypothesis
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 
+from tests.board import RunningBoard, running_board
+
 hypothesis.settings.register_profile("local", max_examples=100, deadline=None)
 hypothesis.settings.register_profile("ci", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
@@ -20,6 +22,13 @@ def _no_blocking_calls() -> Iterator[None]:
     with blockbuster_ctx("gpuboard") as blockbuster:
         yield
         del blockbuster
+
+
+@pytest.fixture(scope="session")
+def push_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board to which nodes push; every test has nodes of its own."""
+    with running_board("--demo", "1", log=tmp_path_factory.mktemp("board") / "log") as running:
+        yield running
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -39,14 +39,18 @@ def enrol(state: Path, *nodes: str) -> dict[str, str]:
         database.close()
 
 
-def token_of(board: RunningBoard, node: str) -> str:
-    """A fresh token of a node, asked for as a node does, so that the board knows it at once."""
-    database = open_database(board.state)
+def invite(state: Path, node: str) -> str:
+    """An enrolment code, made while the board runs."""
+    database = open_database(state)
     try:
-        code = NodeTokens(database).invite(node)
+        return NodeTokens(database).invite(node)
     finally:
         database.close()
-    answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": code})
+
+
+def token_of(board: RunningBoard, node: str) -> str:
+    """A fresh token of a node, asked for as a node does, so that the board knows it at once."""
+    answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": invite(board.state, node)})
     token: str = answer.json()["token"]
     return token
 
@@ -62,13 +66,13 @@ def report_of(node: str) -> NodeReport:
     """What a node says now, with the sequence that a real agent would give it."""
     now = time.time()
     sequence = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
-    report = simulate(node, now, interval=0.2)
+    report = simulate(node, now)
     return NodeReport(
         node=node,
         boot_id="boot-1",
         sequence=sequence,
         taken_at=now,
-        interval_seconds=0.2,
+        interval_seconds=5.0,
         host=report.host,
         gpus=report.gpus,
     )
@@ -79,7 +83,10 @@ class Wire:
 
     def __init__(self) -> None:
         self.said: list[AgentMessage] = []
+        self.said_at: list[float] = []
         self.heard: list[BoardMessage] = []
+        # Both, in the order in which they were on the wire.
+        self.all: list[AgentMessage | BoardMessage] = []
         self.under_way = 0
         self.most_under_way = 0
 
@@ -103,15 +110,20 @@ class _Tapped:
         self._wire = wire
 
     def send(self, message: bytes) -> None:
+        said = decode_from_agent(message)
+        self._wire.said.append(said)
+        self._wire.said_at.append(time.monotonic())
+        self._wire.all.append(said)
         self._channel.send(message)
-        self._wire.said.append(decode_from_agent(message))
         self._wire.under_way += 1
         self._wire.most_under_way = max(self._wire.most_under_way, self._wire.under_way)
 
     def receive(self, seconds: float) -> bytes | None:
         data = self._channel.receive(seconds)
         if data is not None:
-            self._wire.heard.append(decode_from_board(data))
+            heard = decode_from_board(data)
+            self._wire.heard.append(heard)
+            self._wire.all.append(heard)
             self._wire.under_way -= 1
         return data
 

@@ -33,15 +33,14 @@ from gpuboard.wire.ingest import (
     encode,
     encode_sample,
 )
-from tests.board import RunningBoard, running_board
+from tests.board import RunningBoard
 from tests.pushing import report_of, token_of, wait_until
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+@pytest.fixture
+def board(push_board: RunningBoard) -> RunningBoard:
     """A board to which nodes push."""
-    with running_board("--demo", "1", log=tmp_path_factory.mktemp("board") / "log") as running:
-        yield running
+    return push_board
 
 
 def client_at(board: RunningBoard, address: str) -> httpx.Client:
