@@ -42,8 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="127.0.0.1:8043",
         help="answer GET /report, /metrics and /healthz (default 127.0.0.1:8043)",
     )
+    add_setting(parser, "--push", metavar="URL", help="connect to a board and hand it every report")
+    parser.add_argument(
+        "--enroll", metavar="CODE", help="get a token for --push with a code of the board, then go on"
+    )
+    add_setting(parser, "--ca-file", metavar="FILE", help="the authority of the board's certificate")
     add_setting(
-        parser, "--token-file", metavar="FILE", help="the token that askers must show; made if absent"
+        parser,
+        "--token-file",
+        metavar="FILE",
+        help="for --push the node's token; for --listen the token that askers must show, made if absent",
     )
     add_setting(parser, "--tls-certificate", metavar="FILE", help="certificate chain for --listen")
     add_setting(parser, "--tls-key", metavar="FILE", help="its private key, if not in the same file")
