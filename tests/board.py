@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -18,9 +19,10 @@ START_SECONDS = 20
 class RunningBoard:
     """A board that answers at `url`."""
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, url: str, process: subprocess.Popen[bytes], state: Path) -> None:
         self.url = url
         self.process = process
+        self.state = state
 
 
 def free_port() -> int:
@@ -33,16 +35,23 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running_board(
-    *arguments: str, log: Path, port: int | None = None, env: Mapping[str, str] | None = None
+    *arguments: str,
+    log: Path,
+    port: int | None = None,
+    env: Mapping[str, str] | None = None,
+    ca_file: Path | None = None,
 ) -> Iterator[RunningBoard]:
-    """Run `gpuboard serve` with these arguments until the block ends."""
+    """Run `gpuboard serve` with these arguments until the block ends; its state lies beside the log."""
     address = f"127.0.0.1:{port or free_port()}"
-    command = [sys.executable, "-m", "gpuboard", "serve", "--listen", address, *arguments]
+    url = f"{'https' if ca_file else 'http'}://{address}/"
+    state = log.parent / "state"
+    command = [sys.executable, "-m", "gpuboard", "serve", "--listen", address, "--state-dir", str(state)]
+    command += arguments
     with log.open("ab") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(env or {})})
     try:
-        wait_for(f"http://{address}/readyz", process, log)
-        yield RunningBoard(f"http://{address}/", process)
+        wait_for(f"{url}readyz", process, log, ca_file)
+        yield RunningBoard(url, process, state)
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
@@ -53,12 +62,13 @@ def running_board(
             process.wait()
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, ca_file: Path | None = None) -> None:
     """Wait until a server answers; say what it printed if it does not."""
+    context = ssl.create_default_context(cafile=ca_file) if ca_file else None
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(urllib.error.URLError, ConnectionError):
-            urllib.request.urlopen(url, timeout=2).close()
+            urllib.request.urlopen(url, timeout=2, context=context).close()
             return
         time.sleep(0.05)
     raise AssertionError(f"{url} did not answer: {log.read_text(errors='replace')}")

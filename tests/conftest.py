@@ -8,6 +8,8 @@ import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
+from tests.board import RunningBoard, running_board
+
 # A run at the desk should be quick; CI looks longer. Time limits are pytest's business, not Hypothesis's.
 _PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
@@ -22,6 +24,13 @@ def _no_blocking_calls() -> Iterator[None]:
     with blockbuster_ctx("gpuboard") as blockbuster:
         yield
         del blockbuster
+
+
+@pytest.fixture(scope="session")
+def push_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board to which nodes push; every test has nodes of its own."""
+    with running_board("--demo", "1", log=tmp_path_factory.mktemp("board") / "log") as running:
+        yield running
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

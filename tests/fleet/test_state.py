@@ -164,6 +164,7 @@ def test_a_gpu_and_a_node_that_leave_are_named() -> None:
     gpu_gone = tracker.tick()
     sink.expect([])
     still_there = tracker.tick()
+    assert [(row.name, row.state) for row in still_there.nodes] == [("a", "lost")]
     clock.time += 61
     node_gone = tracker.tick()
     assert (gpu_gone.gone_gpus, still_there.gone_nodes, node_gone.gone_nodes) == (["GPU-1"], [], ["a"])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import REPORT_VERSION, GpuProcess, GpuReading, NodeReport
 from gpuboard.probes.simulated import simulate
-from gpuboard.wire.clean import clean_text
-from gpuboard.wire.report import MAX_REPORT_BYTES, Encoding, decode_report, encode_report
+from gpuboard.wire.clean import clean_facts, clean_text, is_plain
+from gpuboard.wire.report import MAX_REPORT_BYTES, Encoding, check_report, decode_report, encode_report
 
 
 @pytest.mark.parametrize("encoding", ["json", "msgpack"])
@@ -94,6 +94,13 @@ def test_texts_that_would_move_a_cursor_are_escaped() -> None:
     assert read.gpus[0].processes[0].user == "a\\nb".replace("\\n", "\\x0a")
 
 
+def test_text_that_cannot_even_be_encoded_is_escaped() -> None:
+    """Undecodable bytes of a local process become lone surrogates."""
+    report = check_report(NodeReport(node="a", gpus=(GpuReading(uuid="x", index=0, model="a\udcff"),)))
+    assert report.gpus is not None
+    assert report.gpus[0].model == "a\\udcff"
+
+
 def test_ordinary_text_stays_as_it_is() -> None:
     """Names in any script are no danger."""
     assert clean_text("陳 müller <b>") == "陳 müller <b>"
@@ -103,6 +110,16 @@ def test_ordinary_text_stays_as_it_is() -> None:
 def test_cleaned_text_can_always_be_printed(text: str) -> None:
     """Whatever comes in."""
     assert clean_text(text).isprintable()
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_the_quick_look_never_misses_what_must_be_cleaned(model: str, user: str) -> None:
+    """It may send too much to the thorough way, never too little."""
+    report = NodeReport(
+        node="a",
+        gpus=(GpuReading(uuid="x", index=0, model=model, processes=(GpuProcess(pid=1, user=user),)),),
+    )
+    assert not is_plain(report) or clean_facts(report) is report
 
 
 @given(st.binary(max_size=400))

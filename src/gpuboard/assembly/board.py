@@ -10,7 +10,9 @@ from typing import Final
 import uvicorn
 
 from gpuboard import __version__
+from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
+from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
@@ -18,12 +20,13 @@ from gpuboard.fleet.state import Fleet, Names
 from gpuboard.model.address import split_address
 from gpuboard.model.node import node_name_of
 from gpuboard.probes.simulated import node_names
-from gpuboard.settings.board import Settings, VerdictTable
+from gpuboard.settings.board import BoardTable, Settings, VerdictTable
 from gpuboard.sources.base import Source
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
+from gpuboard.web.deadline import DeadlineProtocol
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
@@ -61,8 +64,17 @@ class Board:
             trusted_proxies=frozenset(settings.access.trusted_proxies),
             hostnames=own_names(settings.board.hostnames, hostname),
         )
+        check_tls(settings.board)
+        self.url = board_url(settings.board, hostname)
+        self._agent_side = open_agent_side(settings.board, self.url)
         services = Services(
-            fleet=self.fleet, tracker=tracker, broadcaster=self._broadcaster, access=access, info=info
+            fleet=self.fleet,
+            tracker=tracker,
+            broadcaster=self._broadcaster,
+            access=access,
+            info=info,
+            started_at=self._clock.now(),
+            agents=self._agent_side.door if self._agent_side else None,
         )
         self.app = create_app(services, base_path=settings.board.base_path)
         self._sources = self._make_sources(node_name_of(hostname))
@@ -82,10 +94,16 @@ class Board:
             ),
         ]
         # With nothing to watch it watches this machine.
-        return [
-            make_source(table, around, where=where)
-            for where, table in tables or [("the default", {"kind": "local"})]
+        tables = tables or [("the default", {"kind": "local"})]
+        pushed = self._agent_side.source if self._agent_side is not None else None
+        sources = [
+            pushed
+            if pushed is not None and table.get("kind") == "push"
+            else make_source(table, around, where=where)
+            for where, table in tables
         ]
+        # Agents may always push, if they have a token; a table only says in which place.
+        return sources if pushed is None or pushed in sources else [*sources, pushed]
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -96,12 +114,16 @@ class Board:
         if comments is not None:
             follower = CommentsFile(comments, self.fleet.set_claims, now=self._clock.now)
             tasks.append(asyncio.create_task(follower.run(), name="comments"))
+        if self._agent_side:
+            tasks += self._agent_side.tasks()
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            if self._agent_side:
+                self._agent_side.close()
 
     async def _keep(self, source: Source) -> None:
         """Run a source for ever; a mistake in it must not stop the others."""
@@ -137,12 +159,16 @@ class Board:
             timeout_graceful_shutdown=5,
             timeout_keep_alive=30,
             limit_concurrency=4096,
+            http=DeadlineProtocol,
+            ssl_certfile=self._settings.board.tls_certificate or None,
+            ssl_keyfile=self._settings.board.tls_key or None,
             ws="websockets-sansio",
             ws_max_size=1024 * 1024,
             ws_ping_interval=20,
             ws_ping_timeout=20,
             ws_per_message_deflate=False,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
         async with self.running():
             await _Server(config, self._broadcaster).serve()
 
@@ -158,6 +184,11 @@ def _thresholds(table: VerdictTable) -> Thresholds:
     )
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    # A handshake that we refuse with an answer of our own is complete, whatever uvicorn thinks.
+    return "without completing handshake" not in record.getMessage()
+
+
 class _Server(uvicorn.Server):
     """A server that lets viewers go politely before it stops."""
 
@@ -170,3 +201,12 @@ class _Server(uvicorn.Server):
         self._broadcaster.close()
         await asyncio.sleep(GOODBYE_SECONDS)
         await super().shutdown(sockets)
+
+
+def board_url(settings: BoardTable, hostname: str) -> str:
+    """Where people and agents reach this board, as far as it can know."""
+    host, port = split_address(settings.listen)
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - recognised, not bound
+        host = settings.hostnames[0] if settings.hostnames else hostname
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'https' if settings.tls_certificate else 'http'}://{shown}:{port}/"

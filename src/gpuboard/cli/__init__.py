@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from gpuboard import __version__
 from gpuboard.cli.exits import CANNOT_TELL, FAILED, REFUSED, USAGE
 from gpuboard.model.errors import (
+    AccessRefused,
     BoardRefusedError,
     BoardUnreachableError,
     GpuboardError,
@@ -22,6 +23,7 @@ COMMANDS: Final = {
     "free": "say where GPUs are free, for people and scripts",
     "export": "write the fleet as a page or data, for cron and any web space",
     "serve": "run the board",
+    "node": "let nodes push to the board, or stop them",
     "agent": "sample this machine and hand the reports on",
     "doctor": "check this machine: what works, what does not, what to do",
     "ssh-command": "print what lets the board read a node over ssh, and nothing else",
@@ -33,6 +35,7 @@ _CODES: Final[dict[type[GpuboardError], int]] = {
     SettingsError: USAGE,
     BoardUnreachableError: CANNOT_TELL,
     BoardRefusedError: REFUSED,
+    AccessRefused: REFUSED,
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
 from gpuboard.agent.loop import run_agent
-from gpuboard.agent.outlet import LinesOutlet, Outlet, Sample
+from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, Sample
 from gpuboard.assembly.agent import make_sampler
 from gpuboard.cli.environment import add_setting, seconds
 from gpuboard.cli.exits import DONE
@@ -21,7 +21,7 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.node import is_node_name, node_name_of
 from gpuboard.wire.report import encode_report
 
-EPILOG = """Without --listen or --drop it prints one report per line.
+EPILOG = """Without --push, --listen or --drop it prints one report per line.
 In a crontab: * * * * * gpuboard agent --once --drop /nfs/status-gpu"""
 
 
@@ -63,10 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Sample once, or until told to stop."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
-    node = arguments.node or node_name_of(socket.gethostname())
+    if arguments.push and arguments.listen:
+        raise UsageError("--push and --listen do not go together: their tokens differ; run two agents")
+    pusher = _push(arguments) if arguments.push else None
+    # A token belongs to one name, whatever this machine calls itself.
+    node = pusher.node if pusher is not None else arguments.node or node_name_of(socket.gethostname())
     if not is_node_name(node):
         raise UsageError(f"{node!r} cannot name a node; use a-z, 0-9, dot, dash and underscore, at most 63")
-    interval = seconds("--interval", arguments.interval, least=0.1 if arguments.probe == "simulated" else 2.0)
+    interval = _interval(arguments)
     sampler = make_sampler(
         node=node,
         interval_seconds=interval,
@@ -85,9 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    run_agent(sampler.sample, _outlets(arguments, node), interval_seconds=interval, stop=stop)
+    outlets = _outlets(arguments, node)
+    run_agent(sampler.sample, [pusher, *outlets] if pusher else outlets, interval_seconds=interval, stop=stop)
     sampler.close()
     return DONE
+
+
+def _interval(arguments: argparse.Namespace) -> float:
+    # A real driver should not be asked more often.
+    return seconds("--interval", arguments.interval, least=0.1 if arguments.probe == "simulated" else 2.0)
 
 
 def _outlets(arguments: argparse.Namespace, node: str) -> list[Outlet]:
@@ -96,7 +106,21 @@ def _outlets(arguments: argparse.Namespace, node: str) -> list[Outlet]:
         outlets.append(DropOutlet(Path(arguments.drop), node))
     if arguments.listen:
         outlets.append(_listen(arguments))
-    return outlets or [LinesOutlet()]
+    return outlets or ([] if arguments.push else [LinesOutlet()])
+
+
+def _push(arguments: argparse.Namespace) -> PushOutlet:
+    # Imported when needed: WebSocket and TLS cost an agent that drops files several megabytes.
+    from gpuboard.agent.board_address import BoardAddress  # noqa: PLC0415
+    from gpuboard.agent.push import Pusher  # noqa: PLC0415
+    from gpuboard.agent.token_file import enroll  # noqa: PLC0415
+
+    authority = Path(arguments.ca_file) if arguments.ca_file else None
+    address = BoardAddress(arguments.push, ca_file=authority, allow_plaintext=arguments.allow_plaintext)
+    token_file = Path(arguments.token_file) if arguments.token_file else default_token_file("node.token")
+    if arguments.enroll:
+        enroll(address, arguments.enroll, token_file)
+    return PushOutlet(Pusher(address, token_file, interval_seconds=_interval(arguments)))
 
 
 def _listen(arguments: argparse.Namespace) -> Outlet:
@@ -124,7 +148,7 @@ def _listen(arguments: argparse.Namespace) -> Outlet:
     )
 
 
-def default_token_file() -> Path:
+def default_token_file(name: str = "agent.token") -> Path:
     """Where the token lies unless told: systemd's state directory, else the user's configuration."""
     state = os.environ.get("STATE_DIRECTORY")
-    return Path(state) / "agent.token" if state else Path.home() / ".config" / "gpuboard" / "agent.token"
+    return Path(state) / name if state else Path.home() / ".config" / "gpuboard" / name

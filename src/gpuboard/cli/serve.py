@@ -33,6 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("nothing", "counts", "names"),
         help="what people who are not signed in see (default: names on this machine, counts beyond)",
     )
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        default="",
+        help="where tokens are kept (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
+    )
+    parser.add_argument(
+        "--tls-certificate", metavar="FILE", default="", help="speak TLS: certificate chain, PEM"
+    )
+    parser.add_argument("--tls-key", metavar="FILE", default="", help="speak TLS: its private key, PEM")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     settings = _settings(arguments)
     board = Board(settings)
-    print(f"gpuboard: open http://{settings.board.listen}/", file=sys.stderr)
+    print(f"gpuboard: open {board.url}", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(board.serve())
     return DONE
@@ -57,8 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace) -> Settings:
     """The file's settings, with what the command line says instead."""
     settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
-    if arguments.listen:
-        settings = replace(settings, board=replace(settings.board, listen=arguments.listen))
+    given = {
+        name: value
+        for name in ("listen", "state_dir", "tls_certificate", "tls_key")
+        if (value := getattr(arguments, name))
+    }
+    settings = replace(settings, board=replace(settings.board, **given))
     if arguments.anonymous:
         settings = replace(settings, access=replace(settings.access, anonymous=arguments.anonymous))
     return replace(settings, demo_nodes=arguments.demo)

@@ -87,7 +87,8 @@ def _node(node: NodeView, now: float) -> str:
     )
     return (
         f'<section class="node {escape(node.state)}"><h2>{name}</h2>'
-        f'<p class="note">{escape(models)} · data {age}{why}</p>{problems}<ul class="gpus">{gpus}</ul></section>'
+        f'<p class="note">{escape(models)} · data {age}{why}</p>{problems}'
+        f'<ul class="gpus">{gpus}</ul></section>'
     )
 
 

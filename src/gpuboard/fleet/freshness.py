@@ -12,6 +12,12 @@ LATE_AFTER_INTERVALS: Final = 3
 LOST_AFTER_INTERVALS: Final = 10
 
 
+# Its source no longer names it: taken from a list, a token revoked, a file deleted.
+LEFT: Final = Freshness(
+    state="lost", reason=Reason(code="left", text="its source no longer lists it; it will be forgotten")
+)
+
+
 class Trouble:
     """Why a source could not read a node the last time it tried."""
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.clock import Clock
-from gpuboard.fleet.freshness import Trouble, freshness
+from gpuboard.fleet.freshness import LEFT, Trouble, freshness
 from gpuboard.model.names import short_model
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.model.verdict import Claim, Reason, Verdict
@@ -161,8 +161,7 @@ class Fleet:
             if now - (node.left_at or now) >= self._forget_after:
                 self._forget(node.name)
         for node in self._nodes.values():
-            age = None if node.sampled_at is None else max(0.0, now - node.sampled_at)
-            fresh = freshness(age, interval=node.interval, trouble=node.trouble)
+            fresh = _fresh(node, now)
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
@@ -192,6 +191,13 @@ class Fleet:
                 thresholds=self.thresholds,
             )
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
+
+
+def _fresh(node: Node, now: float) -> Freshness:
+    if node.left_at is not None:
+        return LEFT
+    age = None if node.sampled_at is None else max(0.0, now - node.sampled_at)
+    return freshness(age, interval=node.interval, trouble=node.trouble)
 
 
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:

@@ -7,6 +7,8 @@ GpuboardError
 ├── ProbeError
 │   ├── ProbeUnavailable  this machine lacks what the probe needs
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
+├── StorageError          the state directory or its database cannot be used; names the remedy
+├── AccessRefused         the other side does not allow it; asking again alone will not help
 ├── OutsideError          a file, name or server outside could not be asked; says why in words
 ├── SourceError           a node could not be read; carries the node's state
 ├── BoardUnreachableError no board answers, or nothing that is one
@@ -57,6 +59,14 @@ class OutsideError(GpuboardError):
         super().__init__(text)
         self.text = text
         self.code = code
+
+
+class StorageError(GpuboardError):
+    """The state directory or its database cannot be used; the text names the remedy."""
+
+
+class AccessRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
+    """The other side does not allow it; asking again alone will not help."""
 
 
 class SourceError(GpuboardError):

@@ -24,6 +24,11 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     # A node that left its source's list is forgotten after so long.
     forget_after: Duration = Duration(24 * 3600)
     tick: Duration = Duration(1)
+    # Empty: systemd's state directory, else ~/.local/state/gpuboard.
+    state_dir: str = ""
+    # Both or neither: PEM files; with them the board speaks TLS.
+    tls_certificate: str = ""
+    tls_key: str = ""
 
 
 class AccessTable(Struct, frozen=True, kw_only=True):

@@ -41,12 +41,6 @@ SOURCES: Final[Mapping[str, Kind]] = {
             options, make_for_source(options.hosts, options.discover, where=where)
         ),
     ),
-    "ssh": Kind(
-        SshOptions,
-        lambda options, _, where: SshSource(
-            options, make_for_source(options.hosts, options.discover, where=where)
-        ),
-    ),
 }
 
 

@@ -12,7 +12,7 @@ from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.guard import Guard
 from gpuboard.web.problems import http_problem, log_socket_error, unexpected_problem
-from gpuboard.web.routes import fleet, health, stream
+from gpuboard.web.routes import fleet, health, ingest, stream
 from gpuboard.web.services import Services
 
 
@@ -22,6 +22,7 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
         route_handlers=[
             fleet.ROUTER,
             stream.stream,
+            *ingest.ROUTES,
             health.healthz,
             health.readyz,
             health.metrics,

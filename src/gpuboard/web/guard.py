@@ -1,11 +1,11 @@
 """The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
 
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuboard.web.access import AccessPolicy
+from gpuboard.web.problems import send_problem
 
 _CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -44,11 +44,10 @@ class Guard:
         if refusal is None:
             self._strip_base(scope)
             await self._app(scope, receive, _with_headers(send))
-        elif kind == "http":
-            await _refuse(send, refusal)
-        else:
+            return
+        if kind == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 4403, "reason": refusal[:120]})
+        await send_problem(send, kind, 421, refusal, headers=_HEADERS)
 
     def _strip_base(self, scope: Scope) -> None:
         """Take the base path away, if the proxy has not done so itself.
@@ -82,20 +81,3 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return send_with_headers
-
-
-async def _refuse(send: Send, detail: str) -> None:
-    document: dict[str, Any] = {
-        "type": "about:blank",
-        "title": "Not for this board",
-        "status": 421,
-        "detail": detail,
-    }
-    body = msgspec.json.encode(document)
-    headers = [
-        (b"content-type", b"application/problem+json"),
-        (b"content-length", str(len(body)).encode()),
-        *_HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": 421, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})

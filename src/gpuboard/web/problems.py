@@ -1,12 +1,14 @@
 """Errors as RFC 9457 problem documents: what happened, to what, and what to do."""
 
 import logging
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException, WebSocketDisconnect
-from litestar.types import Scope
+from litestar.types import Scope, Send
 from msgspec import Struct
 
 log = logging.getLogger(__name__)
@@ -43,6 +45,31 @@ async def log_socket_error(error: Exception, scope: Scope) -> None:
         log.error("socket failed: path=%s", scope["path"], exc_info=error)
 
 
+async def send_problem(
+    send: Send, kind: str, status: int, detail: str, *, headers: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
+    """Answer outside the framework; a WebSocket's handshake is answered like any other request."""
+    body = msgspec.json.encode(_document(status, detail))
+    prefix = "websocket." if kind == "websocket" else ""
+    start: Any = {
+        "type": f"{prefix}http.response.start",
+        "status": status,
+        "headers": [
+            (b"content-type", b"application/problem+json"),
+            (b"content-length", str(len(body)).encode()),
+            *headers,
+        ],
+    }
+    end: Any = {"type": f"{prefix}http.response.body", "body": body, "more_body": False}
+    await send(start)
+    await send(end)
+
+
+def _document(status: int, detail: str) -> ProblemDocument:
+    return ProblemDocument(title=HTTPStatus(status).phrase, status=status, detail=detail)
+
+
 def _answer(status: int, detail: str, headers: dict[str, str] | None = None) -> Response[ProblemDocument]:
-    document = ProblemDocument(title=HTTPStatus(status).phrase, status=status, detail=detail)
-    return Response(document, status_code=status, headers=headers, media_type="application/problem+json")
+    return Response(
+        _document(status, detail), status_code=status, headers=headers, media_type="application/problem+json"
+    )

@@ -5,6 +5,7 @@ from msgspec import Struct
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.web.access import AccessPolicy
+from gpuboard.web.agents import AgentDoor
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
@@ -17,3 +18,6 @@ class Services(Struct, frozen=True, kw_only=True):
     broadcaster: Broadcaster
     access: AccessPolicy
     info: BoardInfo
+    started_at: float
+    # None: the board has nowhere to keep tokens.
+    agents: AgentDoor | None = None

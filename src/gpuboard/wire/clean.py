@@ -8,6 +8,7 @@ import msgspec
 
 Facts = TypeVar("Facts", bound=msgspec.Struct)
 
+_encoder: Final = msgspec.json.Encoder()
 _WIDTHS: Final = ((0x100, "\\x{:02x}"), (0x10000, "\\u{:04x}"))
 
 
@@ -23,6 +24,20 @@ def _escape(code: int) -> str:
         if code < limit:
             return form.format(code)
     return f"\\U{code:08x}"
+
+
+def is_plain(facts: msgspec.Struct) -> bool:
+    """Whether nothing can need cleaning; cheap, and False whenever in doubt.
+
+    JSON escapes control characters with a backslash, so its absence in plain ASCII says it for all texts at
+    once, in a fraction of the time that looking at each would take.
+    """
+    try:
+        data = _encoder.encode(facts)
+    except UnicodeEncodeError:
+        # A lone surrogate, as undecodable bytes of this machine become.
+        return False
+    return data.isascii() and b"\\" not in data and b"\x7f" not in data
 
 
 def clean_facts(facts: Facts) -> Facts:

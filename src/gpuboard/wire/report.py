@@ -6,7 +6,7 @@ import msgspec
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import REPORT_VERSION, NodeReport
-from gpuboard.wire.clean import clean_facts
+from gpuboard.wire.clean import clean_facts, is_plain
 
 Encoding = Literal["json", "msgpack"]
 
@@ -59,4 +59,4 @@ def check_report(report: NodeReport) -> NodeReport:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")
     if len({gpu.uuid for gpu in gpus}) != len(gpus):
         raise WireError("report names the same GPU twice")
-    return clean_facts(report)
+    return report if is_plain(report) else clean_facts(report)

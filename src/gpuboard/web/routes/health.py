@@ -1,5 +1,7 @@
 """Whether the board is alive, whether it works, and what it costs."""
 
+from typing import Final
+
 import psutil
 from litestar import MediaType, Response, get
 
@@ -10,6 +12,8 @@ from gpuboard.web.routes.fleet import AnyRequest, admit
 from gpuboard.web.services import Services
 
 _MYSELF = psutil.Process()
+# So long a board may take to hear of its nodes.
+START_SECONDS: Final = 10.0
 
 
 @get("/healthz", media_type=MediaType.TEXT, summary="The process is alive", sync_to_thread=False)
@@ -20,10 +24,12 @@ def healthz() -> str:
 
 @get("/readyz", summary="The sources work")
 async def readyz(services: Services) -> Response[dict[str, int]]:
-    """Say how many nodes are live; 503 while nodes are known and none is live."""
+    """Say how many nodes are live; 503 while none is, and at the start until each has an outcome."""
+    states = [node.freshness.state for node in services.fleet]
     live = sum(row.state == "live" for row in services.tracker.nodes.values())
-    known = len(services.fleet)
-    return Response({"nodes": known, "nodes_live": live}, status_code=503 if known and not live else 200)
+    is_starting = "never" in states and services.fleet.clock.now() - services.started_at < START_SECONDS
+    is_ready = not states or (live > 0 and not is_starting)
+    return Response({"nodes": len(states), "nodes_live": live}, status_code=200 if is_ready else 503)
 
 
 @get("/metrics", summary="The fleet for Prometheus", media_type=MediaType.TEXT)

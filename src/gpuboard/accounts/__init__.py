@@ -1,0 +1,1 @@
+"""Who may speak to the board, and for whom."""

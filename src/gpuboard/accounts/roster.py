@@ -1,0 +1,108 @@
+"""The good tokens in memory, so that a node is recognised without touching the disk."""
+
+import asyncio
+import hmac
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from gpuboard.accounts.tokens import KnownToken, NodeTokens, digest
+from gpuboard.model.errors import StorageError, WireError
+from gpuboard.wire.enrolment import node_of_token
+
+log = logging.getLogger(__name__)
+
+# How soon a token made or revoked by another process counts here.
+LOOK_SECONDS: Final = 1.0
+NOTE_SECONDS: Final = 60.0
+
+
+class Roster:
+    """Recognises nodes by their tokens; follows what the command line does to them."""
+
+    def __init__(self, tokens: NodeTokens, *, clock: Callable[[], float] = time.time) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._by_node: dict[str, list[KnownToken]] = {}
+        self._generation: str | None = None
+        self._next_expiry = float("inf")
+        self._looked_at = 0.0
+        self._noted_at = time.monotonic()
+        self._used_at: dict[str, float] = {}
+        self._looking = asyncio.Lock()
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """All nodes that have a good token."""
+        return frozenset(self._by_node)
+
+    def recognise(self, token: str) -> KnownToken | None:
+        """Whose token this is, as far as it is known here."""
+        try:
+            node = node_of_token(token)
+        except WireError:
+            return None
+        told = digest(token)
+        for known in self._by_node.get(node, ()):
+            if hmac.compare_digest(known.digest, told) and self.is_good(known):
+                return known
+        return None
+
+    async def find(self, token: str) -> KnownToken | None:
+        """Whose token this is; one that was made a moment ago by somebody else is found too."""
+        known = self.recognise(token)
+        # Wrong tokens must not be able to keep the disk busy.
+        if known is None and time.monotonic() - self._looked_at > LOOK_SECONDS:
+            await self.look()
+            known = self.recognise(token)
+        return known
+
+    def is_good(self, known: KnownToken) -> bool:
+        """Whether a token that was good before still is."""
+        if known.expires_at is not None and known.expires_at <= self._clock():
+            return False
+        return any(known.digest == other.digest for other in self._by_node.get(known.node, ()))
+
+    def note_use(self, known: KnownToken) -> None:
+        """Remember that a token was used just now; written down now and then."""
+        self._used_at[known.digest] = self._clock()
+
+    async def look(self) -> None:
+        """Read the tokens again if any was made or revoked, or has reached its end."""
+        async with self._looking:
+            generation = await asyncio.to_thread(self._tokens.generation)
+            self._looked_at = time.monotonic()
+            if generation == self._generation and self._clock() < self._next_expiry:
+                return
+            known = await asyncio.to_thread(self._tokens.known)
+            by_node: dict[str, list[KnownToken]] = {}
+            for token in known:
+                by_node.setdefault(token.node, []).append(token)
+            self._by_node = by_node
+            self._generation = generation
+            self._next_expiry = min(
+                (t.expires_at for t in known if t.expires_at is not None), default=float("inf")
+            )
+
+    async def follow(self, changed: Callable[[], None]) -> None:
+        """Keep up with all changes until cancelled; `changed` hears of each."""
+        heard: dict[str, list[KnownToken]] | None = None
+        while True:
+            try:
+                await self.look()
+                await self._write_down()
+            except StorageError as error:
+                # The tokens known so far stay good: a full disk must not cut off the nodes.
+                log.warning("tokens not read: reason=%s", error)
+            if self._by_node is not heard:
+                heard = self._by_node
+                changed()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _write_down(self) -> None:
+        if not self._used_at or time.monotonic() - self._noted_at < NOTE_SECONDS:
+            return
+        used, self._used_at = self._used_at, {}
+        self._noted_at = time.monotonic()
+        await asyncio.to_thread(self._tokens.note_use, used)

@@ -1,0 +1,83 @@
+"""Where the board is, and whether it is safe to send it a secret."""
+
+import ipaddress
+import ssl
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from gpuboard.model.errors import SettingsError, UsageError
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class BoardAddress:
+    """A board's URL, checked; secrets travel in clear only on this machine, or when that was asked for."""
+
+    def __init__(self, url: str, *, ca_file: Path | None = None, allow_plaintext: bool = False) -> None:
+        """Check the URL.
+
+        Raises:
+            UsageError: it is no URL of a board, or secrets would travel in clear.
+            SettingsError: the CA file cannot be used.
+        """
+        scheme, host, port, self._path = _split(url)
+        self.host = host
+        self.port = port
+        self.is_secure = scheme == "https"
+        if not self.is_secure and not _is_this_machine(host) and not allow_plaintext:
+            raise UsageError(
+                f"{url} is not encrypted, and the token would travel in clear; use https:// "
+                "(the board's --tls-certificate, or a proxy before it), or, on a network you trust, "
+                "--allow-plaintext"
+            )
+        self.tls = _tls(ca_file) if self.is_secure else None
+
+    def __str__(self) -> str:
+        return f"{'https' if self.is_secure else 'http'}://{self.place}"
+
+    @property
+    def place(self) -> str:
+        """Host and port, for people and for Host headers."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    def path(self, route: str) -> str:
+        """The path of one of the board's routes, below whatever path the board has."""
+        return f"{self._path}/api/v1/{route}"
+
+    def websocket(self, route: str) -> str:
+        """The URL of one of the board's WebSockets."""
+        return f"{'wss' if self.is_secure else 'ws'}://{self.place}{self.path(route)}"
+
+
+def _split(url: str) -> tuple[str, str, int, str]:
+    try:
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        port = 0
+    if not port or not parts.hostname or parts.query or parts.fragment or parts.username or parts.password:
+        raise UsageError(f"{url!r} is no board's address; write it like https://gpus.lab.example:8042")
+    return parts.scheme, parts.hostname, port, parts.path.rstrip("/")
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _tls(ca_file: Path | None) -> ssl.SSLContext:
+    if ca_file is None:
+        return ssl.create_default_context()
+    try:
+        # Only that authority then: a board with its own needs no other.
+        return ssl.create_default_context(cafile=ca_file)
+    except ssl.SSLError:
+        raise SettingsError(f"the CA file {ca_file} holds no certificate in PEM form") from None
+    except OSError as error:
+        raise SettingsError(f"the CA file {ca_file} cannot be read: {error.strerror}") from None

@@ -1,0 +1,116 @@
+"""The node's token in its file, and how it gets there."""
+
+import http.client
+import logging
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from gpuboard.agent.board_address import BoardAddress
+from gpuboard.agent.channel import USER_AGENT, open_http
+from gpuboard.agent.trouble import PushTrouble, answer_trouble, network_trouble
+from gpuboard.model.errors import AccessRefused, SettingsError, WireError
+from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest, node_of_token
+
+log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES: Final = 4096
+
+
+class NodeToken(msgspec.Struct, frozen=True):
+    """A token, and the node that it speaks for."""
+
+    node: str
+    text: str
+
+    def __repr__(self) -> str:
+        # A token must not end up in a log by accident.
+        return f"NodeToken({self.node!r})"
+
+
+def read_token(path: Path) -> NodeToken:
+    """Read the node's token; it also says what the node is called.
+
+    Raises:
+        SettingsError: the file cannot be read or holds no token.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_FILE_BYTES).decode("ascii", "replace").strip()
+    except OSError as error:
+        raise SettingsError(
+            f"the token file {path} cannot be read: {error.strerror}; "
+            "get a token with: gpuboard agent --push URL --token-file FILE --enroll CODE"
+        ) from None
+    try:
+        return NodeToken(node_of_token(text), text)
+    except WireError as error:
+        raise SettingsError(f"the token file {path}: {error}") from None
+
+
+def write_token(path: Path, token: str) -> None:
+    """Write the token for nobody else's eyes, whole or not at all.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{token}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise SettingsError(f"the token file {path} cannot be written: {error.strerror}") from None
+
+
+def enroll(address: BoardAddress, code: str, token_file: Path) -> NodeToken:
+    """Exchange an enrolment code for the node's token and keep that in its file.
+
+    Raises:
+        AccessRefused: the board does not take the code, or cannot be reached.
+        SettingsError: the file cannot be written; asked first, since a code works once.
+    """
+    _check_writable(token_file)
+    answer = _ask(address, code)
+    try:
+        token = NodeToken(node_of_token(answer.token), answer.token)
+    except WireError:
+        raise AccessRefused(f"{address} answered with something that is no token") from None
+    write_token(token_file, token.text)
+    log.info("enrolled: node=%s board=%s token_file=%s", token.node, address, token_file)
+    return token
+
+
+def _check_writable(token_file: Path) -> None:
+    write_token(token_file.with_name(f".{token_file.name}.try"), "")
+    token_file.with_name(f".{token_file.name}.try").unlink(missing_ok=True)
+
+
+def _ask(address: BoardAddress, code: str) -> EnrolmentAnswer:
+    body = msgspec.json.encode(EnrolmentRequest(code=code[:64]))
+    headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
+    connection = open_http(address)
+    try:
+        connection.request("POST", address.path("enroll"), body, headers)
+        answer = connection.getresponse()
+        data = answer.read(MAX_FILE_BYTES)
+        if answer.status not in (http.client.OK, http.client.CREATED):
+            raise answer_trouble(
+                answer.status, answer.headers.get("Content-Type", ""), data, place=address.place
+            )
+        return msgspec.json.decode(data, type=EnrolmentAnswer)
+    except PushTrouble as trouble:
+        raise AccessRefused(str(trouble)) from None
+    except OSError as error:
+        raise AccessRefused(str(network_trouble(error, place=address.place))) from None
+    except (http.client.HTTPException, msgspec.MsgspecError):
+        raise AccessRefused(f"{address} does not answer as a board does") from None
+    finally:
+        connection.close()

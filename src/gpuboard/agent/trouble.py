@@ -1,0 +1,62 @@
+"""Why the board cannot be reached, in words with a remedy."""
+
+import socket
+import ssl
+
+import msgspec
+from msgspec import Struct
+
+from gpuboard.wire.clean import clean_text
+
+
+class PushTrouble(Exception):  # noqa: N818 - it never leaves the agent's pusher
+    """One attempt has failed; a refusal is tried again slowly, everything else soon."""
+
+    def __init__(self, text: str, *, is_refusal: bool = False, try_post: bool = False) -> None:
+        super().__init__(text)
+        self.is_refusal = is_refusal
+        # A proxy may be in the way that lets plain requests through.
+        self.try_post = try_post
+
+
+class _Problem(Struct):
+    detail: str = ""
+
+
+def answer_trouble(status: int, content_type: str, body: bytes, *, place: str) -> PushTrouble:
+    """What an answer other than success means; the board's own words if it is the board that answers."""
+    is_board = content_type.partition(";")[0].strip() == "application/problem+json"
+    detail = _detail(body) if is_board else ""
+    if status in (401, 403, 421) and is_board:
+        return PushTrouble(f"{place} refuses this node: {detail}", is_refusal=True)
+    if status == 429 or status >= 500:  # noqa: PLR2004 - later it may work
+        return PushTrouble(f"{place} cannot take reports now ({status}): {detail or 'try later'}")
+    if is_board and status not in (404, 405):
+        return PushTrouble(f"{place} refuses this agent ({status}): {detail}", is_refusal=True)
+    return PushTrouble(
+        f"{place} answers {status}; that is no board, or a proxy before it refuses agents", try_post=True
+    )
+
+
+def network_trouble(error: OSError, *, place: str) -> PushTrouble:
+    """What a failure below HTTP means."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return PushTrouble(
+            f"the certificate of {place} cannot be trusted: {error.verify_message}; "
+            "if the board has its own authority, name it with --ca-file",
+            is_refusal=True,
+        )
+    if isinstance(error, ssl.SSLError):
+        return PushTrouble(f"{place} does not speak TLS as expected: {error.reason or error}")
+    if isinstance(error, socket.gaierror):
+        return PushTrouble(f"the name of {place} cannot be resolved: {error.strerror}")
+    if isinstance(error, TimeoutError):
+        return PushTrouble(f"{place} does not answer in time")
+    return PushTrouble(f"{place} cannot be reached: {error.strerror or error}")
+
+
+def _detail(body: bytes) -> str:
+    try:
+        return clean_text(msgspec.json.decode(body, type=_Problem).detail)[:1000]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,39 @@
+"""The seam to history: every sample of a node once, in order, back-filled ones included."""
+
+from typing import Protocol
+
+from gpuboard.model.report import NodeReport
+
+
+class Ledger(Protocol):
+    """Takes samples for good. What it has not taken yet, agents send again after a restart."""
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+        """Take one sample; they come in order, and each once.
+
+        May put it aside to write it later with others: `taken` says when it is safe. Must not block.
+        """
+
+    def taken(self, node: str, boot_id: str) -> int | None:
+        """The sequence through which every sample of this boot is safe; None when there is none."""
+
+
+class CountingLedger:
+    """Keeps no samples, only how far each node has come; the board without a history."""
+
+    def __init__(self) -> None:
+        self.live: dict[str, int] = {}
+        self.backfilled: dict[str, int] = {}
+        self._taken: dict[str, tuple[str | None, int]] = {}
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+        """Count one sample."""
+        counts = self.backfilled if is_backfill else self.live
+        counts[node] = counts.get(node, 0) + 1
+        if report.sequence is not None:
+            self._taken[node] = (report.boot_id, report.sequence)
+
+    def taken(self, node: str, boot_id: str) -> int | None:
+        """How far this boot of the node has come."""
+        boot, sequence = self._taken.get(node, (None, 0))
+        return sequence if boot == boot_id else None

@@ -1,0 +1,197 @@
+"""Agents that connect to the board: passive, the web hands over what they send."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.model.errors import AccessRefused, SourceError, WireError
+from gpuboard.model.report import NodeReport
+from gpuboard.model.verdict import Reason
+from gpuboard.sources.base import Sink
+from gpuboard.sources.ledger import Ledger
+from gpuboard.wire.ingest import (
+    Acknowledgement,
+    Backfill,
+    Hello,
+    Live,
+    Refusal,
+    Sample,
+    Welcome,
+    decode_from_agent,
+    encode,
+)
+from gpuboard.wire.report import decode_report
+
+log = logging.getLogger(__name__)
+
+REMEMBERED_BOOTS: Final = 8
+
+
+class PushOptions(Struct, frozen=True, kw_only=True):
+    """Nothing to choose: whoever has a token may push."""
+
+
+class _Voice:
+    """What has been heard from one node."""
+
+    __slots__ = ("boot_id", "complaint", "earlier_boots", "received", "shown")
+
+    def __init__(self) -> None:
+        self.boot_id: str | None = None
+        self.earlier_boots: deque[str] = deque(maxlen=REMEMBERED_BOOTS)
+        # The last sample that was shown, and the last that was handed to the ledger.
+        self.shown: int | None = None
+        self.received: int | None = None
+        # What was last said about it in the log, so that nobody can fill the log with the same again.
+        self.complaint: str | None = None
+
+
+class PushSource:
+    """Takes in what agents send; a node is whoever its token says, never whoever it claims to be."""
+
+    kind = "push"
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._sink: Sink | None = None
+        self._nodes: tuple[str, ...] = ()
+        self._voices: dict[str, _Voice] = {}
+
+    async def run(self, sink: Sink) -> None:
+        """Let agents in until cancelled."""
+        self._sink = sink
+        sink.expect(self._nodes)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._sink = None
+
+    def set_nodes(self, nodes: Iterable[str]) -> None:
+        """Name the nodes that may push now; one that is no longer named is gone from the board."""
+        self._nodes = tuple(sorted(nodes))
+        self._voices = {node: voice for node, voice in self._voices.items() if node in set(self._nodes)}
+        if self._sink is not None:
+            self._sink.expect(self._nodes)
+
+    def accept(self, node: str, data: bytes) -> bytes:
+        """Take in one message of a node and return the answer.
+
+        Raises:
+            WireError: the bytes are no message that makes sense now.
+            AccessRefused: this node may not say that.
+            SourceError: the board is not ready to listen.
+        """
+        if self._sink is None:
+            raise SourceError("the board is not ready for reports yet")
+        message = decode_from_agent(data)
+        if isinstance(message, Hello):
+            return encode(self._greet(node, message))
+        voice = self._voices.get(node)
+        if voice is None or voice.boot_id is None:
+            raise WireError("the first message must be a hello")
+        if isinstance(message, Live):
+            return encode(self._show(self._sink, node, voice, message))
+        return encode(self._catch_up(node, voice, message))
+
+    def _greet(self, node: str, hello: Hello) -> Welcome:
+        if hello.node != node:
+            raise AccessRefused(f"this token belongs to {node}; an agent of {hello.node} needs its own")
+        voice = self._voices.setdefault(node, _Voice())
+        boot_id = hello.boot_id
+        if boot_id in voice.earlier_boots:
+            raise AccessRefused(
+                f"{node} has been started again since; if two machines share its token, enroll one anew"
+            )
+        if boot_id != voice.boot_id:
+            if voice.boot_id is not None:
+                voice.earlier_boots.append(voice.boot_id)
+            voice.boot_id, voice.shown, voice.received = boot_id, None, None
+        return Welcome(node=node, shown=voice.shown, taken=self._ledger.taken(node, boot_id))
+
+    def _show(self, sink: Sink, node: str, voice: _Voice, message: Live) -> Acknowledgement:
+        sequence = message.sample.sequence
+        if voice.shown is not None and sequence <= voice.shown:
+            return self._refuse(node, voice, (_replayed(sequence),), live=sequence)
+        try:
+            report = _read(node, voice, message.sample)
+        except WireError as error:
+            sink.trouble(node, Reason(code="bad-report", text=str(error)), state="refused")
+            return self._refuse(node, voice, (_bad(sequence, error),), live=sequence)
+        voice.shown = sequence
+        voice.complaint = None
+        sink.report(node, report)
+        if message.in_order:
+            self._take(node, voice, report, is_backfill=False)
+        return self._acknowledge(node, voice, live=sequence)
+
+    def _catch_up(self, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
+        refused = []
+        for sample in message.samples:
+            # The last answer may have been lost: what is here already is not taken twice.
+            if voice.received is not None and sample.sequence <= voice.received:
+                continue
+            try:
+                report = _read(node, voice, sample)
+            except WireError as error:
+                refused.append(_bad(sample.sequence, error))
+                continue
+            self._take(node, voice, report, is_backfill=True)
+        last = message.samples[-1].sequence
+        if refused:
+            return self._refuse(node, voice, tuple(refused), batch=last)
+        return self._acknowledge(node, voice, batch=last)
+
+    def _take(self, node: str, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> None:
+        sequence = report.sequence
+        if sequence is None or (voice.received is not None and sequence <= voice.received):
+            return
+        self._ledger.take(node, report, is_backfill=is_backfill)
+        voice.received = sequence
+
+    def _refuse(
+        self,
+        node: str,
+        voice: _Voice,
+        refused: tuple[Refusal, ...],
+        *,
+        live: int | None = None,
+        batch: int | None = None,
+    ) -> Acknowledgement:
+        reason = refused[0].reason
+        if reason != voice.complaint:
+            log.warning("sample refused: node=%s reason=%s", node, reason)
+            voice.complaint = reason
+        return replace(self._acknowledge(node, voice, live=live, batch=batch), refused=refused)
+
+    def _acknowledge(
+        self,
+        node: str,
+        voice: _Voice,
+        *,
+        live: int | None = None,
+        batch: int | None = None,
+    ) -> Acknowledgement:
+        taken = self._ledger.taken(node, voice.boot_id or "")
+        return Acknowledgement(live=live, batch=batch, taken=taken)
+
+
+def _read(node: str, voice: _Voice, sample: Sample) -> NodeReport:
+    report = decode_report(bytes(sample.report), "msgpack")
+    if report.node != node:
+        raise WireError(f"the report is about {report.node}, but its token belongs to {node}")
+    if report.boot_id != voice.boot_id or report.sequence != sample.sequence:
+        raise WireError("the report is of another boot or sequence than it was announced with")
+    return replace(report, age_seconds=report.age_seconds + sample.waited_seconds)
+
+
+def _replayed(sequence: int) -> Refusal:
+    return Refusal(sequence=sequence, reason="this sample or a later one has been shown already")
+
+
+def _bad(sequence: int, error: WireError) -> Refusal:
+    return Refusal(sequence=sequence, reason=str(error)[:1000])

@@ -1,0 +1,1 @@
+"""What must outlive the process: tables, migrations and the folder they live in."""

@@ -1,0 +1,45 @@
+"""The tables, for queries; migrations make them."""
+
+from typing import Final
+
+from sqlalchemy import Column, Double, Integer, MetaData, String, Table
+
+METADATA: Final = MetaData()
+
+# Which migrations have been done.
+SCHEMA_VERSIONS: Final = Table(
+    "schema_versions",
+    METADATA,
+    Column("version", Integer, primary_key=True),
+    Column("applied_at", Double, nullable=False),
+)
+
+# Small facts about the board itself, by name; where agents reach it is one.
+BOARD_URL: Final = "board_url"
+FACTS: Final = Table(
+    "facts",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+
+# A token itself is never stored, only its SHA-256; the time it expires is set when a newer one replaces it.
+NODE_TOKENS: Final = Table(
+    "node_tokens",
+    METADATA,
+    Column("digest", String, primary_key=True),
+    Column("node", String, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("last_used_at", Double),
+    Column("expires_at", Double),
+)
+
+# A code is deleted when it is used, so it is used once.
+ENROLMENT_CODES: Final = Table(
+    "enrolment_codes",
+    METADATA,
+    Column("digest", String, primary_key=True),
+    Column("node", String, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+)

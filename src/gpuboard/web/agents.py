@@ -1,0 +1,186 @@
+"""The door for agents: who comes in, on which line, and how fast they may talk."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from litestar import WebSocket
+from litestar.exceptions import (
+    HTTPException,
+    NotAuthorizedException,
+    ServiceUnavailableException,
+    TooManyRequestsException,
+    WebSocketDisconnect,
+)
+
+from gpuboard.accounts.roster import Roster
+from gpuboard.accounts.tokens import KnownToken
+from gpuboard.model.errors import AccessRefused, StorageError
+from gpuboard.sources.push import PushSource
+from gpuboard.web.throttle import FailureLimit, Pace
+from gpuboard.wire.ingest import CLOSE_REPLACED, CLOSE_SILENT, CLOSE_TOKEN_GONE
+
+log = logging.getLogger(__name__)
+
+AnySocket = WebSocket[Any, Any, Any]
+
+# An honest agent says hello at once, and later something every few seconds.
+HELLO_SECONDS: Final = 5.0
+SILENT_SECONDS: Final = 600.0
+# Far above what an agent needs, far below what would disturb the others.
+MESSAGES_PER_SECOND: Final = 20.0
+MESSAGES_BURST: Final = 60.0
+MAX_TOKEN_LENGTH: Final = 256
+REASON_BYTES: Final = 120
+
+
+class Line:
+    """One open connection of a node."""
+
+    def __init__(self, socket: AnySocket, known: KnownToken) -> None:
+        self.known = known
+        self.heard_at: float | None = None
+        self._opened_at = time.monotonic()
+        self._socket = socket
+
+    def is_silent(self, now: float) -> bool:
+        """Whether an honest agent would have said something by now."""
+        if self.heard_at is None:
+            return now - self._opened_at > HELLO_SECONDS
+        return now - self.heard_at > SILENT_SECONDS
+
+    async def close(self, code: int, reason: str) -> None:
+        """Hang up, and say why."""
+        short = reason.encode()[:REASON_BYTES].decode(errors="ignore")
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await self._socket.close(code=code, reason=short)
+
+
+class AgentDoor:
+    """Lets in agents whose token is good; a node has one line, and a newer one replaces the older."""
+
+    def __init__(self, push: PushSource, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
+        self.push = push
+        self._roster = roster
+        self._redeem = redeem
+        self._lines: dict[str, Line] = {}
+        self._paces: dict[str, Pace] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._token_failures = FailureLimit(failures=20, seconds=60.0)
+        self._code_failures = FailureLimit(failures=10, seconds=900.0)
+
+    async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
+        """Whose token this request carries; nothing else than the token counts, no cookie, no address.
+
+        Raises:
+            HTTPException: the token is missing or wrong, or the address has failed too often.
+        """
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        now = time.monotonic()
+        who = address or "?"
+        if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_LENGTH:
+            raise _unauthorised("Send the node's token as: Authorization: Bearer TOKEN.")
+        known = self._roster.recognise(token)
+        # A good token is let in even from an address where another one fails: many nodes share a router.
+        if known is None and not self._token_failures.is_blocked(who, now):
+            known = await self._look_up(token)
+            if known is None:
+                self._token_failures.note_failure(who, now)
+                log.warning("token refused: address=%s", who)
+        elif known is None:
+            raise TooManyRequestsException("Too many wrong tokens from this address; wait a minute.")
+        if known is None:
+            raise _unauthorised(
+                "This token is not known here, or has been revoked or replaced. On the board make a code: "
+                "gpuboard node enroll NAME. Then give it to the agent with --enroll."
+            )
+        self._roster.note_use(known)
+        return known
+
+    async def enrol(self, code: str, address: str | None) -> tuple[str, str]:
+        """Exchange an enrolment code for a node's name and token.
+
+        Raises:
+            HTTPException: the code is not good, or the address has failed too often.
+        """
+        now = time.monotonic()
+        who = address or "?"
+        if self._code_failures.is_blocked(who, now):
+            raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
+        try:
+            node, token = await asyncio.to_thread(self._redeem, code)
+            # The node comes back with its token in a moment.
+            await self._roster.look()
+        except AccessRefused as error:
+            self._code_failures.note_failure(who, now)
+            log.warning("enrolment refused: address=%s", who)
+            raise HTTPException(status_code=403, detail=str(error)) from None
+        except StorageError as error:
+            raise ServiceUnavailableException(str(error)) from None
+        log.info("node enrolled: node=%s address=%s", node, who)
+        return node, token
+
+    def open(self, line: Line) -> None:
+        """Put a line in use; an older one of the same node is closed."""
+        node = line.known.node
+        older = self._lines.pop(node, None)
+        self._lines[node] = line
+        if older is not None:
+            self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
+
+    def close(self, line: Line) -> None:
+        """Forget a line."""
+        if self._lines.get(line.known.node) is line:
+            del self._lines[line.known.node]
+
+    def note(self, line: Line) -> float:
+        """Note that a line has said something; how long it should wait before it goes on."""
+        line.heard_at = time.monotonic()
+        self._roster.note_use(line.known)
+        return self.pace(line.known.node, line.heard_at)
+
+    def pace(self, node: str, now: float) -> float:
+        """Count one message of a node; how long it should wait before the next."""
+        pace = self._paces.get(node)
+        if pace is None:
+            pace = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=now)
+            self._paces[node] = pace
+        return pace.delay(now)
+
+    def tokens_changed(self) -> None:
+        """Hear that tokens were made or revoked: who lost its token is cut off at once."""
+        nodes = self._roster.nodes
+        self.push.set_nodes(nodes)
+        self._paces = {node: pace for node, pace in self._paces.items() if node in nodes}
+        for line in list(self._lines.values()):
+            if not self._roster.is_good(line.known):
+                self._hang_up(line, CLOSE_TOKEN_GONE, "this node's token has been revoked or replaced")
+
+    async def watch(self) -> None:
+        """Cut lines on which nothing whole arrives, until cancelled."""
+        while True:
+            await asyncio.sleep(HELLO_SECONDS / 5)
+            now = time.monotonic()
+            for line in list(self._lines.values()):
+                if line.is_silent(now):
+                    self._hang_up(line, CLOSE_SILENT, "nothing whole has arrived for too long")
+
+    async def _look_up(self, token: str) -> KnownToken | None:
+        try:
+            return await self._roster.find(token)
+        except StorageError as error:
+            raise ServiceUnavailableException(str(error)) from None
+
+    def _hang_up(self, line: Line, code: int, reason: str) -> None:
+        log.info("agent cut off: node=%s code=%d reason=%s", line.known.node, code, reason)
+        self.close(line)
+        task = asyncio.create_task(line.close(code, reason))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+def _unauthorised(detail: str) -> HTTPException:
+    return NotAuthorizedException(detail, headers={"www-authenticate": 'Bearer realm="gpuboard nodes"'})

@@ -1,0 +1,142 @@
+"""Where agents bring their reports: a WebSocket, plain POST where that is refused, and enrolment."""
+
+import asyncio
+import contextlib
+import time
+from typing import Any, Final
+
+from litestar import MediaType, Request, Response, post, websocket
+from litestar.exceptions import (
+    ClientException,
+    HTTPException,
+    PermissionDeniedException,
+    ServiceUnavailableException,
+    TooManyRequestsException,
+    WebSocketDisconnect,
+)
+
+from gpuboard.model.errors import AccessRefused, SourceError, WireError
+from gpuboard.web.agents import AgentDoor, AnySocket, Line
+from gpuboard.web.problems import send_problem
+from gpuboard.web.services import Services
+from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
+from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_FAILED, CLOSE_REFUSED, MAX_MESSAGE_BYTES
+
+LONGEST_WAIT_SECONDS: Final = 5.0
+
+AnyRequest = Request[Any, Any, Any]
+
+
+@websocket("/api/v1/ingest")
+async def ingest(socket: AnySocket, services: Services) -> None:
+    """Take in what one agent sends, message by message, until it leaves."""
+    try:
+        door = _door(services)
+        known = await door.admit(socket.headers, _address(socket, services))
+    except HTTPException as error:
+        await _refuse(socket, error)
+        return
+    await socket.accept()
+    line = Line(socket, known)
+    door.open(line)
+    try:
+        with contextlib.suppress(WebSocketDisconnect):
+            await _converse(socket, door, line)
+    except Exception:
+        # What was not acknowledged comes again.
+        await line.close(CLOSE_FAILED, "the board failed to take this in; its log says why")
+        raise
+    finally:
+        door.close(line)
+
+
+async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
+    receive, send, accept, node = socket.receive, socket.send, door.push.accept, line.known.node
+    while True:
+        message = await receive()
+        if message["type"] != "websocket.receive":
+            return
+        data = message.get("bytes")
+        if data is None:
+            await line.close(CLOSE_BAD_MESSAGE, "messages are msgpack, in binary frames")
+            return
+        wait = door.note(line)
+        try:
+            answer = accept(node, data)
+        except WireError as error:
+            await line.close(CLOSE_BAD_MESSAGE, str(error))
+            return
+        except (AccessRefused, SourceError) as error:
+            await line.close(CLOSE_REFUSED, str(error))
+            return
+        await send({"type": "websocket.send", "bytes": answer, "text": None})
+        if wait:
+            # Not read meanwhile, so that TCP itself slows the sender.
+            await asyncio.sleep(wait)
+
+
+@post(
+    "/api/v1/reports",
+    summary="One message of an agent",
+    request_max_body_size=MAX_MESSAGE_BYTES,
+    status_code=200,
+    media_type="application/msgpack",
+)
+async def post_report(request: AnyRequest, services: Services) -> Response[bytes]:
+    """The same messages as over the WebSocket, for agents behind a proxy that refuses those."""
+    door = _door(services)
+    known = await door.admit(request.headers, _address(request, services))
+    _check_form(request)
+    wait = door.pace(known.node, time.monotonic())
+    if wait > LONGEST_WAIT_SECONDS:
+        raise TooManyRequestsException("This node sends far too much; wait a moment.")
+    await asyncio.sleep(wait)
+    try:
+        body = await request.body()
+        return Response(door.push.accept(known.node, body), media_type="application/msgpack")
+    except WireError as error:
+        raise ClientException(str(error)) from None
+    except AccessRefused as error:
+        raise PermissionDeniedException(str(error)) from None
+    except SourceError as error:
+        raise ServiceUnavailableException(str(error)) from None
+
+
+@post("/api/v1/enroll", summary="A node's token for an enrolment code", media_type=MediaType.JSON)
+async def post_enrolment(
+    request: AnyRequest, services: Services, data: EnrolmentRequest
+) -> Response[EnrolmentAnswer]:
+    """Exchange a code, once, for the token of the node that it was made for."""
+    node, token = await _door(services).enrol(data.code, _address(request, services))
+    answer = EnrolmentAnswer(node=node, token=token)
+    return Response(answer, headers={"cache-control": "no-store"})
+
+
+def _check_form(request: AnyRequest) -> None:
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise HTTPException(status_code=415, detail="Compressed bodies are not taken; send it as it is.")
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/msgpack":
+        raise HTTPException(status_code=415, detail="Send one message as application/msgpack.")
+
+
+def _door(services: Services) -> AgentDoor:
+    if services.agents is None:
+        raise ServiceUnavailableException(
+            "This board has no usable state directory, so agents cannot push to it; its log says why."
+        )
+    return services.agents
+
+
+def _address(connection: "AnyRequest | AnySocket", services: Services) -> str | None:
+    peer = connection.client.host if connection.client else None
+    return services.access.viewer_address(peer, connection.headers) or peer
+
+
+async def _refuse(socket: AnySocket, error: HTTPException) -> None:
+    """Answer the handshake like any request, so that the agent hears why."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items()]
+    await socket.receive()
+    await send_problem(socket.send, "websocket", error.status_code, error.detail, headers=headers)
+
+
+ROUTES: Final = (ingest, post_report, post_enrolment)

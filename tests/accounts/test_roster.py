@@ -1,0 +1,115 @@
+"""Tokens in memory, and how they follow the database."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuboard.accounts import roster as roster_module
+from gpuboard.accounts.roster import Roster
+from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.storage.database import open_database
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Iterator[NodeTokens]:
+    """No token yet."""
+    database = open_database(tmp_path)
+    yield NodeTokens(database)
+    database.close()
+
+
+async def make(tokens: NodeTokens, node: str) -> str:
+    """A fresh token of a node."""
+    return (await asyncio.to_thread(lambda: tokens.redeem(tokens.invite(node))))[1]
+
+
+async def test_a_token_made_by_another_process_is_found(tokens: NodeTokens) -> None:
+    """Without waiting for the next look."""
+    roster = Roster(tokens)
+    token = await make(tokens, "gpu01")
+    assert roster.recognise(token) is None
+    found = await roster.find(token)
+    assert found is not None
+    assert (found.node, roster.nodes) == ("gpu01", frozenset({"gpu01"}))
+
+
+async def test_one_nodes_secret_under_anothers_name_is_not_recognised(tokens: NodeTokens) -> None:
+    """A node can speak only for itself."""
+    roster = Roster(tokens)
+    token = await make(tokens, "gpu01")
+    await make(tokens, "gpu02")
+    await roster.look()
+    assert roster.recognise(token.replace("gpu01", "gpu02")) is None
+
+
+async def test_wrong_tokens_do_not_keep_the_disk_busy(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most one look a second, whoever guesses."""
+    looks: list[str] = []
+    generation = tokens.generation
+
+    def counted() -> str:
+        looks.append("look")
+        return generation()
+
+    monkeypatch.setattr(tokens, "generation", counted)
+    roster = Roster(tokens)
+    for number in range(100):
+        await roster.find(f"gpuboard~gpu01~{number:043d}")
+    assert len(looks) == 1
+
+
+async def test_a_revoked_token_is_no_longer_good(tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who holds a line is told within a moment."""
+    monkeypatch.setattr(roster_module, "LOOK_SECONDS", 0.01)
+    roster = Roster(tokens)
+    known = await roster.find(await make(tokens, "gpu01"))
+    assert known is not None
+    heard = asyncio.Event()
+
+    def changed() -> None:
+        if not roster.is_good(known):
+            heard.set()
+
+    following = asyncio.create_task(roster.follow(changed))
+    await asyncio.to_thread(tokens.revoke, "gpu01")
+    await asyncio.wait_for(heard.wait(), 5)
+    following.cancel()
+
+
+async def test_a_token_that_was_replaced_ends_a_day_later(tmp_path: Path) -> None:
+    """By itself: nobody has to change anything for that."""
+    time = [1_800_000_000.0]
+    database = await asyncio.to_thread(open_database, tmp_path)
+    tokens = NodeTokens(database, clock=lambda: time[0])
+    roster = Roster(tokens, clock=lambda: time[0])
+    known = await roster.find(await make(tokens, "gpu01"))
+    assert known is not None
+    await make(tokens, "gpu01")
+    good = []
+    for seconds in (0.0, 24 * 3600 - 1.0, 1.0):
+        time[0] += seconds
+        await roster.look()
+        good.append(roster.is_good(known))
+    await asyncio.to_thread(database.close)
+    assert good == [True, True, False]
+
+
+async def test_use_is_written_down(tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Now and then, not at every report."""
+    monkeypatch.setattr(roster_module, "NOTE_SECONDS", 0.0)
+    monkeypatch.setattr(roster_module, "LOOK_SECONDS", 0.01)
+    roster = Roster(tokens)
+    known = await roster.find(await make(tokens, "gpu01"))
+    assert known is not None
+    roster.note_use(known)
+    following = asyncio.create_task(roster.follow(lambda: None))
+    for _ in range(100):
+        await asyncio.sleep(0.02)
+        if (await asyncio.to_thread(tokens.records))[0].last_used_at is not None:
+            break
+    following.cancel()
+    assert (await asyncio.to_thread(tokens.records))[0].last_used_at is not None

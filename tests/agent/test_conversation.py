@@ -1,0 +1,233 @@
+"""The agent's side against the board's real side, over a line that may break at any moment."""
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from gpuboard.agent.buffer import Held, SampleBuffer
+from gpuboard.agent.conversation import Conversation
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.report import NodeReport
+from gpuboard.sources.push import PushSource
+from gpuboard.wire.ingest import Acknowledgement, Hello, decode_from_board, encode_sample
+
+NODE = "gpu01"
+BOOT = "boot-1"
+
+
+class Disk:
+    """A ledger that puts samples aside and writes them later; what is not written dies with the board."""
+
+    def __init__(self) -> None:
+        self.written: list[int] = []
+        self.aside: list[int] = []
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+        """Put a sample aside."""
+        del node, is_backfill
+        assert report.sequence is not None
+        self.aside.append(report.sequence)
+
+    def taken(self, node: str, boot_id: str) -> int | None:
+        """How far all is written."""
+        del node, boot_id
+        return self.written[-1] if self.written else None
+
+    def write(self) -> None:
+        """Write what was put aside."""
+        self.written += self.aside
+        self.aside = []
+
+
+def held(sequence: int, now: float = 0.0) -> Held:
+    """One sample."""
+    report = NodeReport(node=NODE, boot_id=BOOT, sequence=sequence, interval_seconds=5.0)
+    return Held(sequence, encode_sample(report), now)
+
+
+class Line(RuleBasedStateMachine):
+    """Samples come, messages and answers travel or are lost, the board writes, crashes, starts again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.disk = Disk()
+        self.sequence = 100
+        self.offered: list[int] = []
+        self.shown: list[int] = []
+        self.buffer = SampleBuffer(max_samples=10_000)
+        self.conversation = Conversation(Hello(node=NODE, boot_id=BOOT), self.buffer)
+        self.to_board: list[bytes] = []
+        self.to_agent: list[bytes] = []
+        self.start_board()
+        self.connect()
+
+    def start_board(self) -> None:
+        """A board with nothing in memory, and what is on its disk."""
+        self.disk.aside = []
+        self.fleet = Fleet(SteadyClock())
+        self.source = PushSource(self.disk)
+        self.source._sink = self.fleet.sink("push")
+
+    @rule()
+    def connect(self) -> None:
+        """The line breaks, with all that is on it, and is made again."""
+        self.to_board = [self.conversation.begin()]
+        self.to_agent = []
+
+    @rule()
+    def crash(self) -> None:
+        """Kill -9, restart, reconnect."""
+        self.start_board()
+        self.connect()
+
+    @rule(step=st.integers(1, 3))
+    def sample(self, step: int) -> None:
+        """The node samples."""
+        self.sequence += step
+        self.offered.append(self.sequence)
+        self.buffer.add(held(self.sequence))
+
+    @rule()
+    def send(self) -> None:
+        """The agent says what is due."""
+        self.to_board += self.conversation.due(0.0)
+        assert len(self.to_board) + len(self.to_agent) <= 2
+
+    @rule()
+    def arrive(self) -> None:
+        """One message reaches the board, which answers."""
+        if self.to_board:
+            self.to_agent.append(self.source.accept(NODE, self.to_board.pop(0)))
+            node = self.fleet.get(NODE)
+            report = node.report if node is not None else None
+            if report is not None and report.sequence not in self.shown[-1:]:
+                assert report.sequence is not None
+                self.shown.append(report.sequence)
+
+    @rule()
+    def answer(self) -> None:
+        """One answer reaches the agent."""
+        if self.to_agent:
+            assert self.conversation.hear(decode_from_board(self.to_agent.pop(0))) == ()
+
+    @rule()
+    def write(self) -> None:
+        """The board writes down what it has taken."""
+        self.disk.write()
+
+    @invariant()
+    def nothing_is_taken_twice_out_of_order_or_lost(self) -> None:
+        """What is written is the beginning of what was offered; the rest is still with the agent."""
+        written = self.disk.written
+        assert written == self.offered[: len(written)]
+        newest = self.buffer.newest
+        missing = self.offered[len(written) :]
+        assert not missing or (newest is not None and len(self.buffer) >= len(missing))
+
+    @invariant()
+    def the_live_view_never_goes_back(self) -> None:
+        """Within one run of the board newer samples replace older ones, never the reverse."""
+        assert self.shown == sorted(set(self.shown))
+
+    def teardown(self) -> None:
+        """When the trouble ends, everything arrives, and the newest is shown."""
+        if not self.offered:
+            return
+        self.connect()
+        for _ in range(len(self.offered) + 10):
+            self.send()
+            while self.to_board:
+                self.arrive()
+            self.disk.write()
+            while self.to_agent:
+                self.answer()
+        # How far all is written comes with the next answer.
+        self.sample(1)
+        for _ in range(2):
+            self.send()
+            while self.to_board:
+                self.arrive()
+            self.disk.write()
+            while self.to_agent:
+                self.answer()
+        assert self.disk.written == self.offered
+        assert self.shown[-1] == self.offered[-1]
+
+
+TestLine = Line.TestCase
+TestLine.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+
+
+def talk(conversation: Conversation, source: PushSource, now: float = 0.0) -> None:
+    """Let both talk until nothing is due."""
+    for _ in range(1000):
+        messages = conversation.due(now)
+        for message in messages:
+            conversation.hear(decode_from_board(source.accept(NODE, message)))
+        if not messages:
+            return
+
+
+def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
+    """Each sample is as old as it has waited, by the agent's clock."""
+    ages = []
+
+    class Ages(Disk):
+        def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+            """Note how old it was."""
+            super().take(node, report, is_backfill=is_backfill)
+            self.write()
+            ages.append((report.sequence, report.age_seconds))
+
+    source = PushSource(Ages())
+    fleet = Fleet(SteadyClock())
+    source._sink = fleet.sink("push")
+    buffer = SampleBuffer(max_samples=720)
+    conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
+    for number in range(720):
+        buffer.add(held(number, now=number * 5.0))
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())))
+    talk(conversation, source, now=3600.0)
+    assert ages == [(number, 3600.0 - number * 5.0) for number in range(720)]
+    assert len(buffer) == 0
+
+
+def test_backlog_never_touches_the_live_state() -> None:
+    """Only the newest sample is shown."""
+    shown = []
+    source = PushSource(Disk())
+    sink = Fleet(SteadyClock()).sink("push")
+    report = sink.report
+
+    def spy(node: str, taken: NodeReport) -> None:
+        shown.append(taken.sequence)
+        report(node, taken)
+
+    sink.report = spy  # type: ignore[method-assign, assignment]
+    source._sink = sink
+    buffer = SampleBuffer(max_samples=100)
+    conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
+    for number in range(50):
+        buffer.add(held(number))
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())))
+    talk(conversation, source)
+    assert shown == [49]
+
+
+def test_a_newer_sample_takes_the_turn_of_one_that_waits() -> None:
+    """While one is under way, the board hears only of the newest afterwards."""
+    buffer = SampleBuffer(max_samples=100)
+    conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
+    source = PushSource(Disk())
+    source._sink = Fleet(SteadyClock()).sink("push")
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())))
+    buffer.add(held(1))
+    first = conversation.due(0.0)
+    for number in (2, 3, 4):
+        buffer.add(held(number))
+    quiet = conversation.due(0.0)
+    conversation.hear(decode_from_board(source.accept(NODE, first[0])))
+    answers = [decode_from_board(source.accept(NODE, message)) for message in conversation.due(0.0)]
+    assert quiet == []
+    assert [(a.live, a.batch) for a in answers if isinstance(a, Acknowledgement)] == [(4, None), (None, 4)]

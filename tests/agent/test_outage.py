@@ -1,0 +1,124 @@
+"""The board is killed while twenty agents sample; counted at the wire, nothing is lost or taken twice."""
+
+import os
+import signal
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gpuboard.agent.push import Pusher
+from gpuboard.wire.ingest import Acknowledgement, Backfill, Live, Sample, Welcome
+from tests.board import free_port, running_board
+from tests.pushing import Wire, enrol, report_of, running_pusher, token_file, wait_until
+
+AGENTS = tuple(f"dgx-{number}" for number in range(40, 60))
+INTERVAL_SECONDS = 0.2
+OUTAGE_SECONDS = 5.0
+
+
+class Sampling:
+    """One thread that samples for all agents, and notes what it offered when."""
+
+    def __init__(self, pushers: dict[str, Pusher]) -> None:
+        self._pushers = pushers
+        self.offered: dict[str, dict[int, float]] = {node: {} for node in pushers}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more samples."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._stop.wait(max(0.0, due - time.monotonic())):
+            for node, pusher in self._pushers.items():
+                report = report_of(node)
+                pusher.offer(report)
+                assert report.sequence is not None
+                self.offered[node][report.sequence] = time.monotonic()
+            due += INTERVAL_SECONDS
+
+
+def handed_over(message: object) -> list[Sample]:
+    """The samples of a message that are meant for history."""
+    if isinstance(message, Backfill):
+        return list(message.samples)
+    return [message.sample] if isinstance(message, Live) and message.in_order else []
+
+
+def acknowledged(wire: Wire) -> list[int]:
+    """The samples in the order in which the board acknowledged them, counted at the wire.
+
+    Whatever is handed over once more after its acknowledgement would be counted a second time.
+    """
+    done: list[int] = []
+    under_way: list[int] = []
+    for message in wire.all:
+        if isinstance(message, Welcome):
+            # A new connection: what was under way on the last one was not acknowledged, unless now.
+            under_way = [sequence for sequence in under_way if sequence <= (message.taken or -1)]
+        if isinstance(message, Welcome | Acknowledgement):
+            done += [sequence for sequence in under_way if sequence <= (message.taken or -1)]
+            under_way = [sequence for sequence in under_way if sequence > (message.taken or -1)]
+        under_way += [sample.sequence for sample in handed_over(message)]
+    return done
+
+
+def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
+    """By how much the samples said to have waited for too long or too short a time."""
+    errors = [
+        abs((at - offered[sample.sequence]) - sample.waited_seconds)
+        for message, at in zip(wire.said, wire.said_at, strict=True)
+        for sample in handed_over(message)
+    ]
+    return [error for error in errors if error > 0.5]
+
+
+@pytest.mark.timeout(120)
+def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Path) -> None:
+    """Every sample taken meanwhile is acknowledged once and in order."""
+    port = free_port()
+    log = tmp_path / "log"
+    tokens = enrol(log.parent / "state", *AGENTS)
+    wires = {node: Wire() for node in AGENTS}
+    url = f"http://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        pushers = {
+            node: stack.enter_context(
+                running_pusher(url, token_file(tmp_path, token), open_channel=wires[node].open)
+            )
+            for node, token in tokens.items()
+        }
+        sampling = Sampling(pushers)
+        stack.callback(sampling.stop)
+        with running_board("--demo", "1", log=log, port=port) as board:
+            wait_until(lambda: all(any_taken(wire) for wire in wires.values()))
+            time.sleep(1)
+            os.kill(board.process.pid, signal.SIGKILL)
+            board.process.wait()
+        before = {node: len(offered) for node, offered in sampling.offered.items()}
+        time.sleep(OUTAGE_SECONDS)
+        missed = [len(offered) - before[node] for node, offered in sampling.offered.items()]
+        with running_board("--demo", "1", log=log, port=port):
+            # Still sampling: the newest is shown beside the backlog.
+            wait_until(lambda: all(pusher.waiting < 5 for pusher in pushers.values()), 20)
+            sampling.stop()
+            wait_until(lambda: all(pusher.waiting == 0 for pusher in pushers.values()))
+    assert min(missed) >= OUTAGE_SECONDS / INTERVAL_SECONDS / 2
+    for node, wire in wires.items():
+        assert acknowledged(wire) == list(sampling.offered[node])
+        assert wrong_ages(wire, sampling.offered[node]) == []
+        assert wire.refusals() == []
+        assert wire.most_under_way <= 2
+    assert all(pusher.lost == 0 for pusher in pushers.values())
+
+
+def any_taken(wire: Wire) -> bool:
+    """Whether the board has taken something of this agent."""
+    return any(answer.taken is not None for answer in list(wire.heard))

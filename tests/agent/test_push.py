@@ -1,0 +1,249 @@
+"""A real pusher against a real board: over a bad proxy, TLS, wrong tokens and a board that hangs."""
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gpuboard.agent.board_address import BoardAddress
+from gpuboard.agent.push import Patience
+from gpuboard.agent.token_file import enroll, read_token, write_token
+from gpuboard.model.errors import AccessRefused, SettingsError, UsageError
+from gpuboard.wire.enrolment import make_token
+from gpuboard.wire.ingest import Live
+from tests.board import RunningBoard, free_port, running_board
+from tests.pushing import Wire, invite, report_of, running_pusher, token_file, token_of, wait_until
+from tests.tls import Authority
+
+WRONG_TOKEN = make_token("dgx-31", "w" * 43)
+
+
+@pytest.fixture
+def board(push_board: RunningBoard) -> RunningBoard:
+    """A board to which nodes push."""
+    return push_board
+
+
+def words(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the agent said in its log, from warnings on."""
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_wrong_token_is_said_once_and_a_new_one_is_used_without_a_restart(
+    board: RunningBoard, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The remedy is in the words; when it has been followed, everything arrives."""
+    path = token_file(tmp_path, WRONG_TOKEN)
+    with running_pusher(board.url, path) as pusher:
+        pusher.offer(report_of("dgx-31"))
+        wait_until(lambda: pusher._failures > 2)
+        said = words(caplog)
+        write_token(path, token_of(board, "dgx-31"))
+        wait_until(lambda: pusher.waiting == 0)
+        assert pusher.trouble is None
+    assert len(said) == 1
+    assert "gpuboard node enroll" in said[0]
+    assert WRONG_TOKEN not in said[0]
+
+
+def test_a_refusal_is_tried_again_slowly_and_other_troubles_soon() -> None:
+    """A minute after a refusal; otherwise at once, then less and less often, never all together."""
+    patience = Patience()
+    refused = [patience.delay(1, is_refusal=True) for _ in range(100)]
+    soon = [patience.delay(1, is_refusal=False) for _ in range(100)]
+    late = [patience.delay(1000, is_refusal=False) for _ in range(100)]
+    assert (min(refused) >= 45, max(soon) <= 0.5, max(late) <= 30) == (True, True, True)
+    assert len({*refused, *soon, *late}) == 300
+
+
+def test_a_node_is_who_its_token_says(board: RunningBoard, tmp_path: Path) -> None:
+    """A machine that calls itself otherwise still cannot be mistaken."""
+    wire = Wire()
+    path = token_file(tmp_path, token_of(board, "dgx-32"))
+    with running_pusher(board.url, path, open_channel=wire.open) as pusher:
+        pusher.offer(report_of("a100-01"))
+        wait_until(lambda: pusher.waiting == 0)
+    assert (pusher.node, wire.refusals()) == ("dgx-32", [])
+    assert httpx.get(f"{board.url}api/v1/nodes/dgx-32").json()["state"] == "live"
+
+
+def test_a_board_that_hangs_gets_one_live_sample_and_then_the_newest(
+    board: RunningBoard, tmp_path: Path
+) -> None:
+    """Nothing piles up on the way; everything is there in the end."""
+    wire = Wire()
+    path = token_file(tmp_path, token_of(board, "dgx-34"))
+    with running_pusher(board.url, path, open_channel=wire.open) as pusher:
+        pusher.offer(report_of("dgx-34"))
+        wait_until(lambda: pusher.waiting == 0)
+        os.kill(board.process.pid, signal.SIGSTOP)
+        try:
+            for _ in range(30):
+                pusher.offer(report_of("dgx-34"))
+                time.sleep(0.03)
+            during = [message for message in wire.said if isinstance(message, Live)]
+            waiting = pusher.waiting
+        finally:
+            os.kill(board.process.pid, signal.SIGCONT)
+        wait_until(lambda: pusher.waiting == 0)
+    after = [message for message in wire.said if isinstance(message, Live)]
+    assert (len(during), waiting, wire.refusals()) == (2, 30, [])
+    assert len(after) < 6
+    assert wire.most_under_way <= 2
+
+
+@contextlib.contextmanager
+def proxy_without_websockets(board: RunningBoard) -> Iterator[str]:
+    """A proxy that refuses every upgrade and passes everything else on."""
+    target = board.url.removeprefix("http://").rstrip("/").partition(":")
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve(client: socket.socket) -> None:
+        with client, socket.create_connection((target[0], int(target[2]))) as upstream:
+            head = client.recv(65536)
+            if b"upgrade: websocket" in head.lower():
+                client.sendall(
+                    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nno"
+                )
+                return
+            back = threading.Thread(target=pump, args=(upstream, client), daemon=True)
+            back.start()
+            upstream.sendall(head)
+            pump(client, upstream)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        # Closing alone does not wake a thread that waits in accept.
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    """Pass bytes on until one end is closed."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+
+
+def test_where_a_proxy_refuses_websockets_plain_requests_are_used(
+    board: RunningBoard, tmp_path: Path
+) -> None:
+    """By itself, and nothing is lost on the way."""
+    path = token_file(tmp_path, token_of(board, "dgx-35"))
+    with proxy_without_websockets(board) as url, running_pusher(url, path) as pusher:
+        for _ in range(20):
+            pusher.offer(report_of("dgx-35"))
+            time.sleep(0.01)
+        wait_until(lambda: pusher.waiting == 0)
+        assert pusher._post_until > time.monotonic()
+    assert httpx.get(f"{board.url}api/v1/nodes/dgx-35").json()["state"] == "live"
+
+
+def test_an_address_that_is_no_board_is_said_in_words(tmp_path: Path) -> None:
+    """Nobody listens there."""
+    path = token_file(tmp_path, WRONG_TOKEN)
+    with running_pusher(f"http://127.0.0.1:{free_port()}", path) as pusher:
+        pusher.offer(report_of("dgx-31"))
+        wait_until(lambda: pusher.trouble)
+        assert "cannot be reached: Connection refused" in (pusher.trouble or "")
+
+
+def test_over_tls_with_an_authority_of_ones_own(tmp_path: Path) -> None:
+    """Enrolment and reports; another authority is not believed, nor another name."""
+    lab, other = Authority(tmp_path), Authority(tmp_path, "other")
+    certificate, key = lab.certificate("127.0.0.1")
+    with running_board(
+        "--demo", "1", "--tls-certificate", str(certificate), "--tls-key", str(key),
+        log=tmp_path / "log", ca_file=lab.ca_file,
+    ) as board:  # fmt: skip
+        code = invite(board.state, "dgx-36")
+        path = tmp_path / "token"
+        with pytest.raises(AccessRefused, match="--ca-file"):
+            enroll(BoardAddress(board.url, ca_file=other.ca_file), code, path)
+        token = enroll(BoardAddress(board.url, ca_file=lab.ca_file), code, path)
+        elsewhere = board.url.replace("127.0.0.1", "localhost")
+        with (
+            running_pusher(board.url, path, ca_file=lab.ca_file) as good,
+            running_pusher(board.url, path, ca_file=other.ca_file) as wrong_authority,
+            running_pusher(elsewhere, path, ca_file=lab.ca_file) as wrong_name,
+        ):
+            for pusher in (good, wrong_authority, wrong_name):
+                pusher.offer(report_of("dgx-36"))
+            wait_until(lambda: good.waiting == 0 and wrong_authority.trouble and wrong_name.trouble)
+            assert "cannot be trusted" in (wrong_authority.trouble or "")
+            assert "cannot be trusted" in (wrong_name.trouble or "")
+    assert (token.node, path.stat().st_mode & 0o777) == ("dgx-36", 0o600)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://gpus.lab.example:8042", "http://192.0.2.1", "http://localhost.evil.example"]
+)
+def test_a_token_does_not_travel_in_clear(url: str) -> None:
+    """Only on this machine, or when somebody says so loudly."""
+    with pytest.raises(UsageError, match="--allow-plaintext"):
+        BoardAddress(url)
+    assert BoardAddress(url, allow_plaintext=True).tls is None
+
+
+@pytest.mark.parametrize(
+    "url", ["", "ftp://a", "https://", "https://a:b", "https://user:pw@a", "https://a/?x=1"]
+)
+def test_what_is_no_boards_address_is_refused(url: str) -> None:
+    """With an example of one that is."""
+    with pytest.raises(UsageError, match=r"https://gpus\.lab\.example"):
+        BoardAddress(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "socket_url"),
+    [
+        ("http://127.0.0.1:8042/", "ws://127.0.0.1:8042/api/v1/ingest"),
+        ("http://[::1]:8042", "ws://[::1]:8042/api/v1/ingest"),
+        ("https://gpus.lab.example/board/", "wss://gpus.lab.example:443/board/api/v1/ingest"),
+        ("gpus.lab.example:8042", "wss://gpus.lab.example:8042/api/v1/ingest"),
+    ],
+)
+def test_a_board_may_live_below_a_path_and_behind_any_port(url: str, socket_url: str) -> None:
+    """As a proxy has it."""
+    assert BoardAddress(url).websocket("ingest") == socket_url
+
+
+def test_a_code_is_not_wasted_on_a_file_that_cannot_be_written(board: RunningBoard, tmp_path: Path) -> None:
+    """It works once, so the file is tried first."""
+    code = invite(board.state, "dgx-37")
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match="cannot be written"):
+        enroll(BoardAddress(board.url), code, tmp_path / "file" / "token")
+    assert enroll(BoardAddress(board.url), code, tmp_path / "token").node == "dgx-37"
+    assert read_token(tmp_path / "token").node == "dgx-37"
+
+
+def test_a_token_is_not_shown_by_accident(tmp_path: Path) -> None:
+    """Not even when the object that holds it is printed."""
+    token = read_token(token_file(tmp_path, WRONG_TOKEN))
+    assert "w" * 43 not in f"{token} {token!r}"
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"something else", b"x" * 100_000])
+def test_a_file_without_a_token_is_refused_in_words(tmp_path: Path, content: bytes) -> None:
+    """With the command that makes one."""
+    (tmp_path / "token").write_bytes(content)
+    with pytest.raises(SettingsError, match="gpuboard node enroll"):
+        read_token(tmp_path / "token")
+    with pytest.raises(SettingsError, match="--enroll CODE"):
+        read_token(tmp_path / "absent")
