@@ -14,11 +14,12 @@ from gpuboard.discovery.registry import DISCOVERIES, make
 from gpuboard.discovery.ssh_config import SshConfigOptions
 from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.registry import Surroundings, make_source
+from gpuboard.sources.ssh import SshOptions
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 SAMPLES = [
     pytest.param(sample, id=f"{page} {number}")
-    for page in ("consul.md", "hosts.md", "pull.md")
+    for page in ("consul.md", "hosts.md", "pull.md", "ssh.md")
     for number, sample in enumerate(re.findall(r"```toml\n(.*?)```", (GUIDES / page).read_text(), re.DOTALL))
 ]
 
@@ -30,6 +31,7 @@ SAMPLES = [
         ("pull.md", PullOptions),
         ("hosts.md", HostsFileOptions),
         ("hosts.md", SshConfigOptions),
+        ("ssh.md", SshOptions),
     ],
 )
 def test_every_key_is_explained(page: str, options: type[Struct]) -> None:
@@ -52,3 +54,13 @@ def test_every_sample_works(sample: str) -> None:
         make_source(table, Surroundings(now=lambda: 0.0, node="here"), where="sample")
     if "discover" in document:
         make(document["discover"])
+
+
+def test_every_way_that_ssh_can_fail_is_explained() -> None:
+    """By the code that the board shows."""
+    sources = Path(__file__).parents[2] / "src" / "gpuboard" / "sources" / "ssh"
+    codes = {
+        code for path in sources.glob("*.py") for code in re.findall(r'code="([a-z-]+)"', path.read_text())
+    }
+    text = (GUIDES / "ssh.md").read_text()
+    assert [code for code in sorted(codes) if f"`{code}`" not in text] == []

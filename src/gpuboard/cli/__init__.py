@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "node": "let nodes push to the board, or stop them",
     "agent": "sample this machine and hand the reports on",
     "doctor": "check this machine: what works, what does not, what to do",
+    "ssh-command": "print what lets the board read a node over ssh, and nothing else",
 }
 
 
@@ -82,5 +83,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _load(name: str) -> Command:
-    module: Command = importlib.import_module(f"gpuboard.cli.{name}")
+    module: Command = importlib.import_module(f"gpuboard.cli.{name.replace('-', '_')}")
     return module
