@@ -2,11 +2,13 @@ import { mount } from 'svelte';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/verdicts.css';
+import { Client } from './api/client';
 import App from './App.svelte';
 import { Clock } from './state/clock.svelte';
 import { Connection } from './state/connection.svelte';
 import { Fleet } from './state/fleet.svelte';
 import { Preferences } from './state/preferences.svelte';
+import { Selection } from './state/selection.svelte';
 import { Router } from './state/router.svelte';
 import { BoardView } from './state/view.svelte';
 import { chooseLanguage, Language, LANGUAGES } from './text/language.svelte';
@@ -21,7 +23,7 @@ function storage(): Storage | null {
 
 async function start(): Promise<void> {
   // Scripts live one folder below the board's root, whatever path that is served under.
-  const base = new URL('../', import.meta.url);
+  const base = new URL(/* @vite-ignore */ '../', import.meta.url);
   const preferences = new Preferences(storage());
   const router = new Router(base);
   const fleet = new Fleet();
@@ -30,6 +32,7 @@ async function start(): Promise<void> {
     address: new URL('api/v1/stream', base),
     isRefused: async () => [401, 403].includes((await fetch(new URL('api/v1/summary', base))).status),
   });
+  connection.paceSeconds = preferences.paceSeconds;
   clock.start();
   router.start();
   connection.start();
@@ -39,7 +42,13 @@ async function start(): Promise<void> {
   ]);
   const language = new Language(tag, await LANGUAGES[tag].load());
   const view = new BoardView(fleet, router, preferences);
-  const app = { fleet, clock, connection, router, preferences, language, view };
+  const selection = new Selection();
+  const client = new Client(base);
+  const app = { fleet, clock, connection, router, preferences, language, view, selection, client };
+  // A newer board has other files: a page that outlived a restart starts again, rather than miss parts of itself.
+  addEventListener('vite:preloadError', () => {
+    if (connection.restartedAt !== null) location.reload();
+  });
   mount(App, { target: document.getElementById('app')!, props: { app } });
 }
 

@@ -12,6 +12,8 @@ from gpuboard.model import report
 from gpuboard.model.verdict import Flag, Word
 from gpuboard.probes.problems import Kind
 from gpuboard.probes.registry import PROBES
+from gpuboard.settings.board import TABLES
+from gpuboard.sources.registry import SOURCES
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -75,3 +77,24 @@ def test_links_between_pages_lead_somewhere() -> None:
         if "://" not in target and not (page.parent / target).exists()
     ]
     assert dead == []
+
+
+def documented_keys(heading: str) -> set[str]:
+    """The keys in the table under a heading of the settings page."""
+    page = (REFERENCE / "settings.md").read_text()
+    section = page.split(f"{heading}\n", 1)[1]
+    section = re.split(r"\n#{2,3} ", section, maxsplit=1)[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_every_setting_has_its_row(table: str) -> None:
+    """No more and no less."""
+    assert documented_keys(f"## [{table}]") == set(TABLES[table].__struct_fields__)
+
+
+@pytest.mark.parametrize("kind", list(SOURCES))
+def test_every_option_of_a_source_has_its_row(kind: str) -> None:
+    """But `kind`, which is the heading."""
+    assert documented_keys(f'### kind = "{kind}"') == set(SOURCES[kind].options.__struct_fields__) - {"kind"}

@@ -1,5 +1,6 @@
 """Nodes that leave files in a shared folder, whole, half-written and hostile."""
 
+import asyncio
 import os
 import socket
 import threading
@@ -30,6 +31,11 @@ def source(path: Path, pattern: str = "*") -> FolderSource:
     return FolderSource(options)
 
 
+def drop(folder: Path, name: str) -> None:
+    """Write a report of dgx-01 under some name."""
+    write_drop(folder, name, Sample(simulate("dgx-01", time.time()), 0.0))
+
+
 async def test_the_crontab_line_of_many_labs_works_unchanged(tmp_path: Path) -> None:
     """`gpustat -pcu > FOLDER/$(hostname)`: the file's name is the node."""
     (tmp_path / "cml10").write_text(GPUSTAT)
@@ -43,19 +49,19 @@ async def test_the_crontab_line_of_many_labs_works_unchanged(tmp_path: Path) -> 
 async def test_our_own_drops_are_read_each_time_they_change(tmp_path: Path) -> None:
     """And not when they do not: an unchanged file is no new sample."""
     sink = RecordingSink()
-    write_drop(tmp_path, "dgx-01", Sample(simulate("dgx-01", time.time()), 0.0))
+    await asyncio.to_thread(drop, tmp_path, "dgx-01")
     async with running(source(tmp_path), sink):
         await sink.reports_of("dgx-01", 1)
-        write_drop(tmp_path, "dgx-01", Sample(simulate("dgx-01", time.time() + 5), 0.0))
+        await asyncio.to_thread(drop, tmp_path, "dgx-01")
         await sink.reports_of("dgx-01", 2)
-        write_drop(tmp_path, "marker", Sample(simulate("dgx-01", time.time()), 0.0))
+        await asyncio.to_thread(drop, tmp_path, "marker")
         await sink.reports_of("marker", 1)
     assert sink.count("dgx-01") == 2
 
 
 async def test_the_files_name_decides_whose_report_it_is(tmp_path: Path) -> None:
     """What stands inside could name any node."""
-    write_drop(tmp_path, "evil", Sample(simulate("dgx-01", time.time()), 0.0))
+    await asyncio.to_thread(drop, tmp_path, "evil")
     sink = RecordingSink()
     async with running(source(tmp_path), sink):
         await sink.reports_of("evil", 1)

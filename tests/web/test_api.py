@@ -4,6 +4,7 @@ import socket
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.board import RunningBoard
 
@@ -132,6 +133,16 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
     """OpenAPI, without any page that loads scripts from elsewhere."""
     document = http.get("api/openapi.json").json()
     assert "/api/v1/fleet" in document["paths"]
+
+
+def test_prometheus_reads_the_fleet_without_names_of_people(http: httpx.Client) -> None:
+    """Verdicts, figures, and the board's own cost."""
+    people = [person["user"] for person in http.get("api/v1/people").json()["people"]]
+    text = http.get("metrics").text
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    assert sum(sample.value for sample in families["gpuboard_gpus"].samples) == 64
+    assert families["process_resident_memory_bytes"].samples[0].value > 0
+    assert [name for name in people if f'"{name}"' in text] == []
 
 
 def test_health_needs_no_name(board: RunningBoard) -> None:

@@ -1,6 +1,5 @@
 /** The answers on top of the board: what to take, and who has the others. Pure. */
 
-import { nominalModel } from './models';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 // Its owner may only be restarting: what became free this recently is offered last.
@@ -14,17 +13,21 @@ export interface FreeBlock {
   since: number | null;
 }
 
-/** Free GPUs of one model on one node: most first, the just freed last, then the longest free. */
+/** Free GPUs of one model on one node: most first, then the longest free. The just freed count only where nothing else is. */
 export function freeBlocks(nodes: Iterable<FleetNode>, now: number): FreeBlock[] {
   const blocks: FreeBlock[] = [];
   for (const node of nodes) {
     const byModel = new Map<string, Gpu[]>();
     for (const gpu of node.gpus) {
       if (gpu.record.verdict !== 'free') continue;
-      const model = nominalModel(gpu.record);
+      const model = gpu.model;
       byModel.set(model, [...(byModel.get(model) ?? []), gpu]);
     }
-    for (const [model, gpus] of byModel) {
+    for (const [model, free] of byModel) {
+      const settled = free.filter(
+        ({ record }) => record.since === null || now - record.since >= JUST_FREED_SECONDS,
+      );
+      const gpus = settled.length ? settled : free;
       const since = gpus.reduce<number | null>(
         (latest, { record }) => (record.since === null ? latest : Math.max(latest ?? 0, record.since)),
         null,
@@ -34,7 +37,7 @@ export function freeBlocks(nodes: Iterable<FleetNode>, now: number): FreeBlock[]
         model,
         gpus,
         since,
-        justFreed: since !== null && now - since < JUST_FREED_SECONDS,
+        justFreed: !settled.length,
       });
     }
   }
@@ -55,8 +58,7 @@ export interface ModelCount {
 
 export function freeByModel(gpus: Iterable<Gpu>): ModelCount[] {
   const counts = new Map<string, ModelCount>();
-  for (const { record } of gpus) {
-    const model = nominalModel(record);
+  for (const { record, model } of gpus) {
     const count = counts.get(model) ?? { model, free: 0, total: 0, memoryBytes: 0 };
     count.total++;
     if (record.verdict === 'free') count.free++;
@@ -77,9 +79,7 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   const people = new Map<string, Holder>();
   for (const { record } of gpus) {
     if (record.verdict === 'stale') continue;
-    const names = new Set((record.users ?? []).map((use) => use.user).filter((name) => name !== null));
-    if (record.verdict === 'booked' && record.claim?.who) names.add(record.claim.who);
-    for (const user of names) {
+    for (const user of holdersOf(record)) {
       const holder = people.get(user) ?? { user, gpus: 0, idle: 0 };
       holder.gpus++;
       if (record.verdict === 'idle') holder.idle++;
@@ -89,4 +89,14 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   return [...people.values()].sort(
     (a, b) => b.gpus - a.gpus || b.idle - a.idle || (a.user < b.user ? -1 : 1),
   );
+}
+
+function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {
+  const first = users?.[0]?.user;
+  // Nearly always there is one; thousands of small sets would cost.
+  if (users?.length === 1 && first != null && verdict !== 'booked') return [first];
+  const names = new Set<string>();
+  for (const { user } of users ?? []) if (user !== null) names.add(user);
+  if (verdict === 'booked' && claim?.who) names.add(claim.who);
+  return names;
 }

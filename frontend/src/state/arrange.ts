@@ -45,7 +45,7 @@ export function arrange(
   const result = [...sections].map(([title, rows]) => ({
     title,
     rows: rows.sort((a, b) => compareRows(a, b, sort)),
-    counts: countVerdicts(rows.flatMap((each) => [...each.shown])),
+    counts: sum(rows),
   }));
   return result.sort((a, b) => compareSections(a, b, grouping));
 }
@@ -57,6 +57,13 @@ function row(title: string | null, node: FleetNode, gpus: Gpu[]): Row {
     shown: new Set(gpus),
     counts: countVerdicts(gpus),
   };
+}
+
+function sum(rows: Row[]): Counts {
+  const total = countVerdicts([]);
+  for (const { counts } of rows)
+    for (const verdict of Object.keys(total) as (keyof Counts)[]) total[verdict] += counts[verdict];
+  return total;
 }
 
 function titles(gpu: Gpu, grouping: Grouping): string[] {
@@ -75,7 +82,7 @@ function push<Key, Item>(map: Map<Key, Item[]>, key: Key, item: Item): void {
 }
 
 export function compareRows(a: Row, b: Row, sort: Sort): number {
-  return rank(b, sort) - rank(a, sort) || natural.compare(a.node.record.name, b.node.record.name);
+  return rank(b, sort) - rank(a, sort) || (a.node.sortKey < b.node.sortKey ? -1 : 1);
 }
 
 function rank(row: Row, sort: Sort): number {

@@ -4,6 +4,8 @@ import type { Clock } from './clock.svelte';
 import type { Connection } from './connection.svelte';
 import type { Fleet } from './fleet.svelte';
 import type { Preferences } from './preferences.svelte';
+import type { Client } from '../api/client';
+import type { Selection } from './selection.svelte';
 import type { Router } from './router.svelte';
 import type { BoardView } from './view.svelte';
 
@@ -16,6 +18,8 @@ export interface App {
   preferences: Preferences;
   language: Language;
   view: BoardView;
+  selection: Selection;
+  client: Client;
 }
 
 export const [useApp, provideApp] = createContext<App>();

@@ -263,3 +263,8 @@ function isVerdictList(piece: string): boolean {
   const words = splitAt(piece.replace(/^is:/i, ''), ',');
   return words.length > 0 && words.every((word) => (VERDICTS as readonly string[]).includes(word));
 }
+
+/** `key:value`, quoted where the grammar needs it. */
+export function wordTerm(key: string, value: string): string {
+  return /[\s,]/.test(value) ? `${key}:"${value.replaceAll('"', '')}"` : `${key}:${value}`;
+}

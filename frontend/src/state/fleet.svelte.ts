@@ -1,4 +1,5 @@
 import { rows } from '../api/columns';
+import { nominalModel } from './models';
 import {
   VERDICTS,
   type BoardFacts,
@@ -13,10 +14,13 @@ import {
 /** One GPU. `live` redraws who reads it; `record` is the same value without the tracking, for sums over thousands. */
 export class Gpu {
   record: GpuRecord;
+  /** Model and memory as people say it. */
+  model: string;
   #live: GpuRecord;
 
   constructor(record: GpuRecord) {
     this.record = record;
+    this.model = nominalModel(record);
     this.#live = $state.raw(record);
   }
 
@@ -25,6 +29,9 @@ export class Gpu {
   }
 
   set(record: GpuRecord): void {
+    const before = this.record;
+    if (record.model !== before.model || record.memory_total_bytes !== before.memory_total_bytes)
+      this.model = nominalModel(record);
     this.record = record;
     this.#live = record;
   }
@@ -33,12 +40,15 @@ export class Gpu {
 /** One node and its GPUs in the driver's order. */
 export class FleetNode {
   record: NodeRecord;
+  /** Orders names as people count: gpu2 before gpu10. */
+  readonly sortKey: string;
   gpus: Gpu[] = [];
   #live: NodeRecord;
   #liveGpus = $state.raw<Gpu[]>([]);
 
   constructor(record: NodeRecord) {
     this.record = record;
+    this.sortKey = record.name.replace(/\d+/g, (digits) => digits.padStart(8, '0'));
     this.#live = $state.raw(record);
   }
 
@@ -66,8 +76,7 @@ export class FleetNode {
 export type Counts = Record<Verdict, number> & { total: number };
 
 export function countVerdicts(gpus: Iterable<Gpu>): Counts {
-  const counts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Counts;
-  counts.total = 0;
+  const counts: Counts = { free: 0, busy: 0, idle: 0, booked: 0, stale: 0, broken: 0, unknown: 0, total: 0 };
   for (const gpu of gpus) {
     counts[gpu.record.verdict]++;
     counts.total++;

@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 export type Theme = 'auto' | 'light' | 'dark';
 export type Density = 'auto' | 'cards' | 'rows' | 'map';
 
@@ -8,6 +10,8 @@ interface Kept {
   me: string | null;
   letterKeys: boolean;
   paceSeconds: number;
+  /** How many nodes there were last time, for the skeleton. */
+  lastNodes: number;
 }
 
 const DEFAULTS: Kept = {
@@ -17,6 +21,7 @@ const DEFAULTS: Kept = {
   me: null,
   letterKeys: true,
   paceSeconds: 0,
+  lastNodes: 8,
 };
 // public/theme.js reads the same key before the first paint.
 const KEY = 'gpuboard';
@@ -53,10 +58,15 @@ export class Preferences {
     return this.#kept.paceSeconds;
   }
 
+  get lastNodes(): number {
+    return this.#kept.lastNodes;
+  }
+
   set(change: Partial<Kept>): void {
-    this.#kept = { ...this.#kept, ...change };
+    // Untracked: whoever keeps a choice does not thereby depend on all of them.
+    this.#kept = { ...untrack(() => this.#kept), ...change };
     try {
-      this.storage?.setItem(KEY, JSON.stringify(this.#kept));
+      this.storage?.setItem(KEY, JSON.stringify(untrack(() => this.#kept)));
     } catch {
       // Private windows may refuse; the choice then lasts as long as the page.
     }

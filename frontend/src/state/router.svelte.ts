@@ -44,6 +44,12 @@ export class Router {
     return this.#query;
   }
 
+  /** The address of what is shown now. */
+  get here(): string {
+    const text = this.#query.toString();
+    return this.base.pathname + this.#path + (text ? `?${text}` : '');
+  }
+
   /** The address of a page of ours, `path` being relative to the base. */
   href(path: string, query: Record<string, string> = {}): string {
     const url = new URL(path, this.base);

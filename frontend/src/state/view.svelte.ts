@@ -107,6 +107,34 @@ export class BoardView {
     return countVerdicts(this.#shown);
   });
 
+  #collapsed = $state.raw<ReadonlySet<string>>(new Set());
+
+  /** What can be folded away: sections of a grouping, or the nodes of the cards. */
+  get collapsible(): string[] {
+    if (this.grouping !== 'node') return this.#sections.map((section) => section.title ?? '');
+    return this.#density === 'cards'
+      ? this.#sections.flatMap((section) => section.rows.map((row) => row.node.record.name))
+      : [];
+  }
+
+  get allCollapsed(): boolean {
+    return this.collapsible.every((key) => this.#collapsed.has(key));
+  }
+
+  isCollapsed(key: string): boolean {
+    return this.#collapsed.has(key);
+  }
+
+  toggleCollapsed(key: string): void {
+    const collapsed = new Set(this.#collapsed);
+    if (!collapsed.delete(key)) collapsed.add(key);
+    this.#collapsed = collapsed;
+  }
+
+  collapseAll(yes: boolean): void {
+    this.#collapsed = new Set(yes ? this.collapsible : []);
+  }
+
   /** Somebody points at the rows: they keep their order until ten seconds of rest. */
   hold(): void {
     this.#heldUntil = performance.now() + REST_MS;

@@ -39,6 +39,7 @@ export class Language {
     }),
   );
   #weekday = $derived(new Intl.DateTimeFormat(this.tag, { weekday: 'short' }));
+  #list = $derived(new Intl.ListFormat(this.tag, { type: 'conjunction' }));
   #date = $derived(new Intl.DateTimeFormat(this.tag, { day: 'numeric', month: 'short' }));
 
   constructor(tag: Tag, words: Words) {
@@ -69,8 +70,13 @@ export class Language {
     });
   };
 
+  /** Whether there are words under this key: codes from a newer board may lack them. */
+  knows = (key: string): key is Key => key in this.#words;
+
   number = (value: number | null | undefined): string => (value == null ? '—' : this.#integer.format(value));
-  decimal = (value: number | null | undefined): string => (value == null ? '—' : this.#decimal.format(value));
+  decimal = (value: number | null | undefined): string =>
+    // Rounded first, and without a minus before zero.
+    value == null ? '—' : this.#decimal.format(Math.round(value * 10) / 10 || 0);
   percent = (value: number | null | undefined): string =>
     value == null ? '—' : `${this.#integer.format(value)} %`;
 
@@ -107,6 +113,15 @@ export class Language {
       return `${this.#weekday.format(moment)} ${this.#clock.format(moment)}`;
     return this.#date.format(moment);
   };
+
+  /** The day when it is another day than today, else the time of day: for places with little room. */
+  shortTime = (at: number, now: number): string => {
+    const moment = new Date(at * 1000);
+    if (moment.toDateString() === new Date(now * 1000).toDateString()) return this.#clock.format(moment);
+    return (Math.abs(at - now) < 6 * 86400 ? this.#weekday : this.#date).format(moment);
+  };
+
+  list = (items: string[]): string => this.#list.format(items);
 
   exactTime = (at: number | null | undefined): string =>
     at == null ? '—' : this.#exact.format(new Date(at * 1000));

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from gpuboard.agent.outlet import Sample
 from gpuboard.metrics.node import dcgm_families, node_families
-from gpuboard.metrics.text import CONTENT_TYPE, Family, write
+from gpuboard.metrics.own import own_families
+from gpuboard.metrics.text import CONTENT_TYPE, write
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.report import encode_report
 
@@ -101,26 +102,10 @@ class ListenOutlet:
 
     def _metrics(self, sample: Sample) -> str:
         age = sample.aged(self._clock()).age_seconds
-        families = [*node_families(sample.report, age_seconds=age), *self._own_cost()]
+        families = [*node_families(sample.report, age_seconds=age), *own_families(self._myself)]
         if self._options.dcgm_names:
             families.extend(dcgm_families(sample.report))
         return write(families)
-
-    def _own_cost(self) -> list[Family]:
-        times = self._myself.cpu_times()
-        return [
-            Family(
-                name="process_resident_memory_bytes",
-                help="Memory of the agent itself.",
-                samples=[({}, self._myself.memory_info().rss)],
-            ),
-            Family(
-                name="process_cpu_seconds_total",
-                help="CPU time of the agent itself.",
-                kind="counter",
-                samples=[({}, times.user + times.system)],
-            ),
-        ]
 
 
 class _Server(ThreadingMixIn, HTTPServer):

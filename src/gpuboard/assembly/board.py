@@ -11,6 +11,7 @@ import uvicorn
 
 from gpuboard import __version__
 from gpuboard.assembly.demo import demo_claims
+from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet, Names
@@ -91,6 +92,10 @@ class Board:
         """Sources and ticks run inside; they are stopped at the end."""
         tasks = [asyncio.create_task(self._keep(source), name=source.kind) for source in self._sources]
         tasks.append(asyncio.create_task(self._tick(), name="tick"))
+        comments = self._settings.bookings.comments_json
+        if comments is not None:
+            follower = CommentsFile(comments, self.fleet.set_claims, now=self._clock.now)
+            tasks.append(asyncio.create_task(follower.run(), name="comments"))
         try:
             yield
         finally:

@@ -7,15 +7,31 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from gpuboard import __version__
-from gpuboard.cli.exits import FAILED, USAGE
-from gpuboard.model.errors import GpuboardError, UsageError
+from gpuboard.cli.exits import CANNOT_TELL, FAILED, REFUSED, USAGE
+from gpuboard.model.errors import (
+    BoardRefusedError,
+    BoardUnreachableError,
+    GpuboardError,
+    SettingsError,
+    UsageError,
+)
 
 # Sub-command → the one line that `--help` shows; its module has the same name.
 COMMANDS: Final = {
     "status": "one look: which GPU is free, who has the others",
+    "free": "say where GPUs are free, for people and scripts",
+    "export": "write the fleet as a page or data, for cron and any web space",
     "serve": "run the board",
     "agent": "sample this machine and hand the reports on",
     "doctor": "check this machine: what works, what does not, what to do",
+}
+
+
+_CODES: Final[dict[type[GpuboardError], int]] = {
+    UsageError: USAGE,
+    SettingsError: USAGE,
+    BoardUnreachableError: CANNOT_TELL,
+    BoardRefusedError: REFUSED,
 }
 
 
@@ -53,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command.run(arguments)
     except GpuboardError as error:
         print(f"gpuboard: {error}", file=sys.stderr)
-        return USAGE if isinstance(error, UsageError) else FAILED
+        return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
     except BrokenPipeError:
         # The reader of our output has left (`gpuboard … | head`): no reason to complain.
         sys.stderr.close()

@@ -1,24 +1,15 @@
-"""`gpuboard status`: one look at this machine."""
+"""`gpuboard status`: one look at this machine, at others over ssh, or at a board."""
 
 import argparse
-import socket
 import sys
 import time
-from collections.abc import Callable
 
 import msgspec
 
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.exits import CANNOT_TELL, DONE
-from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.views import fleet_view
-from gpuboard.model.node import node_name_of
-from gpuboard.model.report import NodeReport
-from gpuboard.wire.report import check_report
+from gpuboard.cli.looking import add_where, make_seer
 from gpuboard.wire.views import FleetView, NodeView
-
-Look = Callable[[], NodeReport]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,46 +20,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-i", "--interval", metavar="TIME", nargs="?", const="2s", help="repeat every TIME (default 2s)"
     )
-    parser.add_argument("--demo", action="store_true", help="show a simulated machine")
-    parser.add_argument("--probe", metavar="NAME", help="read the devices this way and no other")
+    add_where(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look once, or again and again."""
-    look = _look_at(arguments)
+    see = make_seer(arguments)
     if arguments.interval is None:
-        return _show(_see(look()), arguments)
-    return _repeat(look, arguments)
-
-
-def _look_at(arguments: argparse.Namespace) -> Look:
-    if arguments.demo:
-        from gpuboard.probes.simulated import simulate  # noqa: PLC0415 - only for the demo
-
-        return lambda: simulate("vision-01", time.time())
-    from gpuboard.assembly.agent import this_machine  # noqa: PLC0415 - loads the driver's library
-
-    return this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)
-
-
-def _see(report: NodeReport) -> FleetView:
-    fleet = Fleet(SteadyClock())
-    fleet.sink("local").report(report.node, check_report(report))
-    fleet.settle()
-    return fleet_view(fleet)
-
-
-def _repeat(look: Look, arguments: argparse.Namespace) -> int:
+        return _show(see(), arguments)
     pause = seconds("--interval", arguments.interval, least=0.5)
-    fleet = Fleet(SteadyClock())
-    sink = fleet.sink("local")
     while True:
-        report = look()
-        sink.report(report.node, check_report(report))
-        fleet.settle()
+        view = see()
         if sys.stdout.isatty():
             print("\x1b[H\x1b[2J", end="")
-        _show(fleet_view(fleet), arguments)
+        _show(view, arguments)
         time.sleep(pause)
 
 
@@ -101,6 +66,8 @@ def _print_table(fleet: FleetView) -> None:
 
 def _why_none(node: NodeView) -> str:
     """The one helpful line for a machine on which no GPU can be shown."""
+    if node.state != "live" and node.reason is not None:
+        return f"{node.name} cannot be read: {node.reason.text}"
     if node.problems:
         problem = node.problems[0]
         return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"

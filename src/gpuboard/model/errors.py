@@ -8,7 +8,9 @@ GpuboardError
 │   ├── ProbeUnavailable  this machine lacks what the probe needs
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
 ├── OutsideError          a file, name or server outside could not be asked; says why in words
-└── SourceError           a node could not be read; carries the node's state
+├── SourceError           a node could not be read; carries the node's state
+├── BoardUnreachableError no board answers, or nothing that is one
+└── BoardRefusedError     a board answers, and does not tell
 """
 
 from typing import Literal
@@ -67,3 +69,11 @@ class SourceError(GpuboardError):
         self.reason = reason
         self.state = state
         self.code = code or state
+
+
+class BoardUnreachableError(GpuboardError):
+    """No board answers, or what answers is none."""
+
+
+class BoardRefusedError(GpuboardError):
+    """A board answers, and does not tell us."""

@@ -22,6 +22,8 @@ Kind = Literal[
     "no-device-access",
     "slow-driver",
     "too-many-processes",
+    "disk-hung",
+    "processes-hung",
 ]
 
 
@@ -98,6 +100,14 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "too-many-processes": _Words(
         "more processes are on the GPUs than a report can hold",
         "those with the most memory are shown",
+    ),
+    "disk-hung": _Words(
+        "a disk does not answer, so nothing is known of the GPUs either",
+        "find it with df and dmesg; a hung disk mostly needs a reboot",
+    ),
+    "processes-hung": _Words(
+        "the list of processes or of users does not answer, so nothing is known of the GPUs either",
+        "try ps aux and getent passwd there; a directory server (LDAP) may be down",
     ),
 }
 

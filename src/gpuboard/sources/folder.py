@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.errors import WireError
+from gpuboard.model.errors import UsageError, WireError
 from gpuboard.model.node import is_node_name
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
@@ -92,15 +92,27 @@ class FolderSource:
             else:
                 self._trouble_for_all(sink, "folder-hung", f"{self._path} does not answer: its mount hangs")
 
+    def read_once(self, sink: Sink) -> None:
+        """Look at the folder once, without a loop. Blocks.
+
+        Raises:
+            UsageError: the folder cannot be read.
+        """
+        try:
+            self._take(self._scan(), sink)
+        except OSError as error:
+            raise UsageError(f"{self._path} cannot be read: {error.strerror or error}") from None
+
     def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> None:
         try:
             scan = look.result()
         except OSError as error:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
             return
-        for node, outcome in scan.outcomes.items():
-            if isinstance(outcome, Read):
-                self._known.add(node)
+        self._take(scan, sink)
+
+    def _take(self, scan: Scan, sink: Sink) -> None:
+        self._known |= {node for node, outcome in scan.outcomes.items() if isinstance(outcome, Read)}
         sink.expect(self._known & scan.nodes)
         for node, outcome in scan.outcomes.items():
             if isinstance(outcome, Read):

@@ -13,6 +13,7 @@ from gpuboard.sources.folder import FolderOptions, FolderSource
 from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.pull import PullOptions, PullSource
 from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
+from gpuboard.sources.ssh import SshOptions, SshSource
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -34,9 +35,21 @@ SOURCES: Final[Mapping[str, Kind]] = {
     "local": Kind(LocalOptions, lambda options, around, _: LocalSource(options, node=around.node)),
     "simulated": Kind(SimulatedOptions, lambda options, around, _: SimulatedSource(options, now=around.now)),
     "folder": Kind(FolderOptions, lambda options, _, __: FolderSource(options)),
+    "ssh": Kind(
+        SshOptions,
+        lambda options, _, where: SshSource(
+            options, make_for_source(options.hosts, options.discover, where=where)
+        ),
+    ),
     "pull": Kind(
         PullOptions,
         lambda options, _, where: PullSource(
+            options, make_for_source(options.hosts, options.discover, where=where)
+        ),
+    ),
+    "ssh": Kind(
+        SshOptions,
+        lambda options, _, where: SshSource(
             options, make_for_source(options.hosts, options.discover, where=where)
         ),
     ),

@@ -19,7 +19,14 @@ from gpuboard.web.services import Services
 def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
     """Make the application that serves these parts."""
     app = Litestar(
-        route_handlers=[fleet.ROUTER, stream.stream, health.healthz, health.readyz, pages.ROUTER],
+        route_handlers=[
+            fleet.ROUTER,
+            stream.stream,
+            health.healthz,
+            health.readyz,
+            health.metrics,
+            pages.ROUTER,
+        ],
         dependencies={"services": Provide(lambda: services, sync_to_thread=False)},
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
         compression_config=CompressionConfig(backend="gzip", minimum_size=1024, gzip_compress_level=4),

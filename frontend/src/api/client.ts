@@ -1,0 +1,36 @@
+import type { Activity, GpuView, NodeView } from './wire';
+
+/** The board said no, or could not be reached (status 0). */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Asks the board for what the stream does not carry. */
+export class Client {
+  constructor(private readonly base: URL) {}
+
+  node = (name: string): Promise<NodeView> => this.#get(`nodes/${encodeURIComponent(name)}`);
+  gpu = (uuid: string): Promise<GpuView> => this.#get(`gpus/${encodeURIComponent(uuid)}`);
+  /** The last hour, of one node or of all. */
+  activity = (node: string | null): Promise<Activity> =>
+    this.#get(node === null ? 'activity' : `activity?node=${encodeURIComponent(node)}`);
+
+  async #get<Answer>(path: string): Promise<Answer> {
+    let response: Response;
+    try {
+      response = await fetch(new URL(`api/v1/${path}`, this.base), {
+        headers: { accept: 'application/json' },
+      });
+    } catch (error) {
+      throw new ApiError(0, String(error));
+    }
+    if (response.ok) return (await response.json()) as Answer;
+    const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
+    throw new ApiError(response.status, problem.detail ?? problem.title ?? response.statusText);
+  }
+}

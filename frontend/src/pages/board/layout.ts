@@ -1,0 +1,53 @@
+import type { Row, Section } from '../../state/arrange';
+
+/** What the list draws, one below the other. */
+export type Item = { kind: 'section'; section: Section } | { kind: 'row'; row: Row; index: number };
+
+const CELL = 34;
+const CELL_GAP = 5;
+const ROW_EDGE = 9;
+const SECTION = 40;
+// A phone's card: edges, name, note; then per line of cells. NodeCard.svelte draws exactly this.
+const CARD_EDGE = 76;
+const CARD_LINE = 62;
+const CARD_FOOT = 28;
+const CARD_FOOT_COPY = 50;
+export const CARD_SLOTS = 8;
+
+export function items(sections: Section[], isCollapsed: (title: string) => boolean): Item[] {
+  const result: Item[] = [];
+  let index = 0;
+  for (const section of sections) {
+    if (section.title !== null) result.push({ kind: 'section', section });
+    if (section.title !== null && isCollapsed(section.title)) continue;
+    for (const row of section.rows) result.push({ kind: 'row', row, index: index++ });
+  }
+  return result;
+}
+
+export function itemKey(item: Item): string {
+  return item.kind === 'section' ? `# ${item.section.title}` : item.row.key;
+}
+
+function lines(row: Row, slots: number): number {
+  return Math.max(1, Math.ceil(row.node.gpus.length / slots));
+}
+
+export function rowHeight(item: Item, slots: number): number {
+  if (item.kind === 'section') return SECTION;
+  const count = lines(item.row, slots);
+  return count * CELL + (count - 1) * CELL_GAP + ROW_EDGE;
+}
+
+export function cardHeight(item: Item): number {
+  if (item.kind === 'section') return SECTION;
+  const cells = Math.max(1, Math.ceil(item.row.shown.size / CARD_SLOTS));
+  return CARD_EDGE + cells * CARD_LINE + (item.row.counts.free ? CARD_FOOT_COPY : CARD_FOOT);
+}
+
+/** How many cells of a node fit beside each other. */
+export function slotsFor(width: number, most: number): number {
+  const room = Math.floor(width / 92);
+  const fitting = [16, 8, 6, 4, 3, 2, 1].find((count) => count <= room && count <= Math.max(most, 1)) ?? 1;
+  return Math.min(8, fitting);
+}

@@ -1,0 +1,80 @@
+import { takeCommand } from '../../parts/words';
+import type { App } from '../../state/context';
+import { toggleTerm, toggleVerdict } from '../../state/filter';
+import type { Density, Theme } from '../../state/preferences.svelte';
+import { copyText } from '../../ui/copy';
+
+const NEXT_THEME: Record<Theme, Theme> = { auto: 'dark', dark: 'light', light: 'auto' };
+const DENSITIES: Record<string, Density> = { '1': 'cards', '2': 'rows', '3': 'map' };
+
+/** Keys that work anywhere on the page; typing is never disturbed. Returns the way to stop listening. */
+export function listenForKeys(app: App, help: () => void): () => void {
+  const { connection, fleet, preferences, router, selection, view } = app;
+  let going = false;
+
+  const letters: Record<string, () => void> = {
+    f: () => onBoard(() => (view.text = toggleVerdict(view.text, 'free'))),
+    m: () => onBoard(() => (view.text = toggleTerm(view.text, 'user:me'))),
+    t: () => preferences.set({ theme: NEXT_THEME[preferences.theme] }),
+    p: () => (connection.paused ? connection.resume() : connection.pause()),
+    w: () => onBoard(() => router.setQuery({ wall: router.query.has('wall') ? null : '1' })),
+    y: () => {
+      const gpu = selection.uuid === null ? undefined : fleet.gpus.get(selection.uuid)?.record;
+      if (gpu) void copyText(takeCommand(gpu.node, [gpu]));
+    },
+    '?': help,
+  };
+  function onBoard(act: () => void) {
+    if (router.route.page === 'board') act();
+  }
+  function focusFilter() {
+    const field = document.getElementById('filter');
+    if (field instanceof HTMLInputElement) {
+      field.focus();
+      field.select();
+    }
+  }
+
+  function pressed(event: KeyboardEvent) {
+    if (event.defaultPrevented || document.querySelector('dialog[open]')) return;
+    const target = event.target as Element;
+    const typing = target.closest?.('input, textarea, select') !== null;
+    const command = event.ctrlKey || event.metaKey;
+    // Long tables are drawn in part only: the browser's own search would miss most of them. A second press reaches it.
+    const lookUp =
+      event.key === 'k' ||
+      (event.key === 'f' && !typing && router.route.page === 'board' && fleet.nodes.size > 50);
+    if (command && lookUp) {
+      event.preventDefault();
+      focusFilter();
+    }
+    if (typing || command || event.altKey) return;
+    if (event.key === 'Escape') {
+      if (selection.uuid) selection.close();
+      else if (router.query.has('wall')) router.setQuery({ wall: null });
+      else if (router.route.page === 'node' || router.route.page === 'gpu') router.go(router.href(''));
+    } else if (event.key === '/') {
+      event.preventDefault();
+      focusFilter();
+    } else if (preferences.letterKeys) letter(event);
+  }
+
+  function letter(event: KeyboardEvent) {
+    if (going) {
+      going = false;
+      if (event.key === 'b') router.go(router.href(''));
+      else if (event.key === 'p') router.go(router.href('people'));
+      return;
+    }
+    const density = DENSITIES[event.key];
+    if (event.key === 'g') {
+      going = true;
+      setTimeout(() => (going = false), 1500);
+    } else if (density)
+      onBoard(() => (view.chosenDensity = view.chosenDensity === density ? 'auto' : density));
+    else letters[event.key]?.();
+  }
+
+  document.addEventListener('keydown', pressed);
+  return () => document.removeEventListener('keydown', pressed);
+}

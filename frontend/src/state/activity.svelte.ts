@@ -1,0 +1,22 @@
+import type { Client } from '../api/client';
+import { Polled } from './polled.svelte';
+import type { Activity } from '../api/wire';
+
+type Hour = (number | null)[];
+
+/** An hour of use per GPU, one value a minute; asked for only while something draws it. */
+export class ActivityFeed {
+  #polled: Polled<Activity>;
+
+  constructor(client: Client, node: string | null) {
+    this.#polled = new Polled(() => client.activity(node), 60);
+  }
+
+  of(uuid: string): Hour | null {
+    return this.#polled.value?.gpus[uuid] ?? null;
+  }
+
+  start(): () => void {
+    return this.#polled.start();
+  }
+}

@@ -1,0 +1,54 @@
+/** The GPU whose detail is open: by pointing (goes away again) or by choosing (stays until closed). */
+export class Selection {
+  #uuid = $state<string | null>(null);
+  #pinned = $state(false);
+  #anchor = $state.raw<DOMRect | null>(null);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  get uuid(): string | null {
+    return this.#uuid;
+  }
+
+  get pinned(): boolean {
+    return this.#pinned;
+  }
+
+  /** Where on the screen the GPU was drawn. */
+  get anchor(): DOMRect | null {
+    return this.#anchor;
+  }
+
+  point(uuid: string, anchor: DOMRect, delay = 140): void {
+    if (this.#pinned) return;
+    clearTimeout(this.#timer);
+    // Once one is open, its neighbours follow at once.
+    this.#timer = setTimeout(() => this.#open(uuid, anchor, false), this.#uuid ? 30 : delay);
+  }
+
+  leave(): void {
+    clearTimeout(this.#timer);
+    if (!this.#pinned) this.#timer = setTimeout(() => this.close(), 160);
+  }
+
+  /** The pointer reached the detail itself. */
+  stay(): void {
+    clearTimeout(this.#timer);
+  }
+
+  pin(uuid: string, anchor: DOMRect | null): void {
+    clearTimeout(this.#timer);
+    this.#open(uuid, anchor, true);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#uuid = this.#anchor = null;
+    this.#pinned = false;
+  }
+
+  #open(uuid: string, anchor: DOMRect | null, pinned: boolean): void {
+    this.#uuid = uuid;
+    this.#anchor = anchor;
+    this.#pinned = pinned;
+  }
+}

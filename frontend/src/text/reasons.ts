@@ -1,0 +1,51 @@
+import type { Reason } from '../api/wire';
+import type { Language } from './language.svelte';
+
+/**
+ * Why a verdict or a state is what it is, in the viewer's language; codes we do not know keep the board's English.
+ * `since` is when it began, where that is known: the seconds in the reason are as old as the reason.
+ */
+export function reasonText(
+  reason: Reason,
+  now: number,
+  language: Language,
+  since: number | null = null,
+): string {
+  const { say, knows, memory, duration, time } = language;
+  const { code, values } = reason;
+  const number = (name: string) => (typeof values[name] === 'number' ? values[name] : null);
+  const users = Array.isArray(values['users']) ? values['users'].map(String) : [];
+  const who = typeof values['who'] === 'string' ? values['who'] : null;
+  const until = number('until');
+  let key = `reason_${code}`;
+  if (code === 'process' && !users.length) key = 'reason_processes';
+  if (code === 'idle' && !users.length) key = 'reason_idleHidden';
+  if (code === 'booked' && !who) key = 'reason_bookedUntil';
+  // Not every board sends every value: a sentence with a hole is worse than plain English.
+  const said = knows(key)
+    ? say(key, {
+        users: language.list(users),
+        ...(who ? { who } : {}),
+        ...filled(
+          'time',
+          until === null ? (since === null ? number('seconds') : now - since) : null,
+          duration,
+        ),
+        ...filled('time', until, (at) => time(at, now)),
+        ...filled('memory', number('memory_bytes') ?? number('bytes'), memory),
+        ...filled('threshold', number('threshold_bytes'), memory),
+        ...filled('percent', number('percent'), (value) => language.number(value)),
+        ...filled('xid', number('xid') ?? number('code'), String),
+        ...(typeof values['detail'] === 'string' ? { detail: values['detail'] } : {}),
+      })
+    : '';
+  return said && !/\{\w+\}/.test(said) ? said : reason.text;
+}
+
+function filled(
+  name: string,
+  value: number | null,
+  write: (value: number) => string,
+): Record<string, string> {
+  return value === null ? {} : { [name]: write(value) };
+}

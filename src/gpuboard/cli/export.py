@@ -1,0 +1,59 @@
+"""`gpuboard export`: the fleet as one self-contained page, as JSON or as CSV."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from gpuboard.cli.exits import CANNOT_TELL, DONE
+from gpuboard.cli.looking import add_where, make_seer
+from gpuboard.export.csv import to_csv
+from gpuboard.export.files import write_whole
+from gpuboard.export.html import to_html
+from gpuboard.model.errors import UsageError
+from gpuboard.wire.views import FleetView
+
+EPILOG = """In a crontab, for any web space:
+
+  * * * * * gpuboard export html --folder /nfs/status-gpu --out /var/www/gpus/index.html"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("form", choices=("html", "json", "csv"), help="what to write")
+    parser.add_argument("--out", metavar="FILE", help="write FILE in one step (default: print)")
+    parser.add_argument("--from", metavar="FILE", dest="saved", help="render what `export json` wrote before")
+    parser.add_argument("--title", metavar="TEXT", default="GPUs", help="heading of the page")
+    add_where(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look once, write."""
+    fleet = _saved(Path(arguments.saved)) if arguments.saved else make_seer(arguments)()
+    content = _write(fleet, arguments).encode()
+    if arguments.out:
+        write_whole(Path(arguments.out), content)
+    else:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    return DONE if any(node.gpus for node in fleet.nodes) else CANNOT_TELL
+
+
+def _saved(path: Path) -> FleetView:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=FleetView)
+    except OSError as error:
+        raise UsageError(f"--from {path}: {error.strerror or error}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"--from {path} is no export of ours: {error}") from None
+
+
+def _write(fleet: FleetView, arguments: argparse.Namespace) -> str:
+    if arguments.form == "json":
+        return msgspec.json.format(msgspec.json.encode(fleet)).decode() + "\n"
+    if arguments.form == "csv":
+        return to_csv(fleet)
+    return to_html(fleet, title=arguments.title)

@@ -1,0 +1,83 @@
+"""Where a command looks: this machine, others over ssh, a folder of files, a board, or a demo."""
+
+import argparse
+import functools
+import importlib
+import socket
+import time
+from collections.abc import Callable
+
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
+from gpuboard.model.errors import UsageError
+from gpuboard.model.node import node_name_of
+from gpuboard.model.report import NodeReport
+from gpuboard.wire.report import check_report
+from gpuboard.wire.views import FleetView
+
+Look = Callable[[Fleet], None]
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Declare where to look."""
+    parser.add_argument("hosts", metavar="HOST", nargs="*", help="look at these over ssh, like gpu[01-16]")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--board", metavar="URL", help="ask a board")
+    where.add_argument("--folder", metavar="DIR", help="read the files that nodes leave in a folder")
+    where.add_argument("--demo", action="store_true", help="show a simulated machine")
+    where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
+
+
+def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
+    """Return what shows the fleet as it is now; it remembers what it saw before.
+
+    Raises:
+        UsageError: the arguments contradict each other.
+    """
+    if arguments.hosts and any((arguments.demo, arguments.board, arguments.probe, arguments.folder)):
+        raise UsageError("HOST goes with none of --demo, --board, --folder and --probe")
+    if arguments.board:
+        from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
+
+        return BoardClient(arguments.board).fleet
+    look = _look_at(arguments)
+    fleet = Fleet(SteadyClock())
+
+    def see() -> FleetView:
+        look(fleet)
+        fleet.settle()
+        return fleet_view(fleet)
+
+    return see
+
+
+def _look_at(arguments: argparse.Namespace) -> Look:
+    if arguments.hosts:
+        try:
+            # By name: the light install lacks ssh, and nothing else here may need it.
+            hosts = importlib.import_module("gpuboard.assembly.hosts")
+        except ModuleNotFoundError as error:
+            raise UsageError(f"HOST needs {error.name}; run: pip install 'gpuboard[board]'") from None
+        return functools.partial(hosts.look_at_hosts, arguments.hosts)
+    if arguments.folder:
+        from gpuboard.sources.folder import FolderOptions, FolderSource  # noqa: PLC0415 - only for folders
+
+        source = FolderSource(FolderOptions(path=arguments.folder))
+        return lambda fleet: source.read_once(fleet.sink("folder"))
+    return functools.partial(_look_here, _reader_here(arguments))
+
+
+def _reader_here(arguments: argparse.Namespace) -> Callable[[], NodeReport]:
+    if arguments.demo:
+        from gpuboard.probes.simulated import simulate  # noqa: PLC0415 - only for the demo
+
+        return lambda: simulate("vision-01", time.time())
+    from gpuboard.assembly.agent import this_machine  # noqa: PLC0415 - loads the driver's library
+
+    return this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)
+
+
+def _look_here(read: Callable[[], NodeReport], fleet: Fleet) -> None:
+    report = read()
+    fleet.sink("local").report(report.node, check_report(report))

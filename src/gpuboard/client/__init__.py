@@ -1,0 +1,1 @@
+"""A client of the board's own API, for commands."""

@@ -1,0 +1,79 @@
+"""Asks a board over HTTP; standard library only, for every node has this client."""
+
+import http.client
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError
+from gpuboard.wire.summary import FreeAnswer
+from gpuboard.wire.views import FleetView
+
+DEFAULT_URL: Final = "http://127.0.0.1:8042/"
+PATIENCE_SECONDS: Final = 10.0
+MAX_BYTES: Final = 64 * 1024 * 1024
+_REFUSALS: Final = frozenset({401, 403, 421})
+
+Answer = TypeVar("Answer")
+
+
+class BoardClient:
+    """One board."""
+
+    def __init__(self, url: str = DEFAULT_URL) -> None:
+        self._base = url if url.endswith("/") else f"{url}/"
+
+    def fleet(self) -> FleetView:
+        """All nodes.
+
+        Raises:
+            BoardUnreachableError: there is no answer, or none of a board.
+            BoardRefusedError: the board does not tell us.
+        """
+        return self._get("api/v1/fleet", FleetView)
+
+    def free(self, *, gpus: int, memory: str, model: str | None, same_node: bool) -> FreeAnswer:
+        """Where GPUs are free now.
+
+        Raises:
+            BoardUnreachableError: there is no answer, or none of a board.
+            BoardRefusedError: the board does not tell us.
+        """
+        wish: dict[str, Any] = {"gpus": gpus, "memory": memory, "same_node": str(same_node).lower()}
+        if model is not None:
+            wish["model"] = model
+        return self._get(f"api/v1/free?{urllib.parse.urlencode(wish)}", FreeAnswer)
+
+    def _get(self, path: str, kind: type[Answer]) -> Answer:
+        url = self._base + path
+        if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+            raise BoardUnreachableError(f"{self._base} is no address of a board; write it like {DEFAULT_URL}")
+        request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked above
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310 - the same
+                body = answer.read(MAX_BYTES)
+        except urllib.error.HTTPError as error:
+            with error:
+                detail = _detail(error.read(65536)) or error.reason
+            if error.code in _REFUSALS:
+                raise BoardRefusedError(f"the board at {self._base} refuses: {detail}") from None
+            raise BoardUnreachableError(f"the board at {self._base} answers {error.code}: {detail}") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            why = getattr(error, "reason", None) or error
+            raise BoardUnreachableError(f"no board answers at {self._base}: {why}") from None
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
+
+
+def _detail(body: bytes) -> str | None:
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    detail = document.get("detail") if isinstance(document, dict) else None
+    return detail if isinstance(detail, str) else None

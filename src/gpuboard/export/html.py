@@ -1,0 +1,138 @@
+"""The fleet as one self-contained page: no request to anybody, text nodes only, for any web space."""
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from gpuboard.model.units import format_duration, format_size
+from gpuboard.wire.views import FleetView, GpuView, HolderView, NodeView
+
+GLYPHS: Final = {
+    "free": "○", "busy": "", "idle": "z", "booked": "◷", "stale": "?", "broken": "✗", "unknown": "?",
+}  # fmt: skip
+ORDER: Final = ("free", "busy", "idle", "booked", "stale", "broken", "unknown")
+
+
+def to_html(fleet: FleetView, *, title: str = "GPUs") -> str:
+    """Write the page; all that comes from nodes is escaped."""
+    style, script = _part("page.css"), _part("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:"
+    )
+    taken = datetime.fromtimestamp(fleet.at, UTC)
+    words: list[str] = [gpu.verdict.word for node in fleet.nodes for gpu in _countable(node)]
+    return "".join(
+        (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{words.count('free')} free · {escape(title)}</title>",
+            f"<style>{style}</style></head><body>",
+            f"<header><h1>{escape(title)}</h1>",
+            f'<p id="age" role="status" data-at="{fleet.at:.0f}">as of ',
+            f'<time datetime="{taken.isoformat()}">{taken:%Y-%m-%d %H:%M:%S} UTC</time></p></header>',
+            f"<main>{_answer(words)}{''.join(_node(node, fleet.at) for node in _in_order(fleet))}</main>",
+            f"<script>{script}</script></body></html>\n",
+        )
+    )
+
+
+def _part(name: str) -> str:
+    return files("gpuboard.export").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _countable(node: NodeView) -> list[GpuView]:
+    # A GPU divided into instances cannot be taken itself; its instances count.
+    return [gpu for gpu in node.gpus if not gpu.reading.mig_enabled]
+
+
+def _in_order(fleet: FleetView) -> list[NodeView]:
+    """Most free first, then by name; what does not report comes last."""
+    return sorted(
+        fleet.nodes,
+        key=lambda node: (node.state != "live", -sum(g.verdict.word == "free" for g in node.gpus), node.name),
+    )
+
+
+def _answer(words: list[str]) -> str:
+    chips = "".join(
+        f'<li class="{word}"><b>{words.count(word)}</b> {word}</li>' for word in ORDER if word in words
+    )
+    return (
+        f'<section class="answer"><p><strong>{words.count("free")}</strong> of {len(words)} GPUs free</p>'
+        f"<ul>{chips}</ul></section>"
+    )
+
+
+def _node(node: NodeView, now: float) -> str:
+    name = escape(node.display_name or node.name)
+    age = "never heard" if node.sampled_at is None else f"{format_duration(now - node.sampled_at)} old"
+    why = f" · {escape(node.state)}: {escape(node.reason.text)}" if node.reason is not None else ""
+    problems = "".join(
+        f'<p class="problem">{escape(problem.text)} <span>{escape(problem.remedy)}</span></p>'
+        for problem in node.problems
+    )
+    gpus = "".join(f"<li>{_gpu(gpu, now)}</li>" for gpu in node.gpus)
+    models = ", ".join(
+        f"{count} x {model}" for model, count in Counter(g.model or "?" for g in node.gpus).items()
+    )
+    return (
+        f'<section class="node {escape(node.state)}"><h2>{name}</h2>'
+        f'<p class="note">{escape(models)} · data {age}{why}</p>{problems}<ul class="gpus">{gpus}</ul></section>'
+    )
+
+
+def _gpu(gpu: GpuView, now: float) -> str:
+    """A cell that opens when clicked, tapped or reached by keyboard."""
+    word, reading = gpu.verdict.word, gpu.reading
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in _facts(gpu, now))
+    return (
+        f'<details class="{word}"><summary title="{escape(gpu.verdict.reason.text)}">'
+        f"<b>{reading.index}</b> <span>{GLYPHS[word]} {word}</span> {_short(gpu)}</summary>"
+        f"<dl>{rows}</dl></details>"
+    )
+
+
+def _short(gpu: GpuView) -> str:
+    if gpu.verdict.word == "busy" and gpu.reading.utilization_percent is not None:
+        return f"<i>{gpu.reading.utilization_percent:.0f} %</i> {escape(_names(gpu.users))}"
+    if gpu.verdict.word == "booked" and gpu.claim is not None:
+        return escape(gpu.claim.who or "")
+    return escape(_names(gpu.users))
+
+
+def _names(users: tuple[HolderView, ...] | None) -> str:
+    return ", ".join(user.user or "unknown" for user in users or ())
+
+
+def _facts(gpu: GpuView, now: float) -> Iterator[tuple[str, str]]:
+    reading = gpu.reading
+    yield "verdict", f"{gpu.verdict.word}: {gpu.verdict.reason.text}"
+    yield "model", gpu.model or "—"
+    yield "utilisation", _unit(reading.utilization_percent, "%")
+    yield "memory", f"{format_size(reading.memory_used_bytes)} of {format_size(reading.memory_total_bytes)}"
+    yield "temperature", _unit(reading.temperature_celsius, "°C")
+    yield "power", _unit(reading.power_watts, "W")
+    if gpu.claim is not None:
+        until = "" if gpu.claim.until is None else f" for {format_duration(gpu.claim.until - now)} more"
+        yield "booked", f"{gpu.claim.who or 'somebody'}{until} {gpu.claim.comment or ''}".strip()
+    for process in reading.processes or ():
+        run = "" if process.started_at is None else f", {format_duration(now - process.started_at)}"
+        state = f", {process.state}" if process.state in ("zombie", "gone") else ""
+        children = f", kill {' '.join(map(str, process.children))}" if state and process.children else ""
+        value = f"{process.program or '?'} ({format_size(process.memory_used_bytes)}{run}{state}{children})"
+        yield f"{process.user or 'unknown'} · {process.pid}", value
+    yield "uuid", gpu.uuid
+
+
+def _unit(value: float | None, unit: str) -> str:
+    return "—" if value is None else f"{value:.0f} {unit}"

@@ -1,0 +1,224 @@
+"""Connections to nodes: keys verified, ssh config honoured, jump hosts opened, everything in time."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+import asyncssh
+
+from gpuboard.discovery.base import Target
+from gpuboard.model.errors import OutsideError
+from gpuboard.outside.files import user_path
+from gpuboard.outside.resolve import Resolver
+from gpuboard.outside.threads import off_loop
+from gpuboard.sources.ssh.dial import dial
+from gpuboard.sources.ssh.gate import Gate, Turn
+from gpuboard.sources.ssh.known_hosts import KnownHosts
+from gpuboard.sources.ssh.options import SshOptions
+from gpuboard.sources.ssh.words import Place, SshError, changed_key, explain, timed_out, unknown_key
+
+_MAX_HOPS: Final = 8
+_DEFAULT_PORT: Final = 22
+_KEY_KINDS: Final = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
+
+
+class Connector:
+    """Opens connections as the options and the ssh config say."""
+
+    def __init__(self, options: SshOptions) -> None:
+        self._options = options
+        self._known = KnownHosts()
+        self._gate = Gate(options.max_connections)
+        self._resolver = Resolver()
+        # It tells of every connection; we say ourselves what matters.
+        asyncssh.set_log_level("WARNING")
+
+    async def open(self, target: Target, *, within: float, keepalive: float) -> asyncssh.SSHClientConnection:
+        """Log in to a node.
+
+        Raises:
+            SshError: it could not be reached, or one side refused the other.
+        """
+        port = target.port or self._options.port
+        wanted: dict[str, Any] = {"keepalive_interval": keepalive, "keepalive_count_max": 2}
+        if port is not None:
+            wanted["port"] = port
+        if (user := target.user or self._options.user) is not None:
+            wanted["username"] = user
+        try:
+            async with asyncio.timeout(within) as deadline:
+                login = _Login(self._options, self._known, Turn(self._gate, deadline, within), self._resolver)
+                return await login.open(target.host, wanted, key_file=self._options.key_file)
+        except TimeoutError:
+            place = Place(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
+            raise timed_out(place, within) from None
+
+
+class _Login:
+    """One way in, over as many jump hosts as it takes; waiting for our own turn does not count as time."""
+
+    def __init__(self, options: SshOptions, known: KnownHosts, turn: Turn, resolver: Resolver) -> None:
+        self._options = options
+        self._known = known
+        self._turn = turn
+        self._resolver = resolver
+
+    async def open(
+        self, host: str, wanted: dict[str, Any], *, key_file: str | None, hops: int = 0
+    ) -> asyncssh.SSHClientConnection:
+        place = Place(name=host, host=host)
+        tunnel: asyncssh.SSHClientConnection | None = None
+        try:
+            arguments, settings, has_passphrase = await off_loop(
+                lambda: self._arguments(host, wanted, key_file)
+            )
+            files = self._known.files(self._options.known_hosts, settings.known_hosts)
+            place = Place(
+                name=host,
+                host=settings.host,
+                port=settings.port,
+                user=settings.username,
+                key_name=settings.host_key_alias,
+                known_hosts=files,
+                key_file=key_file,
+                key_has_passphrase=has_passphrase,
+            )
+            known = await self._known.load(files)
+            arguments.update(_key_kinds(known, place, settings))
+            if isinstance(settings.tunnel, str):
+                arguments["tunnel"] = tunnel = await self._open_jumps(settings.tunnel, hops)
+            if arguments.get("tunnel") is not None or settings.proxy_command:
+                return await _connect(host, arguments, known, place)
+            async with self._turn.wait(settings.host, settings.port):
+                arguments["sock"] = await dial(self._resolver, settings.host, settings.port)
+                return await _connect(host, arguments, known, place)
+        except (asyncssh.Error, OutsideError, OSError, ValueError) as error:
+            _close(tunnel)
+            raise explain(error, place) from error
+        except BaseException:
+            _close(tunnel)
+            raise
+
+    async def _open_jumps(self, jumps: str, hops: int) -> asyncssh.SSHClientConnection | None:
+        """Log in to each jump host through the one before; as in OpenSSH, the ssh config describes them."""
+        tunnel: asyncssh.SSHClientConnection | None = None
+        for jump in jumps.split(","):
+            if hops >= _MAX_HOPS:
+                raise SshError(
+                    f"ProxyJump {jumps} leads in a circle", "correct it in the ssh config", code="ssh-config"
+                )
+            user, _, address = jump.rpartition("@")
+            host, _, port = address.rpartition(":") if address.count(":") == 1 else (address, "", "")
+            wanted: dict[str, Any] = {} if tunnel is None else {"tunnel": tunnel}
+            if user:
+                wanted["username"] = user
+            if port:
+                wanted["port"] = int(port)
+            try:
+                tunnel = await self.open(host, wanted, key_file=None, hops=hops + 1)
+            except BaseException:
+                _close(tunnel)
+                raise
+        return tunnel
+
+    def _arguments(
+        self, host: str, wanted: dict[str, Any], key_file: str | None
+    ) -> tuple[dict[str, Any], asyncssh.SSHClientConnectionOptions, bool]:
+        """Everything that asyncssh is told, and what it makes of it; reads files."""
+        path = user_path(self._options.ssh_config or "~/.ssh/config")
+        arguments: dict[str, Any] = {
+            **wanted,
+            "config": [path] if self._options.ssh_config or path.is_file() else [],
+            # We bring a key or nothing: no questions, no forwarding, no terminal.
+            "password_auth": False,
+            "kbdint_auth": False,
+            "agent_forwarding": False,
+            "x11_forwarding": False,
+            "request_pty": False,
+            "command": None,
+            "env": None,
+            "send_env": None,
+            # The deadline is ours.
+            "connect_timeout": None,
+            "login_timeout": 0,
+        }
+        has_passphrase = False
+        if key_file is not None:
+            chosen, has_passphrase = _key(user_path(key_file))
+            arguments.update(chosen)
+        settings = asyncssh.SSHClientConnectionOptions(host=host, **arguments)
+        return arguments, settings, has_passphrase
+
+
+def _key(path: Path) -> tuple[dict[str, Any], bool]:
+    """Use exactly this key: from its file, or from the agent when it has a passphrase."""
+    try:
+        key = asyncssh.read_private_key(path)
+    except asyncssh.KeyImportError as error:
+        if "passphrase" not in str(error).lower():
+            raise
+        public = path.with_name(f"{path.name}.pub")
+        chosen: dict[str, Any] = {"client_keys": [path], "ignore_encrypted": True}
+        if public.is_file():
+            # An agent may hold many keys, and hosts count every one that they refuse.
+            chosen["agent_identities"] = [public]
+        return chosen, True
+    return {"client_keys": [key], "agent_path": None}, False
+
+
+def _key_kinds(
+    known: asyncssh.SSHKnownHosts, place: Place, settings: asyncssh.SSHClientConnectionOptions
+) -> dict[str, Any]:
+    """Ask for the kinds of host key that we know, then for any other: so a changed kind has a face."""
+    port = None if place.port == _DEFAULT_PORT else place.port
+    keys, authorities, *_ = known.match(place.key_name or place.host, "", port)
+    if not keys or authorities or settings.config.get("HostKeyAlgorithms"):
+        return {}
+    ours = [kind.decode() for key in keys for kind in key.sig_algorithms]
+    return {"server_host_key_algs": list(dict.fromkeys([*ours, *_KEY_KINDS]))}
+
+
+class _Client(asyncssh.SSHClient):
+    """Remembers the key that a host showed and we did not know."""
+
+    def __init__(self) -> None:
+        self.refused: tuple[str, str, int, asyncssh.SSHKey] | None = None
+
+    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
+        """Refuse: only keys in known_hosts are good."""
+        self.refused = (host, addr, port, key)
+        return False
+
+
+async def _connect(
+    host: str, arguments: dict[str, Any], known: asyncssh.SSHKnownHosts, place: Place
+) -> asyncssh.SSHClientConnection:
+    client = _Client()
+    try:
+        connection = await asyncssh.connect(
+            host, **arguments, known_hosts=known, client_factory=lambda: client
+        )
+    except asyncssh.HostKeyNotVerifiable:
+        if client.refused is None:
+            raise
+        name, address, port, key = client.refused
+        ours = known.match(name, address, None if port == _DEFAULT_PORT else port)[0]
+        fingerprint = key.get_fingerprint()
+        raise (changed_key if ours else unknown_key)(place, fingerprint) from None
+    tunnel = arguments.get("tunnel")
+    if isinstance(tunnel, asyncssh.SSHClientConnection):
+        # So that closing one end closes all the way there.
+        connection.set_tunnel(tunnel)
+    return connection
+
+
+def _close(connection: asyncssh.SSHClientConnection | None) -> None:
+    if connection is not None:
+        connection.abort()

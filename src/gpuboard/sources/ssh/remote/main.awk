@@ -1,0 +1,52 @@
+# One frame per round: its kind, number and length, the body, and the number again.
+
+function put(line) { body[++lines] = line; size += length(line) + 1; }
+
+function ask(command, line) { line = ""; command | getline line; close(command); return line; }
+
+function first(file, line) { line = ""; getline line < file; close(file); return line; }
+
+function uptime(words) { split(first(proc "/uptime"), words, " "); return words[1]; }
+
+function doing(what) { printf "\ngpuboard doing %s %s\n", what, uptime(); fflush(); }
+
+function send(kind, i) {
+  sequence++;
+  printf "\ngpuboard 1 %s %d %d\n", kind, sequence, size + bytes;
+  for (i = 1; i <= lines; i++) print body[i];
+  for (i = 1; i <= documents; i++) print document[i];
+  printf "gpuboard end %d\n", sequence;
+  fflush();
+}
+
+function sample() {
+  if (round % 12 == 0) { look_around(); if (lists_children == 0) find_children(); }
+  if (round % 120 == 0) split("", users);
+  begun = uptime();
+  put("begun " begun);
+  left = waiting ? left_behind("nvidia-smi") : "";
+  waiting = left != "";
+  if (waiting == 0) ask_driver();
+  for (i = 1; i <= facts; i++) put(fact[i]);
+  put_host();
+  put(waiting ? "waiting " left : "nvidia-smi " exit_code);
+  send("sample");
+}
+
+BEGIN {
+  proc = "/proc"; grace = 8;
+  own = uid_of(proc "/self");
+  learn();
+  choose_elements();
+  waiting = 1;
+  for (round = 0; ; round++) {
+    lines = 0; size = 0; documents = 0; bytes = 0;
+    put("interval " interval);
+    if (part == "host") { put_host(); send("host"); }
+    else sample();
+    if (interval + 0 == 0) exit;
+    # A driver that takes seconds is asked less often: at least half of the time it is left alone.
+    pause = uptime() - begun;
+    system("sleep " (part == "gpus" && pause > interval ? int(pause + 1) : interval));
+  }
+}

@@ -1,0 +1,128 @@
+"""The ssh source: one task, one connection and one running command per node."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Sequence
+from typing import Final
+
+import asyncssh
+
+from gpuboard.discovery.base import Discovery, Target
+from gpuboard.model.errors import WireError
+from gpuboard.model.report import NodeReport
+from gpuboard.model.verdict import Reason
+from gpuboard.sources.base import Sink
+from gpuboard.sources.ssh.connect import Connector
+from gpuboard.sources.ssh.follow import Follower
+from gpuboard.sources.ssh.options import Pace, SshOptions
+from gpuboard.sources.ssh.report import NodeReader
+from gpuboard.sources.ssh.words import Place, SshError, explain
+
+log = logging.getLogger(__name__)
+
+# First logins are spread out: this much per node, but never over more than one interval.
+_SPREAD_SECONDS: Final = 0.01
+
+
+class SshSource:
+    """Reads nodes over ssh; nothing is installed there."""
+
+    kind = "ssh"
+
+    def __init__(self, options: SshOptions, discovery: Discovery, *, pace: Pace | None = None) -> None:
+        self._discovery = discovery
+        self._pace = pace or Pace.of(options)
+        self._connector = Connector(options)
+        self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
+
+    async def run(self, sink: Sink) -> None:
+        """Hand over reports until cancelled."""
+        try:
+            await self._discovery.run(lambda targets: self._look_after(targets, sink))
+        finally:
+            tasks = [task for _, task in self._tasks.values()]
+            self._tasks.clear()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _look_after(self, targets: Sequence[Target], sink: Sink) -> None:
+        """Start a task for every new node and stop those of nodes that are gone."""
+        wanted: dict[str, Target] = {}
+        for target in targets:
+            wanted.setdefault(target.node, target)
+        sink.expect(wanted)
+        for node, (target, task) in list(self._tasks.items()):
+            if wanted.get(node) != target:
+                task.cancel()
+                del self._tasks[node]
+        spread = min(self._pace.interval, _SPREAD_SECONDS * len(wanted))
+        for node, target in wanted.items():
+            if node not in self._tasks:
+                task = asyncio.create_task(self._keep(target, sink, spread), name=f"ssh {node}")
+                self._tasks[node] = (target, task)
+
+    async def _keep(self, target: Target, sink: Sink, spread: float) -> None:
+        """Follow one node for ever; whatever goes wrong with it stays here."""
+        await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 - nobody gains from guessing it
+        watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
+        failures = 0
+        said = ""
+        while True:
+            try:
+                await watch.follow()
+            except SshError as error:
+                # Said once, not again with every try.
+                level = logging.DEBUG if error.code == said and not watch.heard else logging.WARNING
+                log.log(level, "node failed: source=ssh node=%s reason=%s", target.node, error.reason)
+                said = error.code
+                sink.trouble(target.node, error.as_reason, state=error.state)
+            except Exception as error:
+                log.exception("node failed by a mistake of ours: source=ssh node=%s", target.node)
+                sink.trouble(target.node, Reason(code="internal", text=f"a mistake in gpuboard: {error!r}"))
+            failures = 0 if watch.heard else failures + 1
+            await asyncio.sleep(self._pace.retry_after(failures))
+
+
+class NodeWatch:
+    """One node: what is known of it over all its connections."""
+
+    def __init__(self, target: Target, sink: Sink, *, connector: Connector, pace: Pace) -> None:
+        self._target = target
+        self._sink = sink
+        self._connector = connector
+        self._pace = pace
+        self._reader = NodeReader(target.node, interval=pace.interval)
+        # Whether the connection brought any report.
+        self.heard = False
+
+    async def follow(self) -> None:
+        """Log in and hand over reports, until something goes wrong.
+
+        Raises:
+            SshError: why it ended.
+        """
+        self.heard = False
+        target = self._target
+        place = Place(name=target.node, host=target.host)
+        connection = await self._connector.open(
+            target, within=self._pace.timeout, keepalive=self._pace.keepalive
+        )
+        try:
+            follower = Follower(connection, self._reader, place=place, pace=self._pace)
+            await follower.follow(self._deliver)
+        except WireError as error:
+            raise SshError(
+                f"{target.node} sent a sample that is none: {error}",
+                "see what its nvidia-smi and its forced command print",
+                code="bad-report",
+            ) from None
+        except asyncssh.Error as error:
+            raise explain(error, place) from error
+        finally:
+            connection.abort()
+
+    def _deliver(self, report: NodeReport) -> None:
+        self.heard = True
+        self._sink.report(self._target.node, report)

@@ -1,0 +1,83 @@
+"""`gpuboard free` and `status --board`, against a real board."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.board import RunningBoard, free_port, running_board
+from tests.cli.conftest import COMMAND
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A demo board."""
+    with running_board("--demo", "40", log=tmp_path_factory.mktemp("board") / "log") as running:
+        yield running
+
+
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run `gpuboard`."""
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, timeout=30)
+
+
+def test_enough_free_gpus_are_listed(board: RunningBoard) -> None:
+    """The largest block first, and 0."""
+    done = run("free", "--board", board.url)
+    sizes = [int(line.split("\t")[1].split(" x ")[0]) for line in done.stdout.splitlines()]
+    assert (done.returncode, sizes) == (0, sorted(sizes, reverse=True))
+
+
+def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: RunningBoard) -> None:
+    """What a script can evaluate."""
+    done = run("free", "--board", board.url, "--format", "env", "-n", "2")
+    values = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    assert (done.returncode, set(values)) == (0, {"GPUBOARD_NODE", "CUDA_VISIBLE_DEVICES"})
+    assert len(values["CUDA_VISIBLE_DEVICES"].split(",")) == 2
+
+
+def test_json_is_the_boards_own_answer(board: RunningBoard) -> None:
+    """For programs."""
+    done = run("free", "--board", board.url, "--format", "json", "--model", "a100")
+    assert all(block["model"] == "A100 80G" for block in json.loads(done.stdout)["blocks"])
+
+
+def test_a_wish_that_nothing_can_meet_is_a_no(board: RunningBoard) -> None:
+    """1: there is no such GPU, on no node."""
+    done = run("free", "--board", board.url, "--model", "abacus")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_a_wish_that_a_silent_node_might_meet_cannot_be_told(board: RunningBoard) -> None:
+    """3: vision-02 has RTX 4090s and does not report."""
+    done = run("free", "--board", board.url, "--model", "4090", "-n", "300")
+    assert (done.returncode, "do not tell" in done.stderr) == (3, True)
+
+
+def test_no_board_is_not_a_no() -> None:
+    """3, with the address."""
+    url = f"http://127.0.0.1:{free_port()}/"
+    done = run("free", "--board", url)
+    assert (done.returncode, url in done.stderr) == (3, True)
+
+
+def test_something_else_that_answers_is_no_board(board: RunningBoard) -> None:
+    """A page is no API."""
+    done = run("free", "--board", f"{board.url}nodes/x/")
+    assert done.returncode == 3
+
+
+@pytest.mark.parametrize("words", [["-n", "0"], ["--memory", "lots"]])
+def test_a_wish_that_makes_no_sense_is_a_usage_error(words: list[str]) -> None:
+    """2."""
+    assert run("free", *words).returncode == 2
+
+
+def test_status_shows_what_a_board_knows(board: RunningBoard, tmp_path: Path) -> None:
+    """All nodes, those that do not report with their reason."""
+    done = run("status", "--board", board.url)
+    (tmp_path / "status").write_text(done.stdout)
+    assert (done.returncode, "of 320 GPUs free" in done.stdout) == (0, True)
+    assert "vision-02  lost" in done.stdout

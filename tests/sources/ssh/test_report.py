@@ -1,0 +1,108 @@
+"""Bodies of frames into reports."""
+
+import contextlib
+
+from hypothesis import given
+
+from gpuboard.model.errors import WireError
+from gpuboard.sources.ssh.frames import Frame
+from gpuboard.sources.ssh.report import NodeReader
+from gpuboard.wire.report import decode_report, encode_report
+from tests.mutations import anything
+from tests.probes.nvidia_smi import logs
+
+HEAD = (
+    "interval 5\nbegun 100.00\nprocess\t21198\tR\t1700000000.25\t1000\tana\t5 6 \tpython\tpython train.py\n"
+    "address lo 127.0.0.1/8\naddress eth0 10.0.0.5/24\naddress eth0 fe80::1/64\naddress eth0 2001:db8::1/64\n"
+    "disk 1000 400 /\ndisk x 5 /data\nsent 100.50\ntime 1800000000\nboot 1234-abcd\nkernel 6.1\n"
+    "hostname gpu01\nsystem Debian GNU/Linux 12\ncpus 64\nload 1.50 2.00 3.25 1/99 4\n"
+    "total 1000\navailable 250\n"
+)
+WHOLE = HEAD.encode() + b"nvidia-smi 0\n" + logs.NEW
+
+
+def reader() -> NodeReader:
+    """A reader that has seen nothing yet."""
+    return NodeReader("gpu01", interval=5, clock=lambda: 5000.0)
+
+
+def frame(body: bytes, sequence: int = 1) -> Frame:
+    """A sample."""
+    return Frame(kind="sample", sequence=sequence, body=body)
+
+
+def test_a_whole_sample() -> None:
+    """Every line finds its place."""
+    report = reader().read_sample(frame(WHOLE))
+    assert (report.node, report.boot_id, report.sequence) == ("gpu01", "1234-abcd", 10050)
+    assert (report.age_seconds, report.interval_seconds) == (0.5, 5.0)
+    assert report.taken_at == 1_800_000_000 - 0.5
+    host = report.host
+    assert host is not None
+    assert (host.load_1, host.load_15, host.cpu_count) == (1.5, 3.25, 64)
+    assert (host.memory_total_bytes, host.memory_used_bytes) == (1000 * 1024, 750 * 1024)
+    assert [address.address for address in host.addresses] == ["10.0.0.5", "2001:db8::1"]
+    assert [(disk.mount, disk.used_bytes, disk.total_bytes) for disk in host.disks] == [
+        ("/", 400 * 1024, 1000 * 1024),
+        ("/data", 5 * 1024, None),
+    ]
+    first, second = (report.gpus or ())[0].processes or ()
+    assert (first.user, first.program, first.state, first.children) == (
+        "ana",
+        "python train.py",
+        "running",
+        (5, 6),
+    )
+    assert first.memory_used_bytes
+    assert (second.pid, second.user, second.program) == (900, None, "Xorg")
+
+
+def test_hostile_names_are_made_harmless() -> None:
+    """What a process calls itself cannot move a cursor or turn a line around."""
+    hostile = WHOLE.replace(b"python train.py", b"x\x1b[2J\xe2\x80\xae<script>")
+    ((program, *_), *_) = [
+        [process.program for process in gpu.processes or ()]
+        for gpu in reader().read_sample(frame(hostile)).gpus or ()
+    ]
+    assert program == "x\\x1b[2J\\u202e<script>"
+
+
+def test_an_nvidia_smi_of_before_that_still_waits() -> None:
+    """The driver is hung since then, by our clock; the GPUs keep their names."""
+    node = reader()
+    node.read_sample(frame(WHOLE))
+    for age in (30, 35):
+        report = node.read_sample(frame(HEAD.encode() + f"waiting 77 {age} D\n".encode()))
+        (problem,) = report.problems
+        assert problem.kind == "driver-hung"
+        assert "pid 77" in problem.text
+        assert problem.since == 5000 - 30
+        assert [gpu.utilization_percent for gpu in report.gpus or ()] == [None, None]
+    assert not node.read_sample(frame(WHOLE)).problems
+
+
+def test_a_disk_that_hangs_is_not_held_against_the_driver() -> None:
+    """The words name what does not answer."""
+    host = Frame(kind="host", sequence=1, body=HEAD.encode())
+    node = reader()
+    assert node.read_hung(host, seconds=12, doing="df").problems[0].kind == "disk-hung"
+    assert node.read_hung(host, seconds=12, doing="processes").problems[0].kind == "processes-hung"
+    hung = node.read_hung(host, seconds=12, doing="nvidia-smi")
+    assert hung.problems[0].kind == "driver-hung"
+    assert hung.gpus is None
+
+
+@given(
+    anything(
+        [WHOLE, HEAD.encode() + b"waiting 77 30 D\n", HEAD.encode() + b"nvidia-smi 127\nsh: not found\n"]
+    )
+)
+def test_every_report_is_one_that_the_border_lets_in(body: bytes) -> None:
+    """Whatever a node sends: a report within all limits, or a refusal in words."""
+    node = reader()
+    with contextlib.suppress(WireError):
+        report = node.read_sample(frame(body))
+        assert decode_report(encode_report(report)) == report
+        host = Frame(kind="host", sequence=2, body=body)
+        report = node.read_hung(host, seconds=3, doing=None)
+        assert decode_report(encode_report(report)) == report
