@@ -6,20 +6,20 @@ import pytest
 
 from gpuboard.assembly.tls import check_tls
 from gpuboard.model.errors import SettingsError
-from gpuboard.settings.board import BoardSettings
+from gpuboard.settings.board import BoardTable
 from tests.tls import Authority
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:
     """And so is a board without either."""
     certificate, key = Authority(tmp_path).certificate("127.0.0.1")
-    check_tls(BoardSettings(tls_certificate=str(certificate), tls_key=str(key)))
-    check_tls(BoardSettings())
+    check_tls(BoardTable(tls_certificate=str(certificate), tls_key=str(key)))
+    check_tls(BoardTable())
 
 
 def test_one_without_the_other_is_refused() -> None:
     """Whichever is missing."""
-    for settings in (BoardSettings(tls_certificate="a"), BoardSettings(tls_key="a")):
+    for settings in (BoardTable(tls_certificate="a"), BoardTable(tls_key="a")):
         with pytest.raises(SettingsError, match="needs both"):
             check_tls(settings)
 
@@ -34,5 +34,5 @@ def test_a_key_of_another_pair_or_a_missing_file_is_named(tmp_path: Path) -> Non
         (certificate, "do not fit"),
     ):
         with pytest.raises(SettingsError, match=words):
-            check_tls(BoardSettings(tls_certificate=str(certificate), tls_key=str(wrong)))
+            check_tls(BoardTable(tls_certificate=str(certificate), tls_key=str(wrong)))
     assert key.exists()
