@@ -1,7 +1,6 @@
 """`gpuboard serve`: run the board."""
 
 import argparse
-import asyncio
 import contextlib
 import logging
 import sys
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     board = Board(settings)
     print(f"gpuboard: open {board.url}", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(board.serve())
+        board.run()
     return DONE
 
 
