@@ -47,7 +47,7 @@ class _Template:
         self._data = bytearray(encode(Live(sample=sample, in_order=True)))
         self._sequences = _places(self._data, msgspec.msgpack.encode(FIRST_SEQUENCE))
         (self._time,) = _places(self._data, msgspec.msgpack.encode(_TIME))
-        assert len(self._sequences) == 2  # noqa: PLR2004 - around the report, and inside
+        assert len(self._sequences) == 2
 
     def fill(self, sequence: int, now: float) -> bytes:
         for place in self._sequences:

@@ -80,7 +80,7 @@ class Socket(asyncio.Protocol):
     def _frame_end(self) -> tuple[int, int] | None:
         """Where the payload of the first frame starts and stops; None while it is not whole."""
         buffer = self._buffer
-        if len(buffer) < 2:  # noqa: PLR2004 - the shortest frame
+        if len(buffer) < 2:
             return None
         length, start = buffer[1], 2
         if length == _SHORT:

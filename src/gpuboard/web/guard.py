@@ -43,7 +43,7 @@ class Guard:
         refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
         if refusal is None:
             self._strip_base(scope)
-            await self._app(scope, receive, _with_headers(send))
+            await self._app(scope, receive, _with_headers(send) if kind == "http" else send)
             return
         if kind == "websocket":
             await receive()
