@@ -138,12 +138,16 @@ class Board:
             await asyncio.sleep(self._settings.board.tick)
 
     async def _tick(self) -> None:
+        loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
+        due = loop.time()
         while True:
             try:
                 self._broadcaster.tick()
             except Exception:
                 log.exception("tick failed")
-            await asyncio.sleep(self._settings.board.tick)
+            # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
+            due = max(due + period, loop.time())
+            await asyncio.sleep(due - loop.time())
 
     def run(self) -> None:
         """Answer until told to stop, on the fastest event loop there is."""

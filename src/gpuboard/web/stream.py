@@ -38,6 +38,11 @@ class Viewer:
         except asyncio.QueueFull:
             self.is_too_slow = True
 
+    def stop(self) -> None:
+        """Wake up whoever waits for frames: none is wanted any more."""
+        if self.frames.empty():
+            self.frames.put_nowait(None)
+
 
 class _Past(Struct, frozen=True):
     sequence: int

@@ -33,6 +33,7 @@ async def stream(
         return
     viewer = services.broadcaster.join(tier, stream=stream, after=after)
     hearing = asyncio.ensure_future(_hear(socket))
+    hearing.add_done_callback(lambda _: viewer.stop())
     try:
         await _send_all(socket, viewer, hearing)
     finally:
@@ -45,13 +46,10 @@ async def stream(
 async def _send_all(
     socket: WebSocket[Any, Any, Any], viewer: Viewer, hearing: "asyncio.Future[None]"
 ) -> None:
-    while not hearing.done():
-        waiting = asyncio.ensure_future(viewer.frames.get())
-        await asyncio.wait((waiting, hearing), return_when=asyncio.FIRST_COMPLETED)
-        if not waiting.done():
-            waiting.cancel()
+    while True:
+        frame = await viewer.frames.get()
+        if hearing.done():
             return
-        frame = waiting.result()
         try:
             # The one place where a slow viewer can hold us up, and only its own task.
             async with asyncio.timeout(SEND_SECONDS):
