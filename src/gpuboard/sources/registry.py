@@ -35,6 +35,12 @@ SOURCES: Final[Mapping[str, Kind]] = {
     "local": Kind(LocalOptions, lambda options, around, _: LocalSource(options, node=around.node)),
     "simulated": Kind(SimulatedOptions, lambda options, around, _: SimulatedSource(options, now=around.now)),
     "folder": Kind(FolderOptions, lambda options, _, __: FolderSource(options)),
+    "ssh": Kind(
+        SshOptions,
+        lambda options, _, where: SshSource(
+            options, make_for_source(options.hosts, options.discover, where=where)
+        ),
+    ),
     "pull": Kind(
         PullOptions,
         lambda options, _, where: PullSource(
