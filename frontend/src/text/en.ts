@@ -24,10 +24,8 @@ export const en = {
   mine: 'Mine',
   more: 'More',
   pages: 'Pages',
-  search: 'Filter',
   searchLabel: 'Filter the board',
   searchHint: 'node, user, model, memory>=40G, free>=4',
-  clear: 'Clear',
   skip: 'Skip to the GPUs',
   theme: 'Colours',
   theme_auto: 'System',
@@ -46,6 +44,7 @@ export const en = {
   toBoard: 'Back to the board',
   close: 'Close',
   partMissing: 'This part of the page could not be loaded; the board may have been updated.',
+  notices: 'Notices',
   reload: 'Reload',
 
   // Connection
@@ -175,7 +174,6 @@ export const en = {
   memoryShared: 'Memory (shared with the host)',
   temperature: 'Temperature',
   power: 'Power',
-  users: 'Users',
   lastHour: 'Use in the last hour',
   hourSummary: 'Mean {mean} %, highest {most} %, {quiet} of 60 minutes without work.',
   hourUnknown: 'nothing known about the last hour',
@@ -189,11 +187,8 @@ export const en = {
   user: 'User',
   program: 'Program',
   started: 'Started',
-  processState: 'State',
   children: 'children {pids}',
   deadParent: 'Its parent is gone; to free the GPU: kill {pids}',
-  since: 'since {time}',
-  forTime: 'for {time}',
   openGpu: 'All about this GPU',
   copyUuid: 'Copy UUID',
   copyUse: 'Copy command',
@@ -206,7 +201,6 @@ export const en = {
   nodeGone: 'This node is not on the board.',
 
   // Node page
-  nodeState: 'State',
   state_live: 'live',
   state_late: 'late',
   state_lost: 'lost',
@@ -221,7 +215,6 @@ export const en = {
   cpu: 'CPU',
   cpuValue: 'load {load} on {count} cores',
   mainMemory: 'Memory',
-  disks: 'Disks',
   addresses: 'Addresses',
   driver: 'Driver',
   cuda: 'CUDA',
@@ -233,9 +226,7 @@ export const en = {
   sourceValue: '{kind}, every {time}',
   clockOffset: 'Clock',
   clockValue: '{offset} s from the board',
-  lastReport: 'Last report',
   usedOf: '{used} of {total}',
-  nothingKnown: 'Nothing is known about this machine yet.',
 
   // GPU page
   facts: 'All fields',
@@ -267,7 +258,6 @@ export const en = {
   held: 'GPUs',
   holdings: 'Where',
   thatsMe: 'This is me',
-  notMe: 'Not me',
   noPeople: 'Nobody holds a GPU right now.',
   you: 'you',
   meExplained: '“This is me” marks your GPUs on the board, in this browser only.',
@@ -334,7 +324,6 @@ export const en = {
   days: '{n} d',
   justNow: 'just now',
   ago: '{time} ago',
-  inTime: 'in {time}',
 } as const satisfies Record<string, string | { one: string; other: string }>;
 
 export type Key = keyof typeof en;
