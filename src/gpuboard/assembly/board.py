@@ -88,7 +88,7 @@ class Board:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self._agent_side:
-                self._agent_side.close()
+                await asyncio.to_thread(self._agent_side.close)
 
     async def _keep(self, source: Source) -> None:
         """Run a source for ever; a mistake in it must not stop the others."""
