@@ -37,6 +37,11 @@ _IDLE_SECONDS: Final = 0.5
 Open = Callable[[BoardAddress, str], AbstractContextManager[Channel]]
 
 
+def boot_seconds() -> float:
+    """A clock that nobody can set, and that goes on while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 class Patience(Struct, frozen=True, kw_only=True):
     """How long to wait before trying again; always with jitter, so that agents do not come all at once."""
 
@@ -65,7 +70,7 @@ class Pusher:
         patience: Patience | None = None,
         open_websocket: Open = open_websocket,
         open_post: Open = open_post,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = boot_seconds,
     ) -> None:
         """Read the token, which says what this node is called.
 
@@ -138,6 +143,10 @@ class Pusher:
                     continue
                 self._post_until = 0.0
                 stop.wait(self._patience.delay(self._failures, is_refusal=trouble.is_refusal))
+            except Exception:
+                # A mistake of ours must not end the thread, and with it all reports.
+                log.exception("push broke: board=%s", self._address)
+                stop.wait(self._patience.delay(1, is_refusal=True))
 
     def _talk(self, conversation: Conversation, stop: threading.Event, *, is_post: bool) -> None:
         """One connection, from hello to its end."""

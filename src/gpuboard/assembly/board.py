@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 import uvicorn
@@ -123,7 +123,7 @@ class Board:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self._agent_side:
-                self._agent_side.close()
+                await asyncio.to_thread(self._agent_side.close)
 
     async def _keep(self, source: Source) -> None:
         """Run a source for ever; a mistake in it must not stop the others."""
@@ -182,6 +182,15 @@ def _thresholds(table: VerdictTable) -> Thresholds:
         memory_share=table.memory_share,
         hot_celsius=table.hot_celsius,
     )
+
+
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the quickest event loop there is here; None means Python's own."""
+    try:
+        import uvloop  # noqa: PLC0415 - not everywhere
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
 
 
 def _is_news(record: logging.LogRecord) -> bool:

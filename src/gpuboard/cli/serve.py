@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the board until it is told to stop."""
     try:
-        from gpuboard.assembly.board import Board  # noqa: PLC0415 - the light install lacks what it needs
+        from gpuboard.assembly.board import Board, fast_loop  # noqa: PLC0415 - the light install lacks what it needs
     except ModuleNotFoundError as error:
         print(
             f"gpuboard: the board needs {error.name}, which is not here; run: pip install 'gpuboard[board]'",
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     board = Board(settings)
     print(f"gpuboard: open {board.url}", file=sys.stderr)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(board.serve())
+    with contextlib.suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=fast_loop()) as runner:
+        runner.run(board.serve())
     return DONE
 
 

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuboard.model.errors import WireError
@@ -11,8 +11,6 @@ from gpuboard.sources.ssh.frames import MAX_NOISE_BYTES, Frame, Framer
 from gpuboard.wire.report import MAX_REPORT_BYTES
 from tests.mutations import anything
 
-# Small bytes, many ways to cut them: a quarter of the usual examples sees them all.
-quarter = settings(max_examples=max(100, settings.default.max_examples // 4))
 frames = st.builds(
     Frame,
     kind=st.sampled_from(["sample", "host"]),
@@ -33,7 +31,6 @@ def in_pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(places)]
 
 
-@quarter
 @given(st.lists(frames, max_size=4), st.lists(st.integers(0, 10_000), max_size=20))
 def test_frames_survive_any_cutting(sent: list[Frame], cuts: list[int]) -> None:
     """All of them come out, in order, however the bytes arrive."""
@@ -44,7 +41,6 @@ def test_frames_survive_any_cutting(sent: list[Frame], cuts: list[int]) -> None:
     assert framer.broken == 0
 
 
-@quarter
 @given(frames, frames, st.integers(1, 10_000))
 def test_half_a_frame_is_none(first: Frame, second: Frame, cut: int) -> None:
     """One that was cut off is never taken for a whole one."""
@@ -57,7 +53,6 @@ def test_half_a_frame_is_none(first: Frame, second: Frame, cut: int) -> None:
     assert set(framer.feed(as_bytes(second))) <= {first, second}
 
 
-@quarter
 @given(anything([as_bytes(Frame(kind="sample", sequence=7, body=b"interval 5\nnvidia-smi 0\n<x>\n")) * 2]))
 def test_nothing_breaks_the_framer(data: bytes) -> None:
     """Damage costs frames, never more."""

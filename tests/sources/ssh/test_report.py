@@ -2,7 +2,7 @@
 
 import contextlib
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from gpuboard.model.errors import WireError
 from gpuboard.sources.ssh.frames import Frame
@@ -92,7 +92,6 @@ def test_a_disk_that_hangs_is_not_held_against_the_driver() -> None:
     assert hung.gpus is None
 
 
-@settings(max_examples=max(100, settings.default.max_examples // 4))
 @given(
     anything(
         [WHOLE, HEAD.encode() + b"waiting 77 30 D\n", HEAD.encode() + b"nvidia-smi 127\nsh: not found\n"]
