@@ -51,6 +51,8 @@ class Node:
         self.freshness = Freshness(state="never")
         self.trouble: Trouble | None = None
         self.also_from: set[str] = set()
+        # Other nodes that report GPUs of the same identity.
+        self.twins: set[str] = set()
         # Since when its source no longer names it.
         self.left_at: float | None = None
         self.gpus: dict[str, GpuMemory] = {}
@@ -58,7 +60,11 @@ class Node:
     def problems(self) -> tuple[Problem, ...]:
         """What the node says is wrong, and what the board knows to be wrong with it."""
         told = self.report.problems if self.report is not None else ()
-        return (*told, *(_duplicate(self.source, other) for other in sorted(self.also_from)))
+        return (
+            *told,
+            *(_duplicate(self.source, other) for other in sorted(self.also_from)),
+            *(_twin(other) for other in sorted(self.twins)),
+        )
 
     def readings(self) -> tuple[GpuReading, ...]:
         """The GPUs of the newest report."""
@@ -85,6 +91,8 @@ class Fleet:
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
+        # Which node named a GPU first.
+        self._owners: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -123,6 +131,7 @@ class Fleet:
     def accept(self, node: Node, report: NodeReport) -> None:
         """Take in a node's newest report."""
         now = self.clock.now()
+        report = self._with_own_identities(node, report)
         node.report = report
         node.received_at = now
         node.sampled_at = now - report.age_seconds
@@ -132,10 +141,32 @@ class Fleet:
         node.left_at = None
         # Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
         before, node.gpus = node.gpus, {}
+        for uuid in before.keys() - {reading.uuid for reading in report.gpus or ()}:
+            if self._owners.get(uuid) == node.name:
+                del self._owners[uuid]
         for reading in report.gpus or ():
             memory = node.gpus[reading.uuid] = before.get(reading.uuid) or GpuMemory()
             memory.observe(reading, node.sampled_at, self.thresholds.idle_utilization_percent)
         self._touched.add(node.name)
+
+    def _with_own_identities(self, node: Node, report: NodeReport) -> NodeReport:
+        """Give GPUs that another node has already named a name of this node's own.
+
+        Mostly it is one machine under two names. But a node may also lie: then it must not be able to make
+        another node's GPUs disappear, so both are shown, and both nodes are told apart by the problem.
+        """
+        node.twins = set()
+        readings = []
+        for reading in report.gpus or ():
+            owner = self._owners.get(reading.uuid)
+            if owner is None or owner == node.name or owner not in self._nodes:
+                self._owners[reading.uuid] = node.name
+                readings.append(reading)
+            else:
+                node.twins.add(owner)
+                own = f"{node.name}:{reading.uuid}"[:256]
+                readings.append(replace(reading, uuid=own, uuid_is_synthetic=True))
+        return replace(report, gpus=tuple(readings)) if node.twins else report
 
     def ensure(self, name: str, source: str) -> Node | None:
         """The node of this name for this source; None if another source has it."""
@@ -153,6 +184,7 @@ class Fleet:
     def _forget(self, name: str) -> None:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
+            self._owners = {uuid: owner for uuid, owner in self._owners.items() if owner != name}
 
     def settle(self) -> None:
         """Bring ages and verdicts up to now; cheap when nothing happened."""
@@ -214,6 +246,14 @@ def _duplicate(first: str, second: str) -> Problem:
         kind="duplicate-node",
         text=f"sources {first} and {second} both report this node; {first} is shown",
         remedy="Remove the node from one of the two sources, or give the machines different names.",
+    )
+
+
+def _twin(other: str) -> Problem:
+    return Problem(
+        kind="duplicate-gpu",
+        text=f"GPUs of this node have the same identity as GPUs of {other}; both are shown",
+        remedy="If it is one machine under two names, remove one from its source; otherwise look which node lies.",
     )
 
 
