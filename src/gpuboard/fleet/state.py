@@ -253,7 +253,8 @@ def _twin(other: str) -> Problem:
     return Problem(
         kind="duplicate-gpu",
         text=f"GPUs of this node have the same identity as GPUs of {other}; both are shown",
-        remedy="If it is one machine under two names, remove one from its source; otherwise look which node lies.",
+        remedy="If it is one machine under two names, remove one from its source; "
+        "otherwise look which node lies.",
     )
 
 
