@@ -12,7 +12,7 @@ from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.guard import Guard
 from gpuboard.web.problems import http_problem, log_socket_error, unexpected_problem
-from gpuboard.web.routes import fleet, health, ingest, stream
+from gpuboard.web.routes import badge, fleet, health, ingest, stream
 from gpuboard.web.services import Services
 
 
@@ -26,6 +26,7 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
             health.healthz,
             health.readyz,
             health.metrics,
+            badge.badge,
             pages.ROUTER,
         ],
         dependencies={"services": Provide(lambda: services, sync_to_thread=False)},

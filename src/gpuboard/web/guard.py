@@ -1,6 +1,6 @@
 """The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
 
-from typing import Final
+from typing import Final, cast
 
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -43,6 +43,9 @@ class Guard:
         refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
         if refusal is None:
             self._strip_base(scope)
+            if scope.get("method") == "HEAD":
+                # Answered like GET; the server, which still sees HEAD, leaves the body out.
+                scope = cast("Scope", {**scope, "method": "GET"})
             await self._app(scope, receive, _with_headers(send))
             return
         if kind == "websocket":

@@ -1,12 +1,15 @@
 """The built page and its assets."""
 
+import hashlib
 import mimetypes
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from litestar import MediaType, Response, Router, get
+from litestar import MediaType, Request, Response, Router, get
 from litestar.exceptions import NotFoundException
+
+AnyRequest = Request[Any, Any, Any]
 
 UI: Final = Path(__file__).parent / "ui"
 _ABSENT: Final = """<!doctype html>
@@ -27,45 +30,61 @@ def _read(path: str) -> bytes | None:
     return target.read_bytes()
 
 
-def _index(base: str) -> Response[bytes]:
+def _index(request: AnyRequest, base: str) -> Response[bytes]:
     body = _read("index.html")
     if body is None:
         return Response(_ABSENT.encode(), status_code=503, media_type=MediaType.HTML)
     # Relative, so that the page works under any path that a proxy gives it.
     page = body.replace(b'<base href="./" />', f'<base href="{base}" />'.encode())
-    return Response(page, media_type=MediaType.HTML, headers={"cache-control": "no-cache"})
+    return _answer(request, page, MediaType.HTML, "no-cache")
 
 
 @get(["/", "/people"], include_in_schema=False, sync_to_thread=False)
-def page() -> Response[bytes]:
+def page(request: AnyRequest) -> Response[bytes]:
     """The page; which part of it is shown is the browser's business."""
-    return _index("./")
+    return _index(request, "./")
 
 
 @get(["/nodes/{_name:str}", "/gpus/{_name:str}"], include_in_schema=False, sync_to_thread=False)
-def page_below(_name: str) -> Response[bytes]:
+def page_below(request: AnyRequest, _name: str) -> Response[bytes]:
     """The page, asked for one level below the top."""
-    return _index("../")
+    return _index(request, "../")
 
 
 @get("/assets/{path:path}", include_in_schema=False, sync_to_thread=False)
-def asset(path: str) -> Response[bytes]:
+def asset(request: AnyRequest, path: str) -> Response[bytes]:
     """One asset; its name carries its hash, so it may be kept for ever."""
-    return _file(f"assets/{path.lstrip('/')}", "public, max-age=31536000, immutable")
+    return _file(request, f"assets/{path.lstrip('/')}", "public, max-age=31536000, immutable")
 
 
 @get("/{name:str}", include_in_schema=False, sync_to_thread=False)
-def top_file(name: str) -> Response[bytes]:
+def top_file(request: AnyRequest, name: str) -> Response[bytes]:
     """A file beside the page, like its icon."""
-    return _file(name, "no-cache")
+    return _file(request, name, "no-cache")
 
 
-def _file(path: str, cache: str) -> Response[bytes]:
+def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:
     body = _read(path)
     if body is None:
         raise NotFoundException(f"There is nothing at /{path}.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    return Response(body, media_type=kind, headers={"cache-control": cache})
+    return _answer(request, body, kind, cache)
+
+
+def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response[bytes]:
+    """A file, or 304 for those who have it already."""
+    # Weak: the same file may travel compressed or not.
+    tag = f'W/"{_digest(body)}"'
+    headers = {"cache-control": cache, "etag": tag, "vary": "accept-encoding"}
+    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    if tag in known or "*" in known:
+        return Response(b"", status_code=304, media_type=kind, headers=headers)
+    return Response(body, media_type=kind, headers=headers)
+
+
+@lru_cache(maxsize=256)
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:20]
 
 
 ROUTER = Router(path="/", route_handlers=[page, page_below, asset, top_file])
