@@ -133,6 +133,9 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
     """OpenAPI, without any page that loads scripts from elsewhere."""
     document = http.get("api/openapi.json").json()
     assert "/api/v1/fleet" in document["paths"]
+    assert {"Snapshot", "ChangeMessage", "Heartbeat", "Bye", "GpuRow"} <= set(
+        document["components"]["schemas"]
+    )
 
 
 def test_prometheus_reads_the_fleet_without_names_of_people(http: httpx.Client) -> None:

@@ -11,6 +11,27 @@ export interface Address {
   address: string;
 }
 
+export interface BoardInfo {
+  version: string;
+  name: string;
+  demo: boolean;
+  tick_seconds: number;
+}
+
+export interface Bye {
+  kind: "bye";
+  reason: string;
+}
+
+export interface ChangeMessage {
+  kind: "change";
+  sequence: number;
+  at: number;
+  nodes: Record<string, (unknown)[]>;
+  gpus: Record<string, (unknown)[]>;
+  gone: Gone;
+}
+
 export interface ClaimView {
   who: string | null;
   until: number | null;
@@ -21,6 +42,15 @@ export interface Disk {
   mount: string;
   used_bytes: number | null;
   total_bytes: number | null;
+}
+
+export interface EnrolmentAnswer {
+  node: string;
+  token: string;
+}
+
+export interface EnrolmentRequest {
+  code: string;
 }
 
 export interface FleetView {
@@ -44,6 +74,11 @@ export interface FreeBlock {
   indexes: (number)[];
   uuids: (string)[];
   memory_total_bytes: number | null;
+}
+
+export interface Gone {
+  nodes: (string)[];
+  gpus: (string)[];
 }
 
 export interface GpuProcess {
@@ -91,6 +126,28 @@ export interface GpuReading {
   processes: (GpuProcess)[] | null;
 }
 
+export interface GpuRow {
+  uuid: string;
+  node: string;
+  index: number;
+  model: string | null;
+  memory_unified: boolean;
+  mig_parent_uuid: string | null;
+  mig_profile: string | null;
+  verdict: "booked" | "broken" | "busy" | "free" | "idle" | "stale" | "unknown";
+  since: number | null;
+  reason: Reason;
+  flags: ("hot" | "orphaned_memory" | "throttled" | "trespass")[];
+  utilization_percent: number | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  temperature_celsius: number | null;
+  power_watts: number | null;
+  power_limit_watts: number | null;
+  users: (HolderView)[] | null;
+  claim: ClaimView | null;
+}
+
 export interface GpuView {
   uuid: string;
   node: string;
@@ -99,6 +156,12 @@ export interface GpuView {
   users: (HolderView)[] | null;
   claim: ClaimView | null;
   reading: GpuReading;
+}
+
+export interface Heartbeat {
+  kind: "heartbeat";
+  sequence: number;
+  at: number;
 }
 
 export interface HolderView {
@@ -137,6 +200,24 @@ export interface ModelSummary {
   model: string | null;
   gpus: number;
   free: number;
+}
+
+export interface NodeRow {
+  name: string;
+  display_name: string | null;
+  state: "error" | "late" | "live" | "lost" | "never" | "refused";
+  reason: Reason | null;
+  source: string;
+  sampled_at: number | null;
+  interval_seconds: number;
+  clock_offset_seconds: number | null;
+  problems: (Problem)[];
+  cpu_count: number | null;
+  load_percent: number | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  disk_used_percent: number | null;
+  gpus_missing: number;
 }
 
 export interface NodeView {
@@ -181,6 +262,17 @@ export interface Reason {
   code: string;
   text: string;
   values: Record<string, unknown>;
+}
+
+export interface Snapshot {
+  kind: "snapshot";
+  stream: string;
+  sequence: number;
+  at: number;
+  tier: "counts" | "names";
+  board: BoardInfo;
+  nodes: Record<string, (unknown)[]>;
+  gpus: Record<string, (unknown)[]>;
 }
 
 export interface Summary {
