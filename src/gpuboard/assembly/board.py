@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 import uvicorn
@@ -143,10 +143,20 @@ class Board:
                 log.exception("tick failed")
             await asyncio.sleep(self._settings.board.tick)
 
-    async def serve(self) -> None:
-        """Answer until told to stop."""
+    def run(self) -> None:
+        """Answer until told to stop, on the fastest event loop there is."""
+        config = self._server_config()
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(self._serve(config))
+
+    async def _serve(self, config: uvicorn.Config) -> None:
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
+        async with self.running():
+            await _Server(config, self._broadcaster).serve()
+
+    def _server_config(self) -> uvicorn.Config:
         host, port = split_address(self._settings.board.listen)
-        config = uvicorn.Config(
+        return uvicorn.Config(
             self.app,
             host=host,
             port=port,
@@ -168,9 +178,6 @@ class Board:
             ws_ping_timeout=20,
             ws_per_message_deflate=False,
         )
-        logging.getLogger("uvicorn.error").addFilter(_is_news)
-        async with self.running():
-            await _Server(config, self._broadcaster).serve()
 
 
 def _thresholds(table: VerdictTable) -> Thresholds:
@@ -182,15 +189,6 @@ def _thresholds(table: VerdictTable) -> Thresholds:
         memory_share=table.memory_share,
         hot_celsius=table.hot_celsius,
     )
-
-
-def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes the quickest event loop there is here; None means Python's own."""
-    try:
-        import uvloop  # noqa: PLC0415 - not everywhere
-    except ModuleNotFoundError:
-        return None
-    return uvloop.new_event_loop
 
 
 def _is_news(record: logging.LogRecord) -> bool:

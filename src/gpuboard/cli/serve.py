@@ -1,7 +1,6 @@
 """`gpuboard serve`: run the board."""
 
 import argparse
-import asyncio
 import contextlib
 import logging
 import sys
@@ -48,14 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the board until it is told to stop."""
     # Here, so that `--help` answers at once; and the light install lacks what it needs.
-    from gpuboard.assembly.board import Board, fast_loop  # noqa: PLC0415
+    from gpuboard.assembly.board import Board  # noqa: PLC0415
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     settings = _settings(arguments)
     board = Board(settings)
     print(f"gpuboard: open {board.url}", file=sys.stderr)
-    with contextlib.suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=fast_loop()) as runner:
-        runner.run(board.serve())
+    with contextlib.suppress(KeyboardInterrupt):
+        board.run()
     return DONE
 
 

@@ -28,7 +28,7 @@ ProcessKind = Literal["compute", "graphics", "both"]
 ProcessState = Literal["running", "sleeping", "disk-wait", "stopped", "zombie", "gone"]
 
 
-class GpuProcess(Struct, frozen=True, kw_only=True):
+class GpuProcess(Struct, frozen=True, kw_only=True, gc=False):
     """One process on a GPU; boot id, pid and start together are its identity."""
 
     pid: Count
@@ -45,7 +45,7 @@ class GpuProcess(Struct, frozen=True, kw_only=True):
     children: Annotated[tuple[Count, ...], Meta(max_length=512)] = ()
 
 
-class GpuReading(Struct, frozen=True, kw_only=True):
+class GpuReading(Struct, frozen=True, kw_only=True, gc=False):
     """What one GPU said at one moment; a MIG instance is a GPU with a parent."""
 
     uuid: Word
@@ -83,7 +83,7 @@ class GpuReading(Struct, frozen=True, kw_only=True):
     processes: Annotated[tuple[GpuProcess, ...], Meta(max_length=512)] | None = None
 
 
-class Disk(Struct, frozen=True, kw_only=True):
+class Disk(Struct, frozen=True, kw_only=True, gc=False):
     """One mounted file system."""
 
     mount: Text
@@ -91,14 +91,14 @@ class Disk(Struct, frozen=True, kw_only=True):
     total_bytes: Bytes | None = None
 
 
-class Address(Struct, frozen=True, kw_only=True):
+class Address(Struct, frozen=True, kw_only=True, gc=False):
     """One address of the node, with the interface that has it."""
 
     interface: Word
     address: Word
 
 
-class HostFacts(Struct, frozen=True, kw_only=True):
+class HostFacts(Struct, frozen=True, kw_only=True, gc=False):
     """What the machine around the GPUs said."""
 
     hostname: Word | None = None
@@ -118,7 +118,7 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     agent_version: Word | None = None
 
 
-class Problem(Struct, frozen=True, kw_only=True):
+class Problem(Struct, frozen=True, kw_only=True, gc=False):
     """Something wrong on a node or one of its GPUs, with what to do about it."""
 
     kind: Word
@@ -128,7 +128,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     since: UnixTime | None = None
 
 
-class NodeReport(Struct, frozen=True, kw_only=True):
+class NodeReport(Struct, frozen=True, kw_only=True, gc=False):
     """Everything one node says about itself at one moment; the unit that travels."""
 
     node: NodeName

@@ -8,7 +8,7 @@ Word = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
 Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
 
 
-class Reason(Struct, frozen=True, kw_only=True):
+class Reason(Struct, frozen=True, kw_only=True, gc=False):
     """Why: code and values travel and are translated; the text is English, for terminals and logs."""
 
     code: str
@@ -16,7 +16,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     values: dict[str, Any] = {}
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     """The one word for a GPU, since when, and why."""
 
     word: Word
@@ -25,7 +25,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     flags: tuple[Flag, ...] = ()
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class Claim(Struct, frozen=True, kw_only=True, gc=False):
     """That somebody holds a GPU by agreement until a time."""
 
     who: str

@@ -5,7 +5,7 @@ from msgspec import Struct
 from gpuboard.model.report import GpuProcess, GpuReading
 
 
-class Holder(Struct, frozen=True, kw_only=True):
+class Holder(Struct, frozen=True, kw_only=True, gc=False):
     """One person on one GPU; user None means that the owner is unknown."""
 
     user: str | None
@@ -27,13 +27,26 @@ def is_compute(process: GpuProcess) -> bool:
 
 def holders(gpu: GpuReading) -> tuple[Holder, ...] | None:
     """The people on a GPU, the one with the most memory first; None where processes are unknown."""
-    if gpu.processes is None:
-        return None
+    if not gpu.processes:
+        return None if gpu.processes is None else ()
+    if len(gpu.processes) == 1:
+        (process,) = gpu.processes
+        return (_alone(process),)
     by_owner: dict[tuple[str | None, int | None], list[GpuProcess]] = {}
     for process in gpu.processes:
         by_owner.setdefault((process.user, process.uid), []).append(process)
     found = [_add_up(user, uid, processes) for (user, uid), processes in by_owner.items()]
     return tuple(sorted(found, key=lambda holder: (-(holder.memory_used_bytes or 0), holder.user or "~")))
+
+
+def _alone(process: GpuProcess) -> Holder:
+    return Holder(
+        user=process.user,
+        uid=process.uid,
+        memory_used_bytes=process.memory_used_bytes,
+        since=process.started_at,
+        processes=1,
+    )
 
 
 def _add_up(user: str | None, uid: int | None, processes: list[GpuProcess]) -> Holder:

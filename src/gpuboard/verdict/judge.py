@@ -43,7 +43,7 @@ class Thresholds(Struct, frozen=True, kw_only=True):
         return max(self.memory_floor_bytes, int((total or 0) * self.memory_share))
 
 
-class Activity(Struct, frozen=True, kw_only=True):
+class Activity(Struct, frozen=True, kw_only=True, gc=False):
     """The short memory of one GPU."""
 
     # Utilisation in the last three samples, newest last; unknown ones are left out.
@@ -54,7 +54,7 @@ class Activity(Struct, frozen=True, kw_only=True):
     empty_since: float | None = None
 
 
-class Freshness(Struct, frozen=True, kw_only=True):
+class Freshness(Struct, frozen=True, kw_only=True, gc=False):
     """How much the newest sample of a node can be trusted."""
 
     state: NodeState = "live"
@@ -136,12 +136,8 @@ def _use(
     if working:
         text = f"{_names(people)} {'has' if len(working) == 1 else 'have'} {_count(len(working))} on it"
         return Reason(code="process", text=text, values=_values(people, processes=len(working)))
-    held = gpu.memory_used_bytes
-    if (
-        held is not None
-        and not gpu.memory_unified
-        and held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
-    ):
+    if _holds_memory(gpu, thresholds):
+        held = gpu.memory_used_bytes
         visible = any(is_alive(p) for p in gpu.processes or ())
         code = "memory" if visible or gpu.processes is None else "orphaned-memory"
         whose = f"held by {_names(people)}" if visible else "held, no process visible"
@@ -185,14 +181,20 @@ def _flags(
         flags.append("trespass")
     if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
         flags.append("hot")
-    if SLOWDOWNS.intersection(gpu.throttle_reasons or ()):
+    if gpu.throttle_reasons and SLOWDOWNS.intersection(gpu.throttle_reasons):
         flags.append("throttled")
-    held = gpu.memory_used_bytes
-    much = held is not None and held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
-    nobody = gpu.processes is not None and not any(is_alive(p) for p in gpu.processes)
-    if much and nobody and not gpu.memory_unified and not gpu.mig_enabled:
+    nobody = gpu.processes is not None and not (gpu.processes and any(map(is_alive, gpu.processes)))
+    if nobody and not gpu.mig_enabled and _holds_memory(gpu, thresholds):
         flags.append("orphaned_memory")
     return tuple(flags)
+
+
+def _holds_memory(gpu: GpuReading, thresholds: Thresholds) -> bool:
+    """Whether more of its own memory is in use than an unused GPU needs."""
+    held = gpu.memory_used_bytes
+    if held is None or gpu.memory_unified:
+        return False
+    return held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
 
 
 def _working(percent: float, people: tuple[Holder, ...] | None) -> str:

@@ -33,7 +33,7 @@ CLOSE_REPLACED: Final = 4409
 CLOSE_FAILED: Final = 1011
 
 
-class Sample(Struct, frozen=True, kw_only=True):
+class Sample(Struct, frozen=True, kw_only=True, gc=False):
     """One encoded report; when it was made it may have had an age already, to which the wait is added."""
 
     sequence: Count
@@ -41,7 +41,7 @@ class Sample(Struct, frozen=True, kw_only=True):
     report: msgspec.Raw
 
 
-class Hello(Struct, frozen=True, kw_only=True, tag_field="kind", tag="hello"):
+class Hello(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="hello"):
     """The first message: who speaks, since which boot, in which version."""
 
     node: NodeName
@@ -50,20 +50,20 @@ class Hello(Struct, frozen=True, kw_only=True, tag_field="kind", tag="hello"):
     agent_version: Word | None = None
 
 
-class Live(Struct, frozen=True, kw_only=True, tag_field="kind", tag="live"):
+class Live(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="live"):
     """The newest sample, to be shown; in order when all before it has been handed over on this connection."""
 
     sample: Sample
     in_order: bool
 
 
-class Backfill(Struct, frozen=True, kw_only=True, tag_field="kind", tag="backfill"):
+class Backfill(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="backfill"):
     """Samples that the board has missed, oldest first; never shown."""
 
     samples: Annotated[tuple[Sample, ...], Meta(min_length=1, max_length=MAX_BATCH_SAMPLES)]
 
 
-class Welcome(Struct, frozen=True, kw_only=True, tag_field="kind", tag="welcome"):
+class Welcome(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="welcome"):
     """What the board has of this boot of the node: shown and taken through these samples."""
 
     node: NodeName
@@ -72,14 +72,14 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="kind", tag="welcome"
     taken: Count | None = None
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class Refusal(Struct, frozen=True, kw_only=True, gc=False):
     """A sample that the board will not have, ever; it need not be sent again."""
 
     sequence: Count
     reason: Text
 
 
-class Acknowledgement(Struct, frozen=True, kw_only=True, tag_field="kind", tag="acknowledgement"):
+class Acknowledgement(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="acknowledgement"):
     """The answer to one message: the live sample or the batch that arrived, and how far all is taken."""
 
     live: Count | None = None

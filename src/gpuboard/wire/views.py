@@ -12,7 +12,7 @@ from gpuboard.model.verdict import Claim, Flag, Reason, Verdict, Word
 Tier = Literal["names", "counts"]
 
 
-class HolderView(Struct, frozen=True, kw_only=True):
+class HolderView(Struct, frozen=True, kw_only=True, gc=False):
     """One person on one GPU; user null means that the owner is unknown."""
 
     user: str | None
@@ -22,7 +22,7 @@ class HolderView(Struct, frozen=True, kw_only=True):
     processes: int
 
 
-class ClaimView(Struct, frozen=True, kw_only=True):
+class ClaimView(Struct, frozen=True, kw_only=True, gc=False):
     """Who booked a GPU until when; who is null where names are hidden."""
 
     who: str | None
@@ -30,7 +30,7 @@ class ClaimView(Struct, frozen=True, kw_only=True):
     comment: str | None
 
 
-class GpuView(Struct, frozen=True, kw_only=True):
+class GpuView(Struct, frozen=True, kw_only=True, gc=False):
     """Everything about one GPU."""
 
     uuid: str
@@ -42,7 +42,7 @@ class GpuView(Struct, frozen=True, kw_only=True):
     reading: GpuReading
 
 
-class NodeView(Struct, frozen=True, kw_only=True):
+class NodeView(Struct, frozen=True, kw_only=True, gc=False):
     """Everything about one node."""
 
     name: str
@@ -59,7 +59,7 @@ class NodeView(Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuView, ...]
 
 
-class FleetView(Struct, frozen=True, kw_only=True):
+class FleetView(Struct, frozen=True, kw_only=True, gc=False):
     """All nodes at one moment."""
 
     at: float
@@ -67,7 +67,7 @@ class FleetView(Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeView, ...]
 
 
-class NodeRow(Struct, frozen=True, kw_only=True):
+class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
     """One node on the live stream."""
 
     name: str
@@ -87,7 +87,7 @@ class NodeRow(Struct, frozen=True, kw_only=True):
     gpus_missing: int
 
 
-class GpuRow(Struct, frozen=True, kw_only=True):
+class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     """One GPU on the live stream."""
 
     uuid: str
