@@ -18,7 +18,7 @@ from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.buffer import HOUR_SECONDS, MAX_BYTES, Held, SampleBuffer
 from gpuboard.agent.channel import Channel, open_post, open_websocket
 from gpuboard.agent.conversation import Conversation
-from gpuboard.agent.token_file import NodeToken, read_token
+from gpuboard.agent.node_token import NodeToken, read_token
 from gpuboard.agent.trouble import PushTrouble
 from gpuboard.model.errors import SettingsError, WireError
 from gpuboard.model.report import NodeReport
