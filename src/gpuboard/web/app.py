@@ -5,13 +5,14 @@ from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 from gpuboard import __version__
 from gpuboard.web import pages
+from gpuboard.web.description import Description
 from gpuboard.web.guard import Guard
-from gpuboard.web.problems import http_problem, log_socket_error, unexpected_problem
+from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
 from gpuboard.web.routes import fleet, health, ingest, stream
 from gpuboard.web.services import Services
 
@@ -36,11 +37,14 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
             version=__version__,
             description="Which GPU is free now, and who has the others.",
             path="/api",
+            components=Components(
+                security_schemes={ingest.NODE_TOKEN: SecurityScheme(type="http", scheme="bearer")}
+            ),
             # JSON only: the usual viewers load scripts from elsewhere.
-            render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            render_plugins=[Description(path="/openapi.json")],
         ),
         request_max_body_size=256 * 1024,
-        after_exception=[log_socket_error],
+        after_exception=[note_socket_error],
         logging_config=None,
         signature_types=[Services],
     )
