@@ -7,13 +7,14 @@ from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.guard import Guard
-from gpuboard.web.openapi import DocumentPlugin, with_stream
-from gpuboard.web.problems import http_problem, log_socket_error, unexpected_problem
+from gpuboard.web.openapi import DocumentPlugin, whole_document
+from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
 from gpuboard.web.routes import badge, fleet, health, ingest, stream
 from gpuboard.web.services import Services
 
@@ -25,7 +26,7 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
 
 def openapi_document() -> dict[str, Any]:
     """The API's description of itself, without a board."""
-    return with_stream(_routes(None).openapi_schema.to_schema())
+    return whole_document(_routes(None).openapi_schema.to_schema())
 
 
 def _routes(services: Services | None) -> Litestar:
@@ -48,11 +49,14 @@ def _routes(services: Services | None) -> Litestar:
             version=__version__,
             description="Which GPU is free now, and who has the others.",
             path="/api",
+            components=Components(
+                security_schemes={ingest.NODE_TOKEN: SecurityScheme(type="http", scheme="bearer")}
+            ),
             # JSON only: the usual viewers load scripts from elsewhere.
             render_plugins=[DocumentPlugin(path="/openapi.json")],
         ),
         request_max_body_size=256 * 1024,
-        after_exception=[log_socket_error],
+        after_exception=[note_socket_error],
         logging_config=None,
         signature_types=[Services],
     )

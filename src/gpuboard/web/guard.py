@@ -1,11 +1,12 @@
 """The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
 
-from typing import Final, cast
+from typing import Final
 
+from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuboard.web.access import AccessPolicy
-from gpuboard.web.problems import send_problem
+from gpuboard.web.problems import REFUSAL, send_problem
 
 _CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -43,10 +44,10 @@ class Guard:
         refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
         if refusal is None:
             self._strip_base(scope)
-            if scope.get("method") == "HEAD":
-                # Answered like GET; the server, which still sees HEAD, leaves the body out.
-                scope = cast("Scope", {**scope, "method": "GET"})
-            await self._app(scope, receive, _with_headers(send))
+            if kind == "websocket":
+                await self._app(scope, receive, _with_refusal_in_words(scope, send))
+            else:
+                await self._app(_as_get(scope), receive, _with_headers(send))
             return
         if kind == "websocket":
             await receive()
@@ -74,6 +75,29 @@ class Guard:
         if not is_read and not self._access.accepts_origin(origin, host):
             return f"a page of {origin!r} may not use this board"
         return None
+
+
+def _as_get(scope: Scope) -> Scope:
+    """A question for the head alone is answered like any other; the server leaves out the body."""
+    is_head: bool = scope["type"] == "http" and scope["method"] == "HEAD"
+    return {**scope, "method": "GET"} if is_head else scope  # type: ignore[return-value, typeddict-item]
+
+
+def _with_refusal_in_words(scope: Scope, send: Send) -> Send:
+    """A handshake that the framework would refuse without a word hears why, like any other request."""
+    is_open = False
+
+    async def send_or_refuse(message: Message) -> None:
+        nonlocal is_open
+        kind: str = message["type"]
+        error = scope["state"].get(REFUSAL)
+        if kind == "websocket.close" and not is_open and isinstance(error, HTTPException):
+            await send_problem(send, "websocket", error.status_code, error.detail, headers=_HEADERS)
+            return
+        is_open = is_open or kind == "websocket.accept"
+        await send(message)
+
+    return send_or_refuse
 
 
 def _with_headers(send: Send) -> Send:

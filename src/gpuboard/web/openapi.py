@@ -16,11 +16,16 @@ _REFERENCE = "#/components/schemas/{name}"
 
 
 class DocumentPlugin(JsonRenderPlugin):
-    """Serves the document, with what OpenAPI's paths have no place for."""
+    """Serves the document: mended, and with what OpenAPI's paths have no place for."""
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
         """Write the document."""
-        return super().render(request, with_stream(openapi_schema))
+        return super().render(request, whole_document(openapi_schema))
+
+
+def whole_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The framework's document, mended, with the stream's messages."""
+    return with_stream(mended(dict(document)))
 
 
 def with_stream(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,3 +46,19 @@ def with_stream(document: Mapping[str, Any]) -> dict[str, Any]:
         "responses": {"default": {"description": "The viewer says nothing."}},
     }
     return {**document, "components": components, "webhooks": {"stream": {"post": stream}}}
+
+
+def mended(part: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The same document, where `tuple[X, ...]` with limits holds X alone.
+
+    The framework takes the dots for a second type that may be anything, and nothing is exactly one of both.
+    """
+    if isinstance(part, list):
+        return [mended(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    whole = {key: mended(value) for key, value in part.items()}
+    match whole.get("items"):
+        case {"oneOf": [item, {} as anything]} if not anything:
+            whole["items"] = item
+    return whole

@@ -24,10 +24,13 @@ otherwise install a released package.</p></html>"""
 @lru_cache(maxsize=256)
 def _read(path: str) -> bytes | None:
     """One file of the built page; None for anything that is not a file below its folder."""
-    target = (UI / path).resolve()
-    if not target.is_relative_to(UI.resolve()) or not target.is_file():
+    try:
+        target = (UI / path).resolve()
+        is_ours = target.is_relative_to(UI.resolve()) and target.is_file()
+        return target.read_bytes() if is_ours else None
+    except (OSError, ValueError):
+        # Too long for a file system, or with a NUL in it.
         return None
-    return target.read_bytes()
 
 
 def _index(request: AnyRequest, base: str) -> Response[bytes]:
