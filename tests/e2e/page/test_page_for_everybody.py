@@ -87,5 +87,5 @@ def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, ax
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    expect(page.get_by_text("Filter words")).to_be_visible()
+    expect(page.get_by_role("heading", name="Filter words", exact=True)).to_be_visible()
     assert violations(page, axe) == []
