@@ -258,6 +258,13 @@ export interface Problem {
   since: number | null;
 }
 
+export interface ProblemDocument {
+  title: string;
+  status: number;
+  detail: string;
+  type: string;
+}
+
 export interface Reason {
   code: string;
   text: string;
