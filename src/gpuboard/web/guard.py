@@ -1,6 +1,6 @@
 """The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
 
-from typing import Final
+from typing import Final, cast
 
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -79,8 +79,9 @@ class Guard:
 
 def _as_get(scope: Scope) -> Scope:
     """A question for the head alone is answered like any other; the server leaves out the body."""
-    is_head: bool = scope["type"] == "http" and scope["method"] == "HEAD"
-    return {**scope, "method": "GET"} if is_head else scope  # type: ignore[return-value, typeddict-item]
+    if scope.get("method") != "HEAD":
+        return scope
+    return cast("Scope", {**scope, "method": "GET"})
 
 
 def _with_refusal_in_words(scope: Scope, send: Send) -> Send:
