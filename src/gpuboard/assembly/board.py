@@ -16,7 +16,8 @@ from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.state import Fleet, Names
+from gpuboard.fleet.names import Names
+from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.node import node_name_of
 from gpuboard.probes.simulated import node_names
