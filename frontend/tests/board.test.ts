@@ -226,8 +226,18 @@ describe('the detail', () => {
   const at = (left: number, top: number) => ({ left, top, right: left + 100, bottom: top + 34 }) as DOMRect;
 
   test('goes below, else above, and never off the screen', () => {
-    expect(placeBeside(at(100, 100), 400, 300, screen)).toEqual({ left: 100, top: 142 });
-    expect(placeBeside(at(100, 700), 400, 300, screen)).toEqual({ left: 100, top: 392 });
-    expect(placeBeside(at(900, 100), 400, 300, screen).left).toBe(592);
+    expect(placeBeside(at(100, 100), 400, screen)).toEqual({
+      left: 100,
+      top: 142,
+      bottom: null,
+      maxHeight: 650,
+    });
+    expect(placeBeside(at(100, 700), 400, screen)).toEqual({
+      left: 100,
+      top: null,
+      bottom: 108,
+      maxHeight: 684,
+    });
+    expect(placeBeside(at(900, 100), 400, screen).left).toBe(592);
   });
 });
