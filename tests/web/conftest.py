@@ -6,12 +6,15 @@ import httpx
 import pytest
 
 from tests.board import RunningBoard, running_board
+from tests.pushing import wait_until
 
 
 @pytest.fixture(scope="session")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     """A board with eight simulated nodes."""
     with running_board("--demo", "8", log=tmp_path_factory.mktemp("board") / "log") as running:
+        # It answers before it has told the past of all eight; one of them is silent on purpose.
+        wait_until(lambda: httpx.get(f"{running.url}readyz").json()["nodes_live"] == 7)
         yield running
 
 
