@@ -106,7 +106,7 @@ async def pushed(_folder: Path) -> AsyncIterator[Subject]:
         # Not yet listened to: an agent would come back a moment later.
         with contextlib.suppress(SourceError):
             source.accept("pushing", encode(Hello(node="pushing", boot_id="boot-1")))
-            source.accept("pushing", encode(Live(sample=sample, in_order=True)))
+            source.accept("pushing", encode(Live(sample=sample, follows=None)))
 
     yield Subject(source, {"pushing"}, push)
 

@@ -19,12 +19,15 @@ from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 from tests.board import RunningBoard, running_board
+from tests.pushing import wait_until
 
 
 @pytest.fixture(scope="session")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     """A board with eight simulated nodes."""
     with running_board("--demo", "8", log=tmp_path_factory.mktemp("board") / "log") as running:
+        # It answers before it has told the past of all eight; one of them is silent on purpose.
+        wait_until(lambda: httpx.get(f"{running.url}readyz").json()["nodes_live"] == 7)
         yield running
 
 

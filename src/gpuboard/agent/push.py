@@ -181,18 +181,18 @@ class Pusher:
         except WireError as error:
             raise PushTrouble(f"{self._address.place} answers nonsense: {error}", is_refusal=True) from None
         with self._lock:
-            refused = conversation.hear(answer)
+            refused = conversation.hear(answer, self._clock())
         if isinstance(answer, Welcome):
             self._be_welcome()
         elif refused:
             self._complain(f"{self._address.place} refuses samples: {clean_text(refused[0].reason)}")
         else:
             self._failures = 0
+            self.trouble = None
         return True
 
     def _be_welcome(self) -> None:
         log.info("board reached: board=%s node=%s waiting=%d", self._address, self.node, self.waiting)
-        self.trouble = None
         lost = self.lost
         if lost > self._lost_told:
             log.warning("samples lost, the board was away too long: count=%d", lost - self._lost_told)

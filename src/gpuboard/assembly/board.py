@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import logging
+import signal
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 
 import uvicorn
@@ -33,6 +34,7 @@ from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
 GOODBYE_SECONDS: Final = 0.2
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 log = logging.getLogger(__name__)
 
@@ -203,6 +205,18 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, broadcaster: Broadcaster) -> None:
         super().__init__(config)
         self._broadcaster = broadcaster
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when told to; uvicorn would raise the signal again, and end us before all is tidy."""
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in STOP_SIGNALS:
+                loop.remove_signal_handler(number)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say good-bye, then close everything."""

@@ -1,7 +1,7 @@
 """Where agents bring their reports: a WebSocket, plain POST where that is refused, and enrolment."""
 
 import asyncio
-import contextlib
+import logging
 import time
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +23,8 @@ from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
 from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_FAILED, CLOSE_REFUSED, MAX_MESSAGE_BYTES
+
+log = logging.getLogger(__name__)
 
 LONGEST_WAIT_SECONDS: Final = 5.0
 
@@ -53,12 +55,11 @@ async def ingest(socket: AnySocket, services: Services) -> None:
     line = Line(socket, known)
     door.open(line)
     try:
-        with contextlib.suppress(WebSocketDisconnect):
-            await _converse(socket, door, line)
+        await _converse(socket, door, line)
     except Exception:
         # What was not acknowledged comes again.
+        log.exception("report not taken: node=%s", known.node)
         await line.close(CLOSE_FAILED, "the board failed to take this in; its log says why")
-        raise
     finally:
         door.close(line)
 
@@ -82,7 +83,11 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
         except (AccessRefused, SourceError) as error:
             await line.close(CLOSE_REFUSED, str(error))
             return
-        await send({"type": "websocket.send", "bytes": answer, "text": None})
+        try:
+            await send({"type": "websocket.send", "bytes": answer, "text": None})
+        except (WebSocketDisconnect, OSError):
+            # It has left without waiting for the answer; it will ask again.
+            return
         if wait:
             # Not read meanwhile, so that TCP itself slows the sender.
             await asyncio.sleep(wait)
