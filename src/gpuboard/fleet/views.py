@@ -68,9 +68,9 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         state=node.freshness.state,
         reason=node.freshness.reason,
         source=node.source,
-        sampled_at=_rounded(node.sampled_at, 2),
+        sampled_at=None if node.sampled_at is None else round(node.sampled_at, 2),
         interval_seconds=node.interval,
-        clock_offset_seconds=_rounded(node.clock_offset, 0),
+        clock_offset_seconds=_whole(node.clock_offset),
         problems=problems,
         cpu_count=host.cpu_count,
         load_percent=_load_percent(host),
@@ -93,14 +93,14 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) ->
         mig_parent_uuid=reading.mig_parent_uuid,
         mig_profile=reading.mig_profile,
         verdict=verdict.word,
-        since=_rounded(verdict.since, 0),
+        since=_whole(verdict.since),
         reason=verdict.reason,
         flags=verdict.flags,
         utilization_percent=reading.utilization_percent,
         memory_used_bytes=reading.memory_used_bytes,
         memory_total_bytes=reading.memory_total_bytes,
         temperature_celsius=reading.temperature_celsius,
-        power_watts=_rounded(reading.power_watts, 0),
+        power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
         users=_people(fleet, reading),
         claim=claim_view(fleet.claim_of(node.name, reading)),
@@ -109,22 +109,25 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) ->
 
 def _people(fleet: Fleet, reading: GpuReading) -> tuple[HolderView, ...] | None:
     found = holders(reading)
-    if found is None:
-        return None
+    if not found:
+        return None if found is None else ()
     return tuple(
-        HolderView(
-            user=fleet.names.person(holder.user),
-            uid=holder.uid,
-            memory_used_bytes=holder.memory_used_bytes,
-            since=_rounded(holder.since, 0),
-            processes=holder.processes,
-        )
-        for holder in found
+        [
+            HolderView(
+                user=fleet.names.person(holder.user),
+                uid=holder.uid,
+                memory_used_bytes=holder.memory_used_bytes,
+                since=_whole(holder.since),
+                processes=holder.processes,
+            )
+            for holder in found
+        ]
     )
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
+def _whole(value: float | None) -> float | None:
+    # To a whole number, not to a float without fraction: several times faster, and shorter on the wire.
+    return None if value is None else round(value)
 
 
 def _load_percent(host: HostFacts) -> float | None:

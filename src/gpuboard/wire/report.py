@@ -55,7 +55,7 @@ def check_report(report: NodeReport) -> NodeReport:
             f"{REPORT_VERSION} can): install the same gpuboard version on node and board"
         )
     gpus = report.gpus or ()
-    if sum(len(gpu.processes or ()) for gpu in gpus) > MAX_PROCESSES:
+    if sum([len(gpu.processes) for gpu in gpus if gpu.processes]) > MAX_PROCESSES:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")
     if len({gpu.uuid for gpu in gpus}) != len(gpus):
         raise WireError("report names the same GPU twice")

@@ -1,5 +1,6 @@
 """What the board tells people and programs: whole views by GET, flat rows on the live stream."""
 
+from operator import attrgetter
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -113,7 +114,7 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
 
 def columns(kind: type[Struct], rows: list[Any]) -> dict[str, list[Any]]:
     """Turn rows into columns under full-word keys: far fewer bytes, and still readable."""
-    return {name: [getattr(row, name) for row in rows] for name in kind.__struct_fields__}
+    return {name: list(map(attrgetter(name), rows)) for name in kind.__struct_fields__}
 
 
 def claim_view(claim: Claim | None) -> ClaimView | None:
