@@ -79,8 +79,7 @@ class Guard:
 
 def _as_get(scope: Scope) -> Scope:
     """A question for the head alone is answered like any other; the server leaves out the body."""
-    is_head: bool = scope["type"] == "http" and scope["method"] == "HEAD"
-    return {**scope, "method": "GET"} if is_head else scope  # type: ignore[return-value, typeddict-item]
+    return {**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope  # type: ignore[return-value]
 
 
 def _with_refusal_in_words(scope: Scope, send: Send) -> Send:
