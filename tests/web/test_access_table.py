@@ -5,15 +5,16 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import httpx
+import msgspec
 import pytest
 from litestar.routes import HTTPRoute, WebSocketRoute
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from gpuboard.web.pages import UI
-from gpuboard.wire.ingest import Hello, encode
+from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
 from tests.board import RunningBoard, running_board
-from tests.pushing import enrol, wait_until
+from tests.pushing import report_of, token_of, wait_until
 from tests.web.conftest import decode_frame, web_app
 
 # People who are not signed in, on boards that show them nothing, counts or names; and on the first of these,
@@ -73,16 +74,30 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Place
     with ExitStack() as stack:
         boards = {}
         for tier in ("nothing", "counts", "names"):
-            folder = tmp_path_factory.mktemp(tier)
-            token = enrol(folder / "state", NODE)[NODE]
             arguments = ("--demo", "1", "--anonymous", tier)
-            boards[tier] = stack.enter_context(running_board(*arguments, log=folder / "log")), token
+            log = tmp_path_factory.mktemp(tier) / "log"
+            boards[tier] = stack.enter_context(running_board(*arguments, log=log))
         http = stack.enter_context(httpx.Client(timeout=30))
-        found = {tier: Place(board, {}, http) for tier, (board, _) in boards.items()}
-        board, token = boards["nothing"]
+        found = {tier: Place(board, {}, http) for tier, board in boards.items()}
+        board = boards["nothing"]
+        token = token_of(board, NODE)
+        report_once(board, token)
         found["node"] = Place(board, {"authorization": f"Bearer {token}"}, http)
         found["wrong"] = Place(board, {"authorization": f"Bearer {token[:-4]}aaaa"}, http)
         yield found
+
+
+def report_once(board: RunningBoard, token: str) -> None:
+    """Let the node report, so that the board need not wait for it."""
+    report = report_of(NODE)
+    sample = Sample(
+        sequence=report.sequence or 0, waited_seconds=0.0, report=msgspec.Raw(encode_sample(report))
+    )
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/msgpack"}
+    for message in (Hello(node=NODE, boot_id="boot-1"), Live(sample=sample, in_order=True)):
+        url = f"{board.url}api/v1/reports"
+        httpx.post(url, headers=headers, content=encode(message)).raise_for_status()
+    wait_until(lambda: httpx.get(f"{board.url}readyz").is_success, 20)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +136,7 @@ def answer(place: Place, method: str, path: str) -> int | str:
     body: dict[str, Any] = {}
     headers = dict(place.headers)
     if path.endswith("reports"):
-        body = {"content": encode(Hello(node=NODE, boot_id="b"))}
+        body = {"content": encode(Hello(node=NODE, boot_id="boot-1"))}
         headers["content-type"] = "application/msgpack"
     elif method == "POST":
         body = {"json": {"code": "AAAAA-AAAAA-AAAAA-AAAAA"}}
@@ -133,7 +148,7 @@ def socket_answer(place: Place, url: str) -> int | str:
     try:
         with connect(url, additional_headers=place.headers, compression=None) as socket:
             if url.endswith("ingest"):
-                socket.send(encode(Hello(node=NODE, boot_id="b")))
+                socket.send(encode(Hello(node=NODE, boot_id="boot-1")))
                 return "welcome" if b"welcome" in socket.recv(timeout=10, decode=False) else "?"
             return str(decode_frame(socket.recv(timeout=10))["tier"])
     except ConnectionClosed as closed:
