@@ -1,5 +1,7 @@
 """One demo board for all tests of the web that only look."""
 
+import gzip
+import json
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -65,3 +67,9 @@ def operations() -> list[tuple[str, str]]:
     """What the API describes: method and path."""
     paths: dict[str, Any] = web_app().openapi_schema.to_schema()["paths"]
     return [(method, path) for path, item in paths.items() for method in item]
+
+
+def decode_frame(frame: str | bytes) -> dict[str, Any]:
+    """A message of the live stream."""
+    data: dict[str, Any] = json.loads(gzip.decompress(frame) if isinstance(frame, bytes) else frame)
+    return data

@@ -19,7 +19,10 @@ from tests.web.conftest import operations
 
 EXAMPLES = 400 if os.environ.get("CI") == "true" else 25
 # The board says 503 on purpose while it waits for a node; and OpenAPI cannot say which bytes make a message.
-EXCLUDED = {"/readyz": [not_a_server_error], "/api/v1/reports": [positive_data_acceptance]}
+EXCLUDED: dict[str, list[Any]] = {
+    "/readyz": [not_a_server_error],
+    "/api/v1/reports": [positive_data_acceptance],
+}
 Operation = APIOperation[Any, Any, Any, Any]
 
 

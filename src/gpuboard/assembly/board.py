@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import resource
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -29,7 +30,7 @@ from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
-from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.deadline import DeadlineProtocol, DeadlineSocket
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
@@ -37,6 +38,9 @@ from gpuboard.wire.stream import BoardInfo
 GOODBYE_SECONDS: Final = 0.2
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 GARBAGE_AFTER_OBJECTS: Final = 20_000
+CONNECTIONS: Final = 4096
+# Room for files and for the connections that the sources make.
+OPEN_FILES: Final = 4 * CONNECTIONS
 
 log = logging.getLogger(__name__)
 
@@ -159,6 +163,7 @@ class Board:
 
     async def _serve(self, config: uvicorn.Config) -> None:
         logging.getLogger("uvicorn.error").addFilter(_is_news)
+        _allow_connections()
         async with self.running():
             await _Server(config, self._broadcaster).serve()
 
@@ -176,11 +181,11 @@ class Board:
             # Open pages must not keep a stopping board alive.
             timeout_graceful_shutdown=5,
             timeout_keep_alive=30,
-            limit_concurrency=4096,
+            limit_concurrency=CONNECTIONS,
             http=DeadlineProtocol,
             ssl_certfile=self._settings.board.tls_certificate or None,
             ssl_keyfile=self._settings.board.tls_key or None,
-            ws="websockets-sansio",
+            ws=DeadlineSocket,
             ws_max_size=1024 * 1024,
             ws_ping_interval=20,
             ws_ping_timeout=20,
@@ -197,6 +202,14 @@ def _thresholds(table: VerdictTable) -> Thresholds:
         memory_share=table.memory_share,
         hot_celsius=table.hot_celsius,
     )
+
+
+def _allow_connections() -> None:
+    """Let as many connections be open as we serve: shells and systemd usually start with far fewer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def _is_news(record: logging.LogRecord) -> bool:

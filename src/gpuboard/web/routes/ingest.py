@@ -15,7 +15,7 @@ from litestar.exceptions import (
     TooManyRequestsException,
     WebSocketDisconnect,
 )
-from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.web.agents import AgentDoor, AnySocket, Line
@@ -38,7 +38,7 @@ class _MessageOperation(Operation):
     """Describes the body, which is read as bytes and decoded beyond the framework."""
 
     def __post_init__(self) -> None:
-        binary = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format="binary"))
+        binary = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
         self.request_body = RequestBody(content={"application/msgpack": binary}, required=True)
 
 
