@@ -91,3 +91,10 @@ def test_a_page_that_is_known_is_not_sent_again(http: httpx.Client, path: str) -
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["etag"] == tag
     assert http.get(path, headers={"if-none-match": '"other"'}).status_code == 200
+
+
+def test_a_uuid_with_slashes_leads_to_the_page(http: httpx.Client) -> None:
+    """Older drivers name a MIG instance so; the page's own files are looked for from where the browser is."""
+    assert '<base href="../" />' in http.get("gpus/MIG-GPU-5c89%2F1%2F0").text
+    assert '<base href="../../../" />' in http.get("gpus/MIG-GPU-5c89/1/0").text
+    assert "MIG-GPU-5c89/1/0" in http.get("api/v1/gpus/MIG-GPU-5c89%2F1%2F0").json()["detail"]

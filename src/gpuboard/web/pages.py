@@ -45,10 +45,11 @@ def page(request: AnyRequest) -> Response[bytes]:
     return _index(request, "./")
 
 
-@get(["/nodes/{_name:str}", "/gpus/{_name:str}"], include_in_schema=False, sync_to_thread=False)
+# A path, not a word: the UUID of a MIG instance may hold slashes.
+@get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
 def page_below(request: AnyRequest, _name: str) -> Response[bytes]:
-    """The page, asked for one level below the top."""
-    return _index(request, "../")
+    """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
+    return _index(request, "../" * (request.scope["raw_path"].count(b"/") - 1))
 
 
 @get("/assets/{path:path}", include_in_schema=False, sync_to_thread=False)
