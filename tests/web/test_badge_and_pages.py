@@ -98,3 +98,12 @@ def test_a_uuid_with_slashes_leads_to_the_page(http: httpx.Client) -> None:
     assert '<base href="../" />' in http.get("gpus/MIG-GPU-5c89%2F1%2F0").text
     assert '<base href="../../../" />' in http.get("gpus/MIG-GPU-5c89/1/0").text
     assert "MIG-GPU-5c89/1/0" in http.get("api/v1/gpus/MIG-GPU-5c89%2F1%2F0").json()["detail"]
+
+
+def test_the_page_travels_compressed_and_whole(http: httpx.Client) -> None:
+    """Once compressed, not twice, and plain for those who cannot unpack."""
+    packed, plain = http.get("licenses.md"), http.get("licenses.md", headers={"accept-encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < len(plain.content)
