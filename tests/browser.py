@@ -111,7 +111,23 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
+_BURSTING: Final = """(window) => {
+  const clipped = (element) => {
+    for (let each = element.parentElement; each; each = each.parentElement)
+      if (each !== document.documentElement && getComputedStyle(each).overflowX !== 'visible') return true;
+    return false;
+  };
+  return [...document.querySelectorAll('body *')]
+    .filter((each) => each.getBoundingClientRect().right > window + 1 && !clipped(each))
+    .map((each) => `${each.tagName.toLowerCase()}.${each.getAttribute('class')}`);
+}"""
+
+
 def assert_fits(page: Page) -> None:
-    """Nothing makes the page wider than the window."""
-    width, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert width <= window, f"the page is {width} px wide in a window of {window} px"
+    """Nothing makes the page wider than the window; what does is named."""
+    size = page.viewport_size
+    assert size is not None
+    # Not the browser's own idea of the window: on a phone that grows with the page.
+    width = page.evaluate("document.documentElement.scrollWidth")
+    where = page.url.split("/", 3)[-1][:80]
+    assert width <= size["width"], (where, width, page.evaluate(_BURSTING, size["width"])[:12])

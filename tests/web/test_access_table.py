@@ -94,7 +94,7 @@ def report_once(board: RunningBoard, token: str) -> None:
         sequence=report.sequence or 0, waited_seconds=0.0, report=msgspec.Raw(encode_sample(report))
     )
     headers = {"authorization": f"Bearer {token}", "content-type": "application/msgpack"}
-    for message in (Hello(node=NODE, boot_id="boot-1"), Live(sample=sample, in_order=True)):
+    for message in (Hello(node=NODE, boot_id="boot-1"), Live(sample=sample, follows=None)):
         url = f"{board.url}api/v1/reports"
         httpx.post(url, headers=headers, content=encode(message)).raise_for_status()
     wait_until(lambda: httpx.get(f"{board.url}readyz").is_success, 20)

@@ -43,7 +43,9 @@ def _routes(services: Services | None) -> Litestar:
         ],
         dependencies={"services": Provide(lambda: services, sync_to_thread=False)},
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
-        compression_config=CompressionConfig(backend="gzip", minimum_size=1024, gzip_compress_level=4),
+        compression_config=CompressionConfig(
+            backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=pages.COMPRESSED
+        ),
         openapi_config=OpenAPIConfig(
             title="gpuboard",
             version=__version__,

@@ -66,7 +66,7 @@ class Guard:
         first = rest.split("/", maxsplit=1)[0]
         if first in TOP or "." in first:
             scope["path"] = f"/{rest}"
-            scope["raw_path"] = scope["path"].encode()
+            scope["raw_path"] = scope["raw_path"][len(self._base) - 1 :]
 
     def _refusal(self, headers: dict[str, str], *, is_read: bool) -> str | None:
         host, origin = headers.get("host"), headers.get("origin")

@@ -1,5 +1,6 @@
 """The built page and its assets."""
 
+import gzip
 import hashlib
 import mimetypes
 from functools import lru_cache
@@ -12,6 +13,9 @@ from litestar.exceptions import NotFoundException
 AnyRequest = Request[Any, Any, Any]
 
 UI: Final = Path(__file__).parent / "ui"
+# The application's own compression, made for answers that differ, leaves these alone.
+COMPRESSED: Final = "compressed_by_route"
+_COMPRESS_FROM_BYTES: Final = 1024
 _ABSENT: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>gpuboard: page not built</title>
 <h1>The page has not been built</h1>
@@ -48,10 +52,11 @@ def page(request: AnyRequest) -> Response[bytes]:
     return _index(request, "./")
 
 
-@get(["/nodes/{_name:str}", "/gpus/{_name:str}"], include_in_schema=False, sync_to_thread=False)
+# A path, not a word: the UUID of a MIG instance may hold slashes.
+@get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
 def page_below(request: AnyRequest, _name: str) -> Response[bytes]:
-    """The page, asked for one level below the top."""
-    return _index(request, "../")
+    """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
+    return _index(request, "../" * (request.scope["raw_path"].count(b"/") - 1))
 
 
 @get("/assets/{path:path}", include_in_schema=False, sync_to_thread=False)
@@ -82,7 +87,16 @@ def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response
     known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
     if tag in known or "*" in known:
         return Response(b"", status_code=304, media_type=kind, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", "") and len(body) >= _COMPRESS_FROM_BYTES:
+        headers["content-encoding"] = "gzip"
+        body = _compress(body)
     return Response(body, media_type=kind, headers=headers)
+
+
+@lru_cache(maxsize=256)
+def _compress(body: bytes) -> bytes:
+    # As small as can be: a file is compressed once, and every first visitor waits for it.
+    return gzip.compress(body, compresslevel=9, mtime=0)
 
 
 @lru_cache(maxsize=256)
@@ -90,4 +104,4 @@ def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:20]
 
 
-ROUTER = Router(path="/", route_handlers=[page, page_below, asset, top_file])
+ROUTER = Router(path="/", route_handlers=[page, page_below, asset, top_file], opt={COMPRESSED: True})

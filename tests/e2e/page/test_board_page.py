@@ -40,6 +40,13 @@ def is_held_by(user: str) -> Callable[[Gpu], bool]:
     return lambda gpu: user in {each["user"] for each in gpu["reading"]["processes"] or ()}
 
 
+def expect_shown(page: Page, board: RunningBoard, wish: Callable[[Gpu], bool]) -> None:
+    """The page says that it shows as many GPUs as the API has of this kind."""
+    shown = page.get_by_text(SHOWN)
+    expect(shown).to_be_visible()
+    wait_until(lambda: shown.inner_text().split()[0] == str(sum(map(wish, gpus_of(board)))))
+
+
 def open_board(page: Page, board: RunningBoard, query: str = "") -> None:
     """Open the board and wait for its GPUs."""
     page.goto(f"{board.url}{query}")
@@ -69,22 +76,16 @@ def test_the_filter_finds_what_the_api_has(page: Page, demo: RunningBoard) -> No
     wishes = {"free": is_free, f"user:{user}": is_held_by(user), "memory>=40G": is_roomy}
     for words, wish in wishes.items():
         page.locator("#filter").fill(words)
-        expect(page.get_by_text(SHOWN)).to_be_visible()
-        wait_until(
-            lambda wish=wish: (
-                page.get_by_text(SHOWN).inner_text().split()[0] == str(sum(map(wish, gpus_of(demo))))
-            )
-        )
+        expect_shown(page, demo, wish)
         keep(page, f"filter-{words.split(':')[0].split('>')[0]}")
 
 
 def test_a_filter_that_cannot_be_read_keeps_the_last_result(page: Page, demo: RunningBoard) -> None:
     """Half a word empties nothing; the field says what it does not understand."""
     open_board(page, demo, "?q=free")
-    shown = page.get_by_text(SHOWN)
     page.locator("#filter").fill("free memory>=lots")
     expect(page.locator("#filter-error")).to_be_visible()
-    wait_until(lambda: shown.inner_text().split()[0] == str(sum(map(is_free, gpus_of(demo)))))
+    expect_shown(page, demo, is_free)
     keep(page, "filter-error")
 
 

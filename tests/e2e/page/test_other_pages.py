@@ -1,14 +1,14 @@
 """Node, GPU and people pages in a real browser: reached by links and by their own addresses."""
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard
-from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
+from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -22,8 +22,8 @@ def ask(board: RunningBoard, path: str) -> Any:  # noqa: ANN401 - a document of 
 def keep_both(page: Page, name: str, size: Size) -> None:
     """A picture in either theme."""
     assert_fits(page)
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type] # both are themes
+    for theme in get_args(Theme):
+        page.emulate_media(color_scheme=theme)
         keep(page, f"{name}-{'phone' if size == PHONE else 'desktop'}-{theme}")
 
 

@@ -72,10 +72,12 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
     return view if tier == "names" else hide_names_in_node(view)
 
 
-@get("/gpus/{uuid:str}", summary="One GPU", responses=problems(400, 401, 404))
+# A path, not a word: the UUID of a MIG instance may hold slashes.
+@get("/gpus/{uuid:path}", summary="One GPU", responses=problems(400, 401, 404))
 async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView:
     """Everything about one GPU, its processes too."""
     tier = admit(request, services)
+    uuid = uuid.removeprefix("/")
     view = find_gpu(services.fleet, uuid)
     if view is None:
         raise NotFoundException(f"No GPU {uuid!r} is known to this board.")

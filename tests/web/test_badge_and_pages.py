@@ -91,3 +91,19 @@ def test_a_page_that_is_known_is_not_sent_again(http: httpx.Client, path: str) -
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["etag"] == tag
     assert http.get(path, headers={"if-none-match": '"other"'}).status_code == 200
+
+
+def test_a_uuid_with_slashes_leads_to_the_page(http: httpx.Client) -> None:
+    """Older drivers name a MIG instance so; the page's own files are looked for from where the browser is."""
+    assert '<base href="../" />' in http.get("gpus/MIG-GPU-5c89%2F1%2F0").text
+    assert '<base href="../../../" />' in http.get("gpus/MIG-GPU-5c89/1/0").text
+    assert "MIG-GPU-5c89/1/0" in http.get("api/v1/gpus/MIG-GPU-5c89%2F1%2F0").json()["detail"]
+
+
+def test_the_page_travels_compressed_and_whole(http: httpx.Client) -> None:
+    """Once compressed, not twice, and plain for those who cannot unpack."""
+    packed, plain = http.get("licenses.md"), http.get("licenses.md", headers={"accept-encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < len(plain.content)
