@@ -43,6 +43,7 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/healthz"): OPEN,
     ("GET", "/readyz"): OPEN,
     ("GET", "/metrics"): READ,
+    ("GET", "/badge.svg"): OPEN,
     ("GET", "/api"): OPEN,
     ("GET", "/api/{path}"): ABSENT,
     ("GET", "/api/openapi.json"): OPEN,

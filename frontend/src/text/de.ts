@@ -12,7 +12,6 @@ export const de: Words = {
   verdicts: 'Zustände',
 
   flag_trespass: 'von jemand anderem benutzt als gebucht',
-  flag_no_show: 'gebucht, aber nicht benutzt',
   flag_hot: 'heiß',
   flag_throttled: 'durch Hitze oder Leistungsgrenze gebremst',
   flag_orphaned_memory: 'Speicher belegt, aber kein Prozess zu sehen',
@@ -277,7 +276,7 @@ export const de: Words = {
   word_use: 'GPU-Nutzung in Prozent',
   word_since: 'wie lange in diesem Zustand',
   word_free: 'Knoten mit so vielen freien',
-  word_flags: 'hot, throttled, trespass, no-show',
+  word_flags: 'hot, throttled, trespass',
 
   reason_late: 'Seit {time} kein Bericht; erwartet wird er öfter.',
   reason_lost: 'Seit {time} kein Bericht: der Knoten ist verloren.',

@@ -13,7 +13,6 @@ export const en = {
 
   // Flags
   flag_trespass: 'used by someone else than who booked it',
-  flag_no_show: 'booked, but not used',
   flag_hot: 'hot',
   flag_throttled: 'slowed down by heat or power',
   flag_orphaned_memory: 'memory held by no visible process',
@@ -286,7 +285,7 @@ export const en = {
   word_use: 'GPU use in percent',
   word_since: 'how long in this state',
   word_free: 'nodes with that many free',
-  word_flags: 'hot, throttled, trespass, no-show',
+  word_flags: 'hot, throttled, trespass',
 
   // Reasons of a verdict
   reason_late: 'No report for {time}; expected more often.',

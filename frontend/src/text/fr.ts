@@ -12,7 +12,6 @@ export const fr: Words = {
   verdicts: 'États',
 
   flag_trespass: 'utilisé par une autre personne que celle qui l’a réservé',
-  flag_no_show: 'réservé, mais pas utilisé',
   flag_hot: 'chaud',
   flag_throttled: 'ralenti par la chaleur ou la puissance',
   flag_orphaned_memory: 'mémoire tenue sans processus visible',
@@ -280,7 +279,7 @@ export const fr: Words = {
   word_use: 'usage du GPU en pour cent',
   word_since: 'depuis combien de temps dans cet état',
   word_free: 'nœuds ayant autant de libres',
-  word_flags: 'hot, throttled, trespass, no-show',
+  word_flags: 'hot, throttled, trespass',
 
   reason_late: 'Aucun rapport depuis {time} ; on l’attend plus souvent.',
   reason_lost: 'Aucun rapport depuis {time} : le nœud est perdu.',

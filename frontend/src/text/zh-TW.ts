@@ -12,7 +12,6 @@ export const zhTW: Words = {
   verdicts: '狀態',
 
   flag_trespass: '使用者不是預約者',
-  flag_no_show: '已預約但未使用',
   flag_hot: '過熱',
   flag_throttled: '因溫度或功耗降速',
   flag_orphaned_memory: '記憶體被占用，但看不到行程',
@@ -273,7 +272,7 @@ export const zhTW: Words = {
   word_use: 'GPU 使用率（百分比）',
   word_since: '處於此狀態多久',
   word_free: '有這麼多可用 GPU 的節點',
-  word_flags: 'hot、throttled、trespass、no-show',
+  word_flags: 'hot、throttled、trespass',
 
   reason_late: '已有 {time}沒有回報，超出預期。',
   reason_lost: '已 {time}沒有回報：節點失聯。',

@@ -84,12 +84,21 @@ async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView
     return view if tier == "names" else hide_names_in_gpu(view)
 
 
-@get("/activity", summary="The last hour of every GPU", responses=problems(401))
-async def get_activity(request: AnyRequest, services: Services) -> ActivityHour:
+@get("/activity", summary="The last hour of every GPU", responses=problems(400, 401))
+async def get_activity(
+    request: AnyRequest,
+    services: Services,
+    node: Annotated[str | None, Parameter(max_length=63, description="Only this node's.")] = None,
+) -> ActivityHour:
     """Utilisation per minute, for small plots."""
     admit(request, services)
     now = services.fleet.clock.now()
-    gpus = {uuid: memory.last_hour(now) for node in services.fleet for uuid, memory in node.gpus.items()}
+    gpus = {
+        uuid: memory.last_hour(now)
+        for each in services.fleet
+        if node is None or each.name == node
+        for uuid, memory in each.gpus.items()
+    }
     return ActivityHour(minutes=MINUTES, until=now, gpus=gpus)
 
 
