@@ -15,6 +15,8 @@ BOOT_ID: Final = "boot-1"
 VARIANTS: Final = 4
 # Both take nine bytes in msgpack, whatever follows them.
 FIRST_SEQUENCE: Final = 1 << 40
+# Any other number of the same length: what a sample follows on.
+_BEFORE: Final = 1 << 41
 _TIME: Final = 1_234_567_890.123
 
 
@@ -44,7 +46,8 @@ class _Template:
         sample = Sample(
             sequence=FIRST_SEQUENCE, waited_seconds=0.0, report=msgspec.Raw(encode_sample(report))
         )
-        self._data = bytearray(encode(Live(sample=sample, in_order=True)))
+        self._data = bytearray(encode(Live(sample=sample, follows=_BEFORE)))
+        (self._before,) = _places(self._data, msgspec.msgpack.encode(_BEFORE))
         self._sequences = _places(self._data, msgspec.msgpack.encode(FIRST_SEQUENCE))
         (self._time,) = _places(self._data, msgspec.msgpack.encode(_TIME))
         assert len(self._sequences) == 2
@@ -52,6 +55,7 @@ class _Template:
     def fill(self, sequence: int, now: float) -> bytes:
         for place in self._sequences:
             struct.pack_into("!Q", self._data, place, sequence)
+        struct.pack_into("!Q", self._data, self._before, sequence - 1)
         struct.pack_into("!d", self._data, self._time, now)
         return bytes(self._data)
 

@@ -13,7 +13,19 @@ export default defineConfig({
     cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
     // Styles and pictures stay files of our own: the content policy allows nothing inline.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // One style sheet: a few kB, and no loader that fetches a sheet for every part.
+    cssCodeSplit: false,
+    modulePreload: false,
+    // Three crumbs that every page needs travel with the framework, not one request each.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'base', test: /node_modules|src\/state\/(answers|models|context)|src\/api\/wire/ },
+          ],
+        },
+      },
+    },
     license: { fileName: 'licenses.md' },
   },
   // Where `npm run dev` finds the board; script/dev sets it.

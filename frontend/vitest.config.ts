@@ -4,5 +4,6 @@ import vite from './vite.config';
 export default mergeConfig(vite, {
   // Tests run the browser's half of Svelte, where state is live.
   resolve: { conditions: ['browser'] },
-  test: { include: ['tests/**/*.test.ts'] },
+  // Styles are read too: their colours are measured.
+  test: { include: ['tests/**/*.test.ts'], css: true },
 });

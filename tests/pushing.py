@@ -11,8 +11,8 @@ import httpx
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.channel import Channel, open_websocket
+from gpuboard.agent.node_token import write_token
 from gpuboard.agent.push import Open, Patience, Pusher
-from gpuboard.agent.token_file import write_token
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import simulate
 from gpuboard.storage.database import open_database

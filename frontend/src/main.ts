@@ -45,10 +45,6 @@ async function start(): Promise<void> {
   const selection = new Selection();
   const client = new Client(base);
   const app = { fleet, clock, connection, router, preferences, language, view, selection, client };
-  // A newer board has other files: a page that outlived a restart starts again, rather than miss parts of itself.
-  addEventListener('vite:preloadError', () => {
-    if (connection.restartedAt !== null) location.reload();
-  });
   mount(App, { target: document.getElementById('app')!, props: { app } });
 }
 

@@ -89,7 +89,7 @@ describe('the filter', () => {
 
   test('flags are found like verdicts', () => {
     expect(passes('is:hot', { gpu: gpu({ flags: ['hot'] }) })).toBe(true);
-    expect(passes('is:no-show', { gpu: gpu({ flags: ['no_show'] }) })).toBe(true);
+    expect(passes('is:orphaned-memory', { gpu: gpu({ flags: ['orphaned_memory'] }) })).toBe(true);
   });
 
   test.each([

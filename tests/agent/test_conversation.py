@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from gpuboard.agent.buffer import Held, SampleBuffer
-from gpuboard.agent.conversation import Conversation
+from gpuboard.agent.conversation import AGAIN_SECONDS, Conversation
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import NodeReport
@@ -22,12 +22,16 @@ class Disk:
     def __init__(self) -> None:
         self.written: list[int] = []
         self.aside: list[int] = []
+        self.is_full = False
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
-        """Put a sample aside."""
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Put a sample aside, unless there is no room."""
         del node, is_backfill
+        if self.is_full:
+            return False
         assert report.sequence is not None
         self.aside.append(report.sequence)
+        return True
 
     def taken(self, node: str, boot_id: str) -> int | None:
         """How far all is written."""
@@ -53,6 +57,7 @@ class Line(RuleBasedStateMachine):
         super().__init__()
         self.disk = Disk()
         self.sequence = 100
+        self.now = 0.0
         self.offered: list[int] = []
         self.shown: list[int] = []
         self.buffer = SampleBuffer(max_samples=10_000)
@@ -89,9 +94,15 @@ class Line(RuleBasedStateMachine):
         self.buffer.add(held(self.sequence))
 
     @rule()
+    def fill_or_clear(self) -> None:
+        """The disk is full, or no longer."""
+        self.disk.is_full = not self.disk.is_full
+
+    @rule()
     def send(self) -> None:
         """The agent says what is due."""
-        self.to_board += self.conversation.due(0.0)
+        self.now += AGAIN_SECONDS / 2
+        self.to_board += self.conversation.due(self.now)
         assert len(self.to_board) + len(self.to_agent) <= 2
 
     @rule()
@@ -109,7 +120,7 @@ class Line(RuleBasedStateMachine):
     def answer(self) -> None:
         """One answer reaches the agent."""
         if self.to_agent:
-            assert self.conversation.hear(decode_from_board(self.to_agent.pop(0))) == ()
+            assert self.conversation.hear(decode_from_board(self.to_agent.pop(0)), self.now) == ()
 
     @rule()
     def write(self) -> None:
@@ -134,6 +145,7 @@ class Line(RuleBasedStateMachine):
         """When the trouble ends, everything arrives, and the newest is shown."""
         if not self.offered:
             return
+        self.disk.is_full = False
         self.connect()
         for _ in range(len(self.offered) + 10):
             self.send()
@@ -164,7 +176,7 @@ def talk(conversation: Conversation, source: PushSource, now: float = 0.0) -> No
     for _ in range(1000):
         messages = conversation.due(now)
         for message in messages:
-            conversation.hear(decode_from_board(source.accept(NODE, message)))
+            conversation.hear(decode_from_board(source.accept(NODE, message)), now)
         if not messages:
             return
 
@@ -174,11 +186,12 @@ def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
     ages = []
 
     class Ages(Disk):
-        def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+        def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
             """Note how old it was."""
+            ages.append((report.sequence, report.age_seconds))
             super().take(node, report, is_backfill=is_backfill)
             self.write()
-            ages.append((report.sequence, report.age_seconds))
+            return True
 
     source = PushSource(Ages())
     fleet = Fleet(SteadyClock())
@@ -187,7 +200,7 @@ def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
     for number in range(720):
         buffer.add(held(number, now=number * 5.0))
-    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())))
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())), 0.0)
     talk(conversation, source, now=3600.0)
     assert ages == [(number, 3600.0 - number * 5.0) for number in range(720)]
     assert len(buffer) == 0
@@ -210,7 +223,7 @@ def test_backlog_never_touches_the_live_state() -> None:
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
     for number in range(50):
         buffer.add(held(number))
-    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())))
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())), 0.0)
     talk(conversation, source)
     assert shown == [49]
 
@@ -221,13 +234,36 @@ def test_a_newer_sample_takes_the_turn_of_one_that_waits() -> None:
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
     source = PushSource(Disk())
     source._sink = Fleet(SteadyClock()).sink("push")
-    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())))
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())), 0.0)
     buffer.add(held(1))
     first = conversation.due(0.0)
     for number in (2, 3, 4):
         buffer.add(held(number))
     quiet = conversation.due(0.0)
-    conversation.hear(decode_from_board(source.accept(NODE, first[0])))
+    conversation.hear(decode_from_board(source.accept(NODE, first[0])), 0.0)
     answers = [decode_from_board(source.accept(NODE, message)) for message in conversation.due(0.0)]
     assert quiet == []
     assert [(a.live, a.batch) for a in answers if isinstance(a, Acknowledgement)] == [(4, None), (None, 4)]
+
+
+def test_a_full_history_is_left_alone_for_a_while_and_then_gets_everything() -> None:
+    """Meanwhile the live view goes on."""
+    disk = Disk()
+    fleet = Fleet(SteadyClock())
+    source = PushSource(disk)
+    source._sink = fleet.sink("push")
+    buffer = SampleBuffer(max_samples=100)
+    conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
+    conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())), 0.0)
+    disk.is_full = True
+    said = []
+    for number in range(1, 11):
+        buffer.add(held(number))
+        said.append(len(conversation.due(float(number))))
+        answer = Acknowledgement(live=number, again=number == 1)
+        conversation.hear(answer, float(number))
+    disk.is_full = False
+    late = conversation.due(40.0)
+    source.accept(NODE, late[0])
+    assert said == [1] * 10
+    assert disk.aside == list(range(1, 11))

@@ -49,7 +49,7 @@ def handed_over(message: object) -> list[Sample]:
     """The samples of a message that are meant for history."""
     if isinstance(message, Backfill):
         return list(message.samples)
-    return [message.sample] if isinstance(message, Live) and message.in_order else []
+    return [message.sample] if isinstance(message, Live) and message.follows is not None else []
 
 
 def acknowledged(wire: Wire) -> list[int]:

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from gpuboard.agent.board_address import BoardAddress
+from gpuboard.agent.node_token import enroll, read_token, write_token
 from gpuboard.agent.push import Patience
-from gpuboard.agent.token_file import enroll, read_token, write_token
 from gpuboard.model.errors import AccessRefused, SettingsError, UsageError
 from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import Live

@@ -10,9 +10,9 @@ import httpx
 import msgspec
 import pytest
 
+from gpuboard.agent.listen_token import read_or_create_token
 from gpuboard.agent.outlet import Sample
 from gpuboard.agent.serve import MAX_CONNECTIONS, ListenOptions, ListenOutlet
-from gpuboard.agent.token import read_or_create_token
 from gpuboard.model.errors import UsageError
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.report import decode_report

@@ -120,6 +120,29 @@ def test_the_same_node_from_two_sources_is_shown_once_and_named_a_duplicate() ->
     assert len(node.readings()) == 1
 
 
+def test_one_gpu_under_two_nodes_is_shown_twice_and_named_a_duplicate() -> None:
+    """One machine under two names, or a node that lies: neither can hide the other's GPUs."""
+    fleet = Fleet(HandClock())
+    fleet.sink("ssh").report("a", REPORT)
+    fleet.sink("ssh").report("b", replace(REPORT, node="b"))
+    tracker = ChangeTracker(fleet)
+    rows = {(row.node, row.uuid) for row in tracker.tick().gpus}
+    second = fleet.get("b")
+    assert second is not None
+    assert rows == {("a", "GPU-1"), ("b", "b:GPU-1")}
+    assert [p.kind for p in second.problems()] == ["duplicate-gpu"]
+
+
+def test_identities_that_a_node_no_longer_uses_are_free_again() -> None:
+    """A card that moves to another server is that server's."""
+    fleet = Fleet(HandClock())
+    fleet.sink("ssh").report("a", REPORT)
+    fleet.sink("ssh").report("a", replace(REPORT, gpus=()))
+    fleet.sink("ssh").report("b", replace(REPORT, node="b"))
+    fleet.settle()
+    assert word_of(fleet, "b", "GPU-1") == "free"
+
+
 def test_a_claim_books_a_free_gpu() -> None:
     """Booked while the claim lasts, free after."""
     clock = HandClock()

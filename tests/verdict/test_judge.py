@@ -123,6 +123,12 @@ def test_idle_says_who_holds_what_since_when() -> None:
     assert verdict.since == QUIET.quiet_since
 
 
+def test_busy_lasts_since_the_oldest_process_began() -> None:
+    """Not since the board happened to look."""
+    two = (replace(ANA, started_at=NOW - 500), replace(ANA, pid=8, started_at=NOW - 9000))
+    assert judge(replace(GPU, processes=two), now=NOW).since == NOW - 9000
+
+
 def test_the_reason_of_a_stale_node_is_passed_on() -> None:
     """Why the data is old matters more than that it is."""
     reason = Reason(code="host-key-changed", text="its host key has changed")

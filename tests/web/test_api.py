@@ -77,6 +77,11 @@ def test_the_activity_of_the_last_hour_covers_every_gpu(http: httpx.Client) -> N
     assert len(hour["gpus"]) == 64
 
 
+def test_the_activity_can_be_asked_for_one_node(http: httpx.Client) -> None:
+    """A page about one node needs no other."""
+    assert len(http.get("api/v1/activity", params={"node": "dgx-01"}).json()["gpus"]) == 8
+
+
 def test_people_are_sorted_by_what_they_hold(http: httpx.Client) -> None:
     """The heaviest first."""
     held = [person["gpus"] for person in http.get("api/v1/people").json()["people"]]
@@ -133,6 +138,9 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
     """OpenAPI, without any page that loads scripts from elsewhere."""
     document = http.get("api/openapi.json").json()
     assert "/api/v1/fleet" in document["paths"]
+    assert {"Snapshot", "ChangeMessage", "Heartbeat", "Bye", "GpuRow"} <= set(
+        document["components"]["schemas"]
+    )
 
 
 def test_prometheus_reads_the_fleet_without_names_of_people(http: httpx.Client) -> None:

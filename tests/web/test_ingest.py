@@ -69,7 +69,7 @@ def live(node: str, **changes: Any) -> Live:  # noqa: ANN401 - whatever a test c
     """The newest sample of a node."""
     report = replace(report_of(node), **changes)
     data = msgspec.Raw(encode_sample(report))
-    return Live(sample=Sample(sequence=report.sequence or 0, waited_seconds=0.0, report=data), in_order=True)
+    return Live(sample=Sample(sequence=report.sequence or 0, waited_seconds=0.0, report=data), follows=-1)
 
 
 def closing(connection: ClientConnection, seconds: float = 10) -> tuple[int, str]:
@@ -191,7 +191,7 @@ def test_a_replay_is_refused_on_another_line_too(board: RunningBoard) -> None:
 @pytest.mark.parametrize(
     "message",
     [b"", b"\xc1", b"nonsense", b"\x91" * 10_000, "text", encode(Live(sample=Sample(
-        sequence=1, waited_seconds=0.0, report=msgspec.Raw(b"\xc0")), in_order=True))],
+        sequence=1, waited_seconds=0.0, report=msgspec.Raw(b"\xc0")), follows=-1))],
 )  # fmt: skip
 def test_what_is_no_message_ends_the_line_with_a_reason(board: RunningBoard, message: bytes | str) -> None:
     """And only that line."""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -95,3 +96,15 @@ def test_the_board_stops_in_time_with_a_viewer_connected(tmp_path: Path) -> None
             pytest.fail("still running ten seconds after SIGTERM")
         assert time.monotonic() - asked < 10
     assert kinds[-1] == "bye"
+
+
+def test_a_stopped_board_leaves_no_agent_behind(tmp_path: Path) -> None:
+    """The child that watches this machine ends with it, and the exit code says that all went well."""
+    settings = tmp_path / "gpuboard.toml"
+    settings.write_text('[[source]]\nkind = "local"\nprobe = "simulated"\n')
+    with running_board("--config", str(settings), log=tmp_path / "log") as board:
+        children = psutil.Process(board.process.pid).children(recursive=True)
+        board.process.send_signal(signal.SIGTERM)
+        code = board.process.wait(timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert (bool(children), code, alive) == (True, 0, [])

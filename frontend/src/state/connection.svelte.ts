@@ -76,19 +76,19 @@ export class Connection {
 
   start(): () => void {
     const stop = this.#stream.start();
-    const woken = () => {
-      if (document.visibilityState !== 'visible') return;
-      this.#stream.retry();
+    const seen = () => {
+      if (document.visibilityState === 'visible') this.#stream.retry();
+      this.#cancelFlush();
       this.#schedule();
     };
     const online = () => this.#stream.retry();
-    document.addEventListener('visibilitychange', woken);
+    document.addEventListener('visibilitychange', seen);
     addEventListener('online', online);
     return () => {
       stop();
       clearTimeout(this.#grace);
       this.#cancelFlush();
-      document.removeEventListener('visibilitychange', woken);
+      document.removeEventListener('visibilitychange', seen);
       removeEventListener('online', online);
     };
   }
@@ -138,10 +138,9 @@ export class Connection {
 
   /** Show what came in, once per frame at most. */
   #schedule(): void {
-    if (this.#paused || this.#flushFrame !== undefined || this.#flushTimer !== undefined) {
-      if (this.#flushTimer === undefined || document.visibilityState !== 'visible') return;
-      clearTimeout(this.#flushTimer);
-    }
+    if (this.#paused || this.#flushFrame !== undefined) return;
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
     const hidden = document.visibilityState !== 'visible';
     const pace = hidden ? Math.max(this.#paceSeconds * 1000, HIDDEN_MS) : this.#paceSeconds * 1000;
     const wait = this.#flushedAt + pace - performance.now();
@@ -150,12 +149,9 @@ export class Connection {
       this.#flushedAt = performance.now();
       this.fleet.flush();
     };
-    if (wait > 0) this.#flushTimer = setTimeout(flush, wait);
-    else if (hidden) this.#flushTimer = setTimeout(flush, 0);
-    else {
-      this.#flushTimer = undefined;
-      this.#flushFrame = requestAnimationFrame(flush);
-    }
+    // A hidden tab draws no frames: there a timer has to do.
+    if (wait > 0 || hidden) this.#flushTimer = setTimeout(flush, wait);
+    else this.#flushFrame = requestAnimationFrame(flush);
   }
 
   #cancelFlush(): void {

@@ -36,7 +36,7 @@ export interface Filter {
   errors: FilterError[];
 }
 
-const FLAGS = ['trespass', 'no_show', 'hot', 'throttled', 'orphaned_memory'];
+const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use', model: 'model' };
 
 const NUMBERS: Record<

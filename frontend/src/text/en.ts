@@ -13,7 +13,6 @@ export const en = {
 
   // Flags
   flag_trespass: 'used by someone else than who booked it',
-  flag_no_show: 'booked, but not used',
   flag_hot: 'hot',
   flag_throttled: 'slowed down by heat or power',
   flag_orphaned_memory: 'memory held by no visible process',
@@ -24,10 +23,8 @@ export const en = {
   mine: 'Mine',
   more: 'More',
   pages: 'Pages',
-  search: 'Filter',
   searchLabel: 'Filter the board',
   searchHint: 'node, user, model, memory>=40G, free>=4',
-  clear: 'Clear',
   skip: 'Skip to the GPUs',
   theme: 'Colours',
   theme_auto: 'System',
@@ -46,6 +43,7 @@ export const en = {
   toBoard: 'Back to the board',
   close: 'Close',
   partMissing: 'This part of the page could not be loaded; the board may have been updated.',
+  notices: 'Notices',
   reload: 'Reload',
 
   // Connection
@@ -175,7 +173,6 @@ export const en = {
   memoryShared: 'Memory (shared with the host)',
   temperature: 'Temperature',
   power: 'Power',
-  users: 'Users',
   lastHour: 'Use in the last hour',
   hourSummary: 'Mean {mean} %, highest {most} %, {quiet} of 60 minutes without work.',
   hourUnknown: 'nothing known about the last hour',
@@ -189,11 +186,8 @@ export const en = {
   user: 'User',
   program: 'Program',
   started: 'Started',
-  processState: 'State',
   children: 'children {pids}',
   deadParent: 'Its parent is gone; to free the GPU: kill {pids}',
-  since: 'since {time}',
-  forTime: 'for {time}',
   openGpu: 'All about this GPU',
   copyUuid: 'Copy UUID',
   copyUse: 'Copy command',
@@ -206,7 +200,6 @@ export const en = {
   nodeGone: 'This node is not on the board.',
 
   // Node page
-  nodeState: 'State',
   state_live: 'live',
   state_late: 'late',
   state_lost: 'lost',
@@ -221,7 +214,6 @@ export const en = {
   cpu: 'CPU',
   cpuValue: 'load {load} on {count} cores',
   mainMemory: 'Memory',
-  disks: 'Disks',
   addresses: 'Addresses',
   driver: 'Driver',
   cuda: 'CUDA',
@@ -233,9 +225,7 @@ export const en = {
   sourceValue: '{kind}, every {time}',
   clockOffset: 'Clock',
   clockValue: '{offset} s from the board',
-  lastReport: 'Last report',
   usedOf: '{used} of {total}',
-  nothingKnown: 'Nothing is known about this machine yet.',
 
   // GPU page
   facts: 'All fields',
@@ -267,7 +257,6 @@ export const en = {
   held: 'GPUs',
   holdings: 'Where',
   thatsMe: 'This is me',
-  notMe: 'Not me',
   noPeople: 'Nobody holds a GPU right now.',
   you: 'you',
   meExplained: '“This is me” marks your GPUs on the board, in this browser only.',
@@ -296,7 +285,7 @@ export const en = {
   word_use: 'GPU use in percent',
   word_since: 'how long in this state',
   word_free: 'nodes with that many free',
-  word_flags: 'hot, throttled, trespass, no-show',
+  word_flags: 'hot, throttled, trespass',
 
   // Reasons of a verdict
   reason_late: 'No report for {time}; expected more often.',
@@ -334,7 +323,6 @@ export const en = {
   days: '{n} d',
   justNow: 'just now',
   ago: '{time} ago',
-  inTime: 'in {time}',
 } as const satisfies Record<string, string | { one: string; other: string }>;
 
 export type Key = keyof typeof en;

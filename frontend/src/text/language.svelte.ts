@@ -2,6 +2,9 @@ import type { Key, Words } from './en';
 
 export const LANGUAGES = {
   en: { name: 'English', load: async () => (await import('./en')).en },
+  'zh-TW': { name: '繁體中文', load: async () => (await import('./zh-TW')).zhTW },
+  fr: { name: 'Français', load: async () => (await import('./fr')).fr },
+  de: { name: 'Deutsch', load: async () => (await import('./de')).de },
 } as const satisfies Record<string, { name: string; load: () => Promise<Words> }>;
 export type Tag = keyof typeof LANGUAGES;
 
@@ -70,6 +73,13 @@ export class Language {
     });
   };
 
+  /** The same, or null if a value is missing: a sentence with a hole is worse than none. */
+  sayWhole = (key: Key, values: Values): string | null => {
+    const entry = this.#words[key];
+    const names = (typeof entry === 'string' ? entry : entry.other).match(/(?<=\{)\w+(?=\})/g) ?? [];
+    return names.every((name) => values[name] !== undefined) ? this.say(key, values) : null;
+  };
+
   /** Whether there are words under this key: codes from a newer board may lack them. */
   knows = (key: string): key is Key => key in this.#words;
 
@@ -77,8 +87,6 @@ export class Language {
   decimal = (value: number | null | undefined): string =>
     // Rounded first, and without a minus before zero.
     value == null ? '—' : this.#decimal.format(Math.round(value * 10) / 10 || 0);
-  percent = (value: number | null | undefined): string =>
-    value == null ? '—' : `${this.#integer.format(value)} %`;
 
   /** Memory in GiB, as people say it of GPUs. */
   memory = (bytes: number | null | undefined): string => {

@@ -11,7 +11,7 @@ export function reasonText(
   language: Language,
   since: number | null = null,
 ): string {
-  const { say, knows, memory, duration, time } = language;
+  const { knows, memory, duration, time } = language;
   const { code, values } = reason;
   const number = (name: string) => (typeof values[name] === 'number' ? values[name] : null);
   const users = Array.isArray(values['users']) ? values['users'].map(String) : [];
@@ -21,9 +21,9 @@ export function reasonText(
   if (code === 'process' && !users.length) key = 'reason_processes';
   if (code === 'idle' && !users.length) key = 'reason_idleHidden';
   if (code === 'booked' && !who) key = 'reason_bookedUntil';
-  // Not every board sends every value: a sentence with a hole is worse than plain English.
+  // Not every board sends every value; then its own English is better than a sentence with a hole.
   const said = knows(key)
-    ? say(key, {
+    ? language.sayWhole(key, {
         users: language.list(users),
         ...(who ? { who } : {}),
         ...filled(
@@ -38,8 +38,8 @@ export function reasonText(
         ...filled('xid', number('xid') ?? number('code'), String),
         ...(typeof values['detail'] === 'string' ? { detail: values['detail'] } : {}),
       })
-    : '';
-  return said && !/\{\w+\}/.test(said) ? said : reason.text;
+    : null;
+  return said ?? reason.text;
 }
 
 function filled(

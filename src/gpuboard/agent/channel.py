@@ -21,6 +21,7 @@ from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_REFUSED, CLOSE_REPLACE
 CONNECT_SECONDS: Final = 10.0
 SEND_SECONDS: Final = 20
 CLOSE_SECONDS: Final = 2.0
+KEPT_SECONDS: Final = 10.0
 MAX_ANSWER_BYTES: Final = 256 * 1024
 USER_AGENT: Final = f"gpuboard/{__version__}"
 
@@ -105,6 +106,10 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
             raise PushTrouble(f"{place} does not speak WebSocket: {refused}", try_post=True) from None
         except OSError as error:
             raise network_trouble(error, place=place) from None
+        except ValueError:
+            raise PushTrouble(
+                f"{place} sends agents elsewhere; name that other address", is_refusal=True
+            ) from None
         yield WebSocketChannel(connection, place)
 
 
@@ -127,10 +132,15 @@ class PostChannel:
             "User-Agent": USER_AGENT,
         }
         self._answers: deque[bytes] = deque()
+        self._used_at = time.monotonic()
 
     def send(self, message: bytes) -> None:
         """Send one message and keep its answer."""
         place = self._address.place
+        if time.monotonic() - self._used_at > KEPT_SECONDS:
+            # The board or a proxy has closed it by now; the next request opens another.
+            self._connection.close()
+        self._used_at = time.monotonic()
         try:
             self._connection.request("POST", self._address.path("reports"), message, self._headers)
             answer = self._connection.getresponse()

@@ -5,6 +5,8 @@ is newer than the one under way simply takes its turn instead. History gets ever
 counts there only when nothing before it is missing, otherwise it comes again in a batch.
 """
 
+from typing import Final
+
 import msgspec
 
 from gpuboard.agent.buffer import Held, SampleBuffer
@@ -22,6 +24,8 @@ from gpuboard.wire.ingest import (
     encode,
 )
 
+AGAIN_SECONDS: Final = 30.0
+
 
 class Conversation:
     """The agent's side of the protocol, over any number of connections."""
@@ -36,6 +40,8 @@ class Conversation:
         # The last sample sent to be shown, and the last one handed over in order.
         self._shown = -1
         self._handed = -1
+        # A board whose history is full is not asked again at once.
+        self._batch_after = float("-inf")
 
     @property
     def is_waiting(self) -> bool:
@@ -56,11 +62,11 @@ class Conversation:
         newest = self._buffer.newest
         if self._live is None and newest is not None and newest.sequence > self._shown:
             messages.append(self._next_live(newest, now))
-        if self._batch is None:
+        if self._batch is None and now >= self._batch_after:
             messages.extend(self._next_batch(now))
         return [encode(message) for message in messages]
 
-    def hear(self, answer: Welcome | Acknowledgement) -> tuple[Refusal, ...]:
+    def hear(self, answer: Welcome | Acknowledgement, now: float) -> tuple[Refusal, ...]:
         """Learn from an answer; what the board refused for good is returned, to be said in words."""
         if answer.taken is not None:
             self._buffer.release_through(answer.taken)
@@ -73,16 +79,19 @@ class Conversation:
             self._live = None
         if answer.batch is not None and answer.batch == self._batch:
             self._batch = None
+        if answer.again:
+            self._handed = -1 if answer.taken is None else answer.taken
+            self._batch_after = now + AGAIN_SECONDS
         for refusal in answer.refused:
             self._buffer.release(refusal.sequence)
         return answer.refused
 
     def _next_live(self, newest: Held, now: float) -> Live:
-        in_order = self._buffer.is_next(newest.sequence, after=self._handed)
+        follows = None
+        if self._buffer.is_next(newest.sequence, after=self._handed):
+            follows, self._handed = self._handed, newest.sequence
         self._live = self._shown = newest.sequence
-        if in_order:
-            self._handed = newest.sequence
-        return Live(sample=_sample(newest, now), in_order=in_order)
+        return Live(sample=_sample(newest, now), follows=follows)
 
     def _next_batch(self, now: float) -> list[Backfill]:
         # What is newer than the last live sample waits for its turn to be shown.
@@ -91,8 +100,9 @@ class Conversation:
         )
         if not held:
             return []
+        follows = self._handed
         self._batch = self._handed = held[-1].sequence
-        return [Backfill(samples=tuple(_sample(sample, now) for sample in held))]
+        return [Backfill(follows=follows, samples=tuple(_sample(sample, now) for sample in held))]
 
 
 def _sample(held: Held, now: float) -> Sample:

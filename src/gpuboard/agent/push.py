@@ -18,7 +18,7 @@ from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.buffer import HOUR_SECONDS, MAX_BYTES, Held, SampleBuffer
 from gpuboard.agent.channel import Channel, open_post, open_websocket
 from gpuboard.agent.conversation import Conversation
-from gpuboard.agent.token_file import NodeToken, read_token
+from gpuboard.agent.node_token import NodeToken, read_token
 from gpuboard.agent.trouble import PushTrouble
 from gpuboard.model.errors import SettingsError, WireError
 from gpuboard.model.report import NodeReport
@@ -35,6 +35,11 @@ _LOOK_SECONDS: Final = 0.1
 _IDLE_SECONDS: Final = 0.5
 
 Open = Callable[[BoardAddress, str], AbstractContextManager[Channel]]
+
+
+def boot_seconds() -> float:
+    """A clock that nobody can set, and that goes on while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class Patience(Struct, frozen=True, kw_only=True):
@@ -65,7 +70,7 @@ class Pusher:
         patience: Patience | None = None,
         open_websocket: Open = open_websocket,
         open_post: Open = open_post,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = boot_seconds,
     ) -> None:
         """Read the token, which says what this node is called.
 
@@ -138,6 +143,10 @@ class Pusher:
                     continue
                 self._post_until = 0.0
                 stop.wait(self._patience.delay(self._failures, is_refusal=trouble.is_refusal))
+            except Exception:
+                # A mistake of ours must not end the thread, and with it all reports.
+                log.exception("push broke: board=%s", self._address)
+                stop.wait(self._patience.delay(1, is_refusal=True))
 
     def _talk(self, conversation: Conversation, stop: threading.Event, *, is_post: bool) -> None:
         """One connection, from hello to its end."""
@@ -172,18 +181,18 @@ class Pusher:
         except WireError as error:
             raise PushTrouble(f"{self._address.place} answers nonsense: {error}", is_refusal=True) from None
         with self._lock:
-            refused = conversation.hear(answer)
+            refused = conversation.hear(answer, self._clock())
         if isinstance(answer, Welcome):
             self._be_welcome()
         elif refused:
             self._complain(f"{self._address.place} refuses samples: {clean_text(refused[0].reason)}")
         else:
             self._failures = 0
+            self.trouble = None
         return True
 
     def _be_welcome(self) -> None:
         log.info("board reached: board=%s node=%s waiting=%d", self._address, self.node, self.waiting)
-        self.trouble = None
         lost = self.lost
         if lost > self._lost_told:
             log.warning("samples lost, the board was away too long: count=%d", lost - self._lost_told)

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import gc
 import logging
+import resource
+import signal
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 
 import uvicorn
@@ -17,7 +19,8 @@ from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.state import Fleet, Names
+from gpuboard.fleet.names import Names
+from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.node import node_name_of
 from gpuboard.probes.simulated import node_names
@@ -27,13 +30,17 @@ from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
-from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.deadline import DeadlineProtocol, DeadlineSocket
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
 GOODBYE_SECONDS: Final = 0.2
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 GARBAGE_AFTER_OBJECTS: Final = 20_000
+CONNECTIONS: Final = 4096
+# Room for files and for the connections that the sources make.
+OPEN_FILES: Final = 4 * CONNECTIONS
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +132,7 @@ class Board:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self._agent_side:
-                self._agent_side.close()
+                await asyncio.to_thread(self._agent_side.close)
 
     async def _keep(self, source: Source) -> None:
         """Run a source for ever; a mistake in it must not stop the others."""
@@ -160,6 +167,7 @@ class Board:
 
     async def _serve(self, config: uvicorn.Config) -> None:
         logging.getLogger("uvicorn.error").addFilter(_is_news)
+        _allow_connections()
         async with self.running():
             await _Server(config, self._broadcaster).serve()
 
@@ -177,11 +185,11 @@ class Board:
             # Open pages must not keep a stopping board alive.
             timeout_graceful_shutdown=5,
             timeout_keep_alive=30,
-            limit_concurrency=4096,
+            limit_concurrency=CONNECTIONS,
             http=DeadlineProtocol,
             ssl_certfile=self._settings.board.tls_certificate or None,
             ssl_keyfile=self._settings.board.tls_key or None,
-            ws="websockets-sansio",
+            ws=DeadlineSocket,
             ws_max_size=1024 * 1024,
             ws_ping_interval=20,
             ws_ping_timeout=20,
@@ -200,6 +208,14 @@ def _thresholds(table: VerdictTable) -> Thresholds:
     )
 
 
+def _allow_connections() -> None:
+    """Let as many connections be open as we serve: shells and systemd usually start with far fewer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
 def _is_news(record: logging.LogRecord) -> bool:
     # A handshake that we refuse with an answer of our own is complete, whatever uvicorn thinks.
     return "without completing handshake" not in record.getMessage()
@@ -211,6 +227,18 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, broadcaster: Broadcaster) -> None:
         super().__init__(config)
         self._broadcaster = broadcaster
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when told to; uvicorn would raise the signal again, and end us before all is tidy."""
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in STOP_SIGNALS:
+                loop.remove_signal_handler(number)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say good-bye, then close everything."""

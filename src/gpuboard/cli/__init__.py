@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from gpuboard import __version__
-from gpuboard.cli.exits import CANNOT_TELL, FAILED, REFUSED, USAGE
+from gpuboard.cli.exits import CANNOT_TELL, FAILED, INTERRUPTED, REFUSED, USAGE
 from gpuboard.model.errors import (
     AccessRefused,
     BoardRefusedError,
@@ -52,7 +52,31 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    name = next((word for word in words if not word.startswith("-")), None)
+    try:
+        command, arguments = _read(words)
+        return command.run(arguments)
+    except GpuboardError as error:
+        print(f"gpuboard: {error}", file=sys.stderr)
+        return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
+    except ModuleNotFoundError as error:
+        # The light install has what a node needs; the rest is the board's.
+        if error.name is None or error.name.startswith("gpuboard"):
+            raise
+        print(
+            f"gpuboard: this needs {error.name}, which is not installed; run: pip install 'gpuboard[board]'",
+            file=sys.stderr,
+        )
+        return FAILED
+    except BrokenPipeError:
+        # The reader of our output has left (`gpuboard … | head`): no reason to complain.
+        sys.stderr.close()
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _read(words: Sequence[str]) -> tuple[Command, argparse.Namespace]:
+    """The command that was meant, and its arguments; only its module is loaded."""
     parser = argparse.ArgumentParser(
         prog="gpuboard",
         description="Which GPU is free now, and who has the others?",
@@ -60,26 +84,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"gpuboard {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    meant = next((word for word in words if not word.startswith("-")), None)
     command = None
     for known, line in COMMANDS.items():
         subparser = subparsers.add_parser(known, help=line, description=line.capitalize() + ".")
-        if known == name:
+        if known == meant:
             command = _load(known)
             command.add_arguments(subparser)
     arguments = parser.parse_args(words)
     if command is None:
         parser.error(f"unknown command {arguments.command!r}")
-    try:
-        return command.run(arguments)
-    except GpuboardError as error:
-        print(f"gpuboard: {error}", file=sys.stderr)
-        return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
-    except BrokenPipeError:
-        # The reader of our output has left (`gpuboard … | head`): no reason to complain.
-        sys.stderr.close()
-        return FAILED
-    except KeyboardInterrupt:
-        return 130
+    return command, arguments
 
 
 def _load(name: str) -> Command:

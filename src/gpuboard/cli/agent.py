@@ -120,8 +120,8 @@ def _outlets(arguments: argparse.Namespace, node: str) -> list[Outlet]:
 def _push(arguments: argparse.Namespace) -> PushOutlet:
     # Imported when needed: WebSocket and TLS cost an agent that drops files several megabytes.
     from gpuboard.agent.board_address import BoardAddress  # noqa: PLC0415
+    from gpuboard.agent.node_token import enroll  # noqa: PLC0415
     from gpuboard.agent.push import Pusher  # noqa: PLC0415
-    from gpuboard.agent.token_file import enroll  # noqa: PLC0415
 
     authority = Path(arguments.ca_file) if arguments.ca_file else None
     address = BoardAddress(arguments.push, ca_file=authority, allow_plaintext=arguments.allow_plaintext)
@@ -133,8 +133,8 @@ def _push(arguments: argparse.Namespace) -> PushOutlet:
 
 def _listen(arguments: argparse.Namespace) -> Outlet:
     # The HTTP server is a few megabytes that an agent which only drops files need not have.
+    from gpuboard.agent.listen_token import read_or_create_token  # noqa: PLC0415
     from gpuboard.agent.serve import ListenOptions, ListenOutlet  # noqa: PLC0415
-    from gpuboard.agent.token import read_or_create_token  # noqa: PLC0415
 
     host, port = split_address(arguments.listen)
     token_file = Path(arguments.token_file) if arguments.token_file else default_token_file()

@@ -7,3 +7,5 @@ FAILED: Final = 1
 USAGE: Final = 2
 CANNOT_TELL: Final = 3
 REFUSED: Final = 4
+# As shells have it: 128 and the number of SIGINT.
+INTERRUPTED: Final = 130

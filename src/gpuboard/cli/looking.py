@@ -54,11 +54,8 @@ def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
 
 def _look_at(arguments: argparse.Namespace) -> Look:
     if arguments.hosts:
-        try:
-            # By name: the light install lacks ssh, and nothing else here may need it.
-            hosts = importlib.import_module("gpuboard.assembly.hosts")
-        except ModuleNotFoundError as error:
-            raise UsageError(f"HOST needs {error.name}; run: pip install 'gpuboard[board]'") from None
+        # By name: the light install lacks ssh, and nothing else here may need it.
+        hosts = importlib.import_module("gpuboard.assembly.hosts")
         return functools.partial(hosts.look_at_hosts, arguments.hosts)
     if arguments.folder:
         from gpuboard.sources.folder import FolderOptions, FolderSource  # noqa: PLC0415 - only for folders

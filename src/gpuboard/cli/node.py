@@ -37,14 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one thing to the board's tokens."""
-    try:
-        from gpuboard.storage.database import open_database  # noqa: PLC0415 - the light install lacks it
-    except ModuleNotFoundError as error:
-        print(
-            f"gpuboard: this needs {error.name}, which is not here; run: pip install 'gpuboard[board]'",
-            file=sys.stderr,
-        )
-        return FAILED
+    from gpuboard.storage.database import open_database  # noqa: PLC0415 - the light install lacks it
     from gpuboard.storage.place import state_directory  # noqa: PLC0415 - the same
 
     database = open_database(state_directory(arguments.state_dir))

@@ -3,66 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.clock import Clock
-from gpuboard.fleet.freshness import LEFT, Trouble, freshness
-from gpuboard.model.names import short_model
-from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.fleet.freshness import Trouble
+from gpuboard.fleet.names import Names
+from gpuboard.fleet.node import Node
+from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import Claim, Reason, Verdict
-from gpuboard.verdict import Freshness, Thresholds, judge
+from gpuboard.verdict import Thresholds, judge
 
-DEFAULT_INTERVAL: Final = 5.0
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
-
-
-class Names(Struct, frozen=True, kw_only=True):
-    """What the admin wants things to be called."""
-
-    nodes: Mapping[str, str] = {}
-    models: Mapping[str, str] = {}
-    people: Mapping[str, str] = {}
-
-    def model(self, reading: GpuReading) -> str | None:
-        """The short name of a GPU's model, with its MIG profile."""
-        if reading.model is None:
-            return reading.mig_profile
-        name = self.models.get(reading.model) or short_model(reading.model)
-        return f"{name} {reading.mig_profile}" if reading.mig_profile else name
-
-    def person(self, user: str | None) -> str | None:
-        """The alias of a user."""
-        return None if user is None else self.people.get(user, user)
-
-
-class Node:
-    """Everything the fleet holds about one node."""
-
-    def __init__(self, name: str, source: str) -> None:
-        self.name = name
-        self.source = source
-        self.report: NodeReport | None = None
-        self.sampled_at: float | None = None
-        self.received_at: float | None = None
-        self.clock_offset: float | None = None
-        self.interval = DEFAULT_INTERVAL
-        self.freshness = Freshness(state="never")
-        self.trouble: Trouble | None = None
-        self.also_from: set[str] = set()
-        # Since when its source no longer names it.
-        self.left_at: float | None = None
-        self.gpus: dict[str, GpuMemory] = {}
-
-    def problems(self) -> tuple[Problem, ...]:
-        """What the node says is wrong, and what the board knows to be wrong with it."""
-        told = self.report.problems if self.report is not None else ()
-        return (*told, *(_duplicate(self.source, other) for other in sorted(self.also_from)))
-
-    def readings(self) -> tuple[GpuReading, ...]:
-        """The GPUs of the newest report."""
-        return (self.report.gpus or ()) if self.report is not None else ()
 
 
 class Fleet:
@@ -85,6 +37,8 @@ class Fleet:
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
+        # Which node named a GPU first.
+        self._owners: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -123,6 +77,7 @@ class Fleet:
     def accept(self, node: Node, report: NodeReport) -> None:
         """Take in a node's newest report."""
         now = self.clock.now()
+        report = self._with_own_identities(node, report)
         node.report = report
         node.received_at = now
         node.sampled_at = now - report.age_seconds
@@ -132,10 +87,32 @@ class Fleet:
         node.left_at = None
         # Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
         before, node.gpus = node.gpus, {}
+        for uuid in before.keys() - {reading.uuid for reading in report.gpus or ()}:
+            if self._owners.get(uuid) == node.name:
+                del self._owners[uuid]
         for reading in report.gpus or ():
             memory = node.gpus[reading.uuid] = before.get(reading.uuid) or GpuMemory()
             memory.observe(reading, node.sampled_at, self.thresholds.idle_utilization_percent)
         self._touched.add(node.name)
+
+    def _with_own_identities(self, node: Node, report: NodeReport) -> NodeReport:
+        """Give GPUs that another node has already named a name of this node's own.
+
+        Mostly it is one machine under two names. But a node may also lie: then it must not be able to make
+        another node's GPUs disappear, so both are shown, and both nodes are told apart by the problem.
+        """
+        node.twins = set()
+        readings = []
+        for reading in report.gpus or ():
+            owner = self._owners.get(reading.uuid)
+            if owner is None or owner == node.name or owner not in self._nodes:
+                self._owners[reading.uuid] = node.name
+                readings.append(reading)
+            else:
+                node.twins.add(owner)
+                own = f"{node.name}:{reading.uuid}"[:256]
+                readings.append(replace(reading, uuid=own, uuid_is_synthetic=True))
+        return replace(report, gpus=tuple(readings)) if node.twins else report
 
     def ensure(self, name: str, source: str) -> Node | None:
         """The node of this name for this source; None if another source has it."""
@@ -153,6 +130,7 @@ class Fleet:
     def _forget(self, name: str) -> None:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
+            self._owners = {uuid: owner for uuid, owner in self._owners.items() if owner != name}
 
     def settle(self) -> None:
         """Bring ages and verdicts up to now; cheap when nothing happened."""
@@ -161,7 +139,7 @@ class Fleet:
             if now - (node.left_at or now) >= self._forget_after:
                 self._forget(node.name)
         for node in self._nodes.values():
-            fresh = _fresh(node, now)
+            fresh = node.freshness_at(now)
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
@@ -193,13 +171,6 @@ class Fleet:
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
 
 
-def _fresh(node: Node, now: float) -> Freshness:
-    if node.left_at is not None:
-        return LEFT
-    age = None if node.sampled_at is None else max(0.0, now - node.sampled_at)
-    return freshness(age, interval=node.interval, trouble=node.trouble)
-
-
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
     """A verdict lasts since its word last changed, unless it knows better itself."""
     if verdict.since is not None:
@@ -207,14 +178,6 @@ def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
     if before is not None and before.word == verdict.word:
         return replace(verdict, since=before.since)
     return replace(verdict, since=now)
-
-
-def _duplicate(first: str, second: str) -> Problem:
-    return Problem(
-        kind="duplicate-node",
-        text=f"sources {first} and {second} both report this node; {first} is shown",
-        remedy="Remove the node from one of the two sources, or give the machines different names.",
-    )
 
 
 class FleetSink:

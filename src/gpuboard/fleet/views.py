@@ -1,7 +1,8 @@
 """The fleet as people and programs see it: views and rows. Pure reading of the state."""
 
 from gpuboard.fleet.activity import GpuMemory
-from gpuboard.fleet.state import Fleet, Node
+from gpuboard.fleet.node import Node
+from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import holders

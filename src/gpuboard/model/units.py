@@ -7,7 +7,9 @@ MIB: Final = 1024**2
 GIB: Final = 1024**3
 
 _SIZES: Final = {"": 1, "K": 1024, "M": MIB, "G": GIB, "T": 1024**4}
-_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", re.IGNORECASE)
+# Written so that regular expressions of other languages understand it too.
+SIZE_PATTERN: Final = r"^ *([0-9]+(?:\.[0-9]+)?) *([KMGTkmgt]?)(?:[Ii]?[Bb])? *$"
+_SIZE: Final = re.compile(SIZE_PATTERN)
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d|w)", re.IGNORECASE)
 

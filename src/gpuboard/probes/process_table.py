@@ -6,8 +6,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from gpuboard.model.report import ProcessState
+
 _PROC: Final = Path("/proc")
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
+
+# The kernel's letter for what a process does, in words.
+STATES: Final[dict[str, ProcessState]] = {
+    "R": "running",
+    "S": "sleeping",
+    "I": "sleeping",
+    "D": "disk-wait",
+    "T": "stopped",
+    "t": "stopped",
+    "Z": "zombie",
+    "X": "gone",
+    "x": "gone",
+}
 
 
 class Stat(NamedTuple):

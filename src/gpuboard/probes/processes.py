@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.report import GpuProcess, GpuReading, ProcessState
-from gpuboard.probes.process_table import ProcessTable, Stat, read_stat
+from gpuboard.probes.process_table import STATES, ProcessTable, Stat, read_stat
 from gpuboard.probes.program import program_of
 from gpuboard.probes.scrub import scrub
 from gpuboard.probes.user_names import UserNames
@@ -28,17 +28,6 @@ TABLE_SECONDS: Final = 15.0
 TICK_SECONDS: Final = 0.02
 # The number that Linux gives the pid namespace of the machine itself.
 _HOST_PID_NAMESPACE: Final = 0xEFFFFFFC
-_STATES: Final[dict[str, ProcessState]] = {
-    "R": "running",
-    "S": "sleeping",
-    "I": "sleeping",
-    "D": "disk-wait",
-    "T": "stopped",
-    "t": "stopped",
-    "Z": "zombie",
-    "X": "gone",
-    "x": "gone",
-}
 
 
 class _Person(Struct, frozen=True, kw_only=True):
@@ -104,7 +93,7 @@ class ProcessReader:
             return self._absent(pid, reused=stat is not None)
         person = self._person(pid, stat)
         self._last[pid] = person
-        state = _STATES.get(stat.state)
+        state = STATES.get(stat.state)
         children = self._family(pid, dead=state in ("zombie", "gone"))
         return self._facts(pid, person, state=state, children=children)
 

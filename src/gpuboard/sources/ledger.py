@@ -8,10 +8,11 @@ from gpuboard.model.report import NodeReport
 class Ledger(Protocol):
     """Takes samples for good. What it has not taken yet, agents send again after a restart."""
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
         """Take one sample; they come in order, and each once.
 
-        May put it aside to write it later with others: `taken` says when it is safe. Must not block.
+        May put it aside to write it later with others: `taken` says when it is safe. Must not block. False
+        means "not now" (the disk is full, say): this one and all after it come again later.
         """
 
     def taken(self, node: str, boot_id: str) -> int | None:
@@ -26,12 +27,13 @@ class CountingLedger:
         self.backfilled: dict[str, int] = {}
         self._taken: dict[str, tuple[str | None, int]] = {}
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> None:
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
         """Count one sample."""
         counts = self.backfilled if is_backfill else self.live
         counts[node] = counts.get(node, 0) + 1
         if report.sequence is not None:
             self._taken[node] = (report.boot_id, report.sequence)
+        return True
 
     def taken(self, node: str, boot_id: str) -> int | None:
         """How far this boot of the node has come."""

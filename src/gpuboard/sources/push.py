@@ -44,9 +44,9 @@ class _Voice:
     def __init__(self) -> None:
         self.boot_id: str | None = None
         self.earlier_boots: deque[str] = deque(maxlen=REMEMBERED_BOOTS)
-        # The last sample that was shown, and the last that was handed to the ledger.
+        # The last sample that was shown, and the last that the ledger got; all before it are there too.
         self.shown: int | None = None
-        self.received: int | None = None
+        self.received = -1
         # What was last said about it in the log, so that nobody can fill the log with the same again.
         self.complaint: str | None = None
 
@@ -110,7 +110,8 @@ class PushSource:
         if boot_id != voice.boot_id:
             if voice.boot_id is not None:
                 voice.earlier_boots.append(voice.boot_id)
-            voice.boot_id, voice.shown, voice.received = boot_id, None, None
+            taken = self._ledger.taken(node, boot_id)
+            voice.boot_id, voice.shown, voice.received = boot_id, None, -1 if taken is None else taken
         return Welcome(node=node, shown=voice.shown, taken=self._ledger.taken(node, boot_id))
 
     def _show(self, sink: Sink, node: str, voice: _Voice, message: Live) -> Acknowledgement:
@@ -121,37 +122,47 @@ class PushSource:
             report = _read(node, voice, message.sample)
         except WireError as error:
             sink.trouble(node, Reason(code="bad-report", text=str(error)), state="refused")
+            if message.follows is not None and message.follows <= voice.received:
+                voice.received = max(voice.received, sequence)
             return self._refuse(node, voice, (_bad(sequence, error),), live=sequence)
         voice.shown = sequence
         voice.complaint = None
         sink.report(node, report)
-        if message.in_order:
-            self._take(node, voice, report, is_backfill=False)
-        return self._acknowledge(node, voice, live=sequence)
+        if message.follows is None:
+            return self._acknowledge(node, voice, live=sequence)
+        done = message.follows <= voice.received and self._take(node, voice, report, is_backfill=False)
+        return self._acknowledge(node, voice, live=sequence, again=not done)
 
     def _catch_up(self, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
         refused = []
+        last = message.samples[-1].sequence
+        if message.follows > voice.received:
+            # Sent before the agent heard that something before it has to come again.
+            return self._acknowledge(node, voice, batch=last, again=True)
         for sample in message.samples:
             # The last answer may have been lost: what is here already is not taken twice.
-            if voice.received is not None and sample.sequence <= voice.received:
+            if sample.sequence <= voice.received:
                 continue
             try:
                 report = _read(node, voice, sample)
             except WireError as error:
                 refused.append(_bad(sample.sequence, error))
+                voice.received = sample.sequence
                 continue
-            self._take(node, voice, report, is_backfill=True)
-        last = message.samples[-1].sequence
+            if not self._take(node, voice, report, is_backfill=True):
+                return self._acknowledge(node, voice, batch=last, again=True)
         if refused:
             return self._refuse(node, voice, tuple(refused), batch=last)
         return self._acknowledge(node, voice, batch=last)
 
-    def _take(self, node: str, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> None:
+    def _take(self, node: str, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> bool:
         sequence = report.sequence
-        if sequence is None or (voice.received is not None and sequence <= voice.received):
-            return
-        self._ledger.take(node, report, is_backfill=is_backfill)
+        if sequence is None or sequence <= voice.received:
+            return True
+        if not self._ledger.take(node, report, is_backfill=is_backfill):
+            return False
         voice.received = sequence
+        return True
 
     def _refuse(
         self,
@@ -175,9 +186,10 @@ class PushSource:
         *,
         live: int | None = None,
         batch: int | None = None,
+        again: bool = False,
     ) -> Acknowledgement:
         taken = self._ledger.taken(node, voice.boot_id or "")
-        return Acknowledgement(live=live, batch=batch, taken=taken)
+        return Acknowledgement(live=live, batch=batch, taken=taken, again=again)
 
 
 def _read(node: str, voice: _Voice, sample: Sample) -> NodeReport:

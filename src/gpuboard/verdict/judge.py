@@ -94,7 +94,7 @@ def judge(  # noqa: PLR0911 - one return per word
     if use is not None:
         if use.code != "utilization" and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
             return Verdict(word="idle", reason=_idle(gpu, people, now - quiet), since=quiet, flags=flags)
-        return Verdict(word="busy", reason=use, flags=flags)
+        return Verdict(word="busy", reason=use, since=_oldest_start(gpu), flags=flags)
     missing = _missing(gpu)
     if missing is not None:
         return Verdict(word="unknown", reason=missing, flags=flags)
@@ -150,6 +150,12 @@ def _use(
             code="recent-utilization", text=f"{recent:.0f} % a moment ago", values={"percent": recent}
         )
     return None
+
+
+def _oldest_start(gpu: GpuReading) -> float | None:
+    """Since when somebody has been on it: its oldest process knows better than who looks at it."""
+    starts = [p.started_at for p in gpu.processes or () if p.started_at is not None and is_alive(p)]
+    return min(starts, default=None)
 
 
 def _missing(gpu: GpuReading) -> Reason | None:

@@ -1,10 +1,11 @@
 """Who may see what: the viewer's address, the Host and Origin of the request, the tier that follows."""
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from litestar.datastructures import Headers
 from msgspec import Struct
 
 from gpuboard.model.address import is_loopback
@@ -23,14 +24,14 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
     trusted_proxies: frozenset[str] = frozenset()
     hostnames: frozenset[str] = frozenset({"localhost"})
 
-    def tier(self, peer: str | None, headers: Mapping[str, str]) -> Tier | None:
+    def tier(self, peer: str | None, headers: Headers) -> Tier | None:
         """The tier of a viewer; None when it may see nothing."""
         choice = self.anonymous
         if choice is None:
             choice = "names" if is_loopback(self.viewer_address(peer, headers)) else "counts"
         return None if choice == "nothing" else choice
 
-    def viewer_address(self, peer: str | None, headers: Mapping[str, str]) -> str | None:
+    def viewer_address(self, peer: str | None, headers: Headers) -> str | None:
         """The address a request really comes from, as far as it can be believed.
 
         Forwarding headers count only from a listed proxy. From anybody else their mere presence means
@@ -40,7 +41,9 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
             return peer
         if peer not in self.trusted_proxies:
             return None
-        hops = [hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")]
+        # Some proxies add to the line that came in, others add a second line: the last hop is in the last.
+        lines: list[str] = headers.getall("x-forwarded-for", [])
+        hops = [hop.strip() for hop in ",".join(lines).split(",")]
         return next((hop for hop in reversed(hops) if hop not in self.trusted_proxies), None)
 
     def accepts_host(self, host: str | None) -> bool:
@@ -53,7 +56,12 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
 
     def accepts_origin(self, origin: str | None, host: str | None) -> bool:
         """Whether a page of this origin may talk to the board; programs send none."""
-        return origin is None or (host is not None and urlsplit(origin).netloc.lower() == host.lower())
+        if origin is None or host is None:
+            return origin is None
+        try:
+            return urlsplit(origin).netloc.lower() == host.lower()
+        except ValueError:
+            return False
 
 
 def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:

@@ -55,7 +55,7 @@ class Line:
     async def close(self, code: int, reason: str) -> None:
         """Hang up, and say why."""
         short = reason.encode()[:REASON_BYTES].decode(errors="ignore")
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
             await self._socket.close(code=code, reason=short)
 
 

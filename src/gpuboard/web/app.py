@@ -1,24 +1,36 @@
 """The web application: routes, errors, compression, and the guard around them."""
 
+from typing import Any
+
 from litestar import Litestar
 from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp
 
 from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.guard import Guard
-from gpuboard.web.problems import http_problem, log_socket_error, unexpected_problem
-from gpuboard.web.routes import fleet, health, ingest, stream
+from gpuboard.web.openapi import DocumentPlugin, whole_document
+from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
+from gpuboard.web.routes import badge, fleet, health, ingest, stream
 from gpuboard.web.services import Services
 
 
 def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
     """Make the application that serves these parts."""
-    app = Litestar(
+    return Guard(_routes(services), services.access, base_path=base_path)
+
+
+def openapi_document() -> dict[str, Any]:
+    """The API's description of itself, without a board."""
+    return whole_document(_routes(None).openapi_schema.to_schema())
+
+
+def _routes(services: Services | None) -> Litestar:
+    return Litestar(
         route_handlers=[
             fleet.ROUTER,
             stream.stream,
@@ -26,22 +38,27 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
             health.healthz,
             health.readyz,
             health.metrics,
+            badge.badge,
             pages.ROUTER,
         ],
         dependencies={"services": Provide(lambda: services, sync_to_thread=False)},
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
-        compression_config=CompressionConfig(backend="gzip", minimum_size=1024, gzip_compress_level=4),
+        compression_config=CompressionConfig(
+            backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=pages.COMPRESSED
+        ),
         openapi_config=OpenAPIConfig(
             title="gpuboard",
             version=__version__,
             description="Which GPU is free now, and who has the others.",
             path="/api",
+            components=Components(
+                security_schemes={ingest.NODE_TOKEN: SecurityScheme(type="http", scheme="bearer")}
+            ),
             # JSON only: the usual viewers load scripts from elsewhere.
-            render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            render_plugins=[DocumentPlugin(path="/openapi.json")],
         ),
         request_max_body_size=256 * 1024,
-        after_exception=[log_socket_error],
+        after_exception=[note_socket_error],
         logging_config=None,
         signature_types=[Services],
     )
-    return Guard(app, services.access, base_path=base_path)

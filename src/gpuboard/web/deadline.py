@@ -1,10 +1,13 @@
-"""A request must arrive in time and in size: what uvicorn itself does not limit."""
+"""Requests must arrive and answers be taken in time and in size: what uvicorn itself does not limit."""
 
 import asyncio
+import socket
+import struct
 from collections import Counter
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gpuboard.model.address import is_loopback
 
@@ -12,6 +15,9 @@ REQUEST_SECONDS: Final = 10.0
 MAX_HEAD_BYTES: Final = 64 * 1024
 # How many requests of one address may be arriving at once; a proxy on this machine is not limited.
 MAX_ARRIVING: Final = 64
+# How long a WebSocket may leave untaken what we sent, and how much of it may wait in the kernel meanwhile.
+TAKE_SECONDS: Final = 10.0
+SEND_BUFFER_BYTES: Final = 64 * 1024
 
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -89,9 +95,53 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _give_up(self, answer: bytes) -> None:
         self._stop()
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        # Words in the middle of another answer would only confuse.
+        if not getattr(self.cycle, "response_started", False):
             self.transport.write(answer)
-            self.transport.close()
+        self.transport.close()
 
     def _peer(self) -> str:
         return self.client[0] if self.client else ""
+
+
+class DeadlineSocket(WebSocketsSansIOProtocol):
+    """WebSockets as uvicorn speaks them, with an end to patience with whoever does not read."""
+
+    _stuck: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Hear of every byte that the kernel does not take, and let it take few."""
+        super().connection_made(transport)
+        self.transport.set_write_buffer_limits(high=0)
+        connection = transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._be_patient()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The other side does not take what we send: begin to wait."""
+        super().pause_writing()
+        self._stuck = self._stuck or self.loop.call_later(TAKE_SECONDS, self._cut)
+
+    def resume_writing(self) -> None:
+        """It has taken everything."""
+        self._be_patient()
+        super().resume_writing()
+
+    def _be_patient(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
+    def _cut(self) -> None:
+        # To close would mean to wait until the rest is taken; nothing may be left, in the kernel neither.
+        connection = self.transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()

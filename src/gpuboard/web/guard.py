@@ -1,11 +1,12 @@
 """The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
 
-from typing import Final
+from typing import Final, cast
 
+from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuboard.web.access import AccessPolicy
-from gpuboard.web.problems import send_problem
+from gpuboard.web.problems import REFUSAL, send_problem
 
 _CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -43,7 +44,10 @@ class Guard:
         refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
         if refusal is None:
             self._strip_base(scope)
-            await self._app(scope, receive, _with_headers(send) if kind == "http" else send)
+            if kind == "websocket":
+                await self._app(scope, receive, _with_refusal_in_words(scope, send))
+            else:
+                await self._app(_as_get(scope), receive, _with_headers(send))
             return
         if kind == "websocket":
             await receive()
@@ -62,7 +66,7 @@ class Guard:
         first = rest.split("/", maxsplit=1)[0]
         if first in TOP or "." in first:
             scope["path"] = f"/{rest}"
-            scope["raw_path"] = scope["path"].encode()
+            scope["raw_path"] = scope["raw_path"][len(self._base) - 1 :]
 
     def _refusal(self, headers: dict[str, str], *, is_read: bool) -> str | None:
         host, origin = headers.get("host"), headers.get("origin")
@@ -71,6 +75,30 @@ class Guard:
         if not is_read and not self._access.accepts_origin(origin, host):
             return f"a page of {origin!r} may not use this board"
         return None
+
+
+def _as_get(scope: Scope) -> Scope:
+    """A question for the head alone is answered like any other; the server leaves out the body."""
+    if scope.get("method") != "HEAD":
+        return scope
+    return cast("Scope", {**scope, "method": "GET"})
+
+
+def _with_refusal_in_words(scope: Scope, send: Send) -> Send:
+    """A handshake that the framework would refuse without a word hears why, like any other request."""
+    is_open = False
+
+    async def send_or_refuse(message: Message) -> None:
+        nonlocal is_open
+        kind: str = message["type"]
+        error = scope["state"].get(REFUSAL)
+        if kind == "websocket.close" and not is_open and isinstance(error, HTTPException):
+            await send_problem(send, "websocket", error.status_code, error.detail, headers=_HEADERS)
+            return
+        is_open = is_open or kind == "websocket.accept"
+        await send(message)
+
+    return send_or_refuse
 
 
 def _with_headers(send: Send) -> Send:

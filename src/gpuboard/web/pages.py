@@ -1,14 +1,21 @@
 """The built page and its assets."""
 
+import gzip
+import hashlib
 import mimetypes
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from litestar import MediaType, Response, Router, get
+from litestar import MediaType, Request, Response, Router, get
 from litestar.exceptions import NotFoundException
 
+AnyRequest = Request[Any, Any, Any]
+
 UI: Final = Path(__file__).parent / "ui"
+# The application's own compression, made for answers that differ, leaves these alone.
+COMPRESSED: Final = "compressed_by_route"
+_COMPRESS_FROM_BYTES: Final = 1024
 _ABSENT: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>gpuboard: page not built</title>
 <h1>The page has not been built</h1>
@@ -21,51 +28,80 @@ otherwise install a released package.</p></html>"""
 @lru_cache(maxsize=256)
 def _read(path: str) -> bytes | None:
     """One file of the built page; None for anything that is not a file below its folder."""
-    target = (UI / path).resolve()
-    if not target.is_relative_to(UI.resolve()) or not target.is_file():
+    try:
+        target = (UI / path).resolve()
+        is_ours = target.is_relative_to(UI.resolve()) and target.is_file()
+        return target.read_bytes() if is_ours else None
+    except (OSError, ValueError):
+        # Too long for a file system, or with a NUL in it.
         return None
-    return target.read_bytes()
 
 
-def _index(base: str) -> Response[bytes]:
+def _index(request: AnyRequest, base: str) -> Response[bytes]:
     body = _read("index.html")
     if body is None:
         return Response(_ABSENT.encode(), status_code=503, media_type=MediaType.HTML)
     # Relative, so that the page works under any path that a proxy gives it.
     page = body.replace(b'<base href="./" />', f'<base href="{base}" />'.encode())
-    return Response(page, media_type=MediaType.HTML, headers={"cache-control": "no-cache"})
+    return _answer(request, page, MediaType.HTML, "no-cache")
 
 
 @get(["/", "/people"], include_in_schema=False, sync_to_thread=False)
-def page() -> Response[bytes]:
+def page(request: AnyRequest) -> Response[bytes]:
     """The page; which part of it is shown is the browser's business."""
-    return _index("./")
+    return _index(request, "./")
 
 
-@get(["/nodes/{_name:str}", "/gpus/{_name:str}"], include_in_schema=False, sync_to_thread=False)
-def page_below(_name: str) -> Response[bytes]:
-    """The page, asked for one level below the top."""
-    return _index("../")
+# A path, not a word: the UUID of a MIG instance may hold slashes.
+@get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
+def page_below(request: AnyRequest, _name: str) -> Response[bytes]:
+    """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
+    return _index(request, "../" * (request.scope["raw_path"].count(b"/") - 1))
 
 
 @get("/assets/{path:path}", include_in_schema=False, sync_to_thread=False)
-def asset(path: str) -> Response[bytes]:
+def asset(request: AnyRequest, path: str) -> Response[bytes]:
     """One asset; its name carries its hash, so it may be kept for ever."""
-    return _file(f"assets/{path.lstrip('/')}", "public, max-age=31536000, immutable")
+    return _file(request, f"assets/{path.lstrip('/')}", "public, max-age=31536000, immutable")
 
 
 @get("/{name:str}", include_in_schema=False, sync_to_thread=False)
-def top_file(name: str) -> Response[bytes]:
+def top_file(request: AnyRequest, name: str) -> Response[bytes]:
     """A file beside the page, like its icon."""
-    return _file(name, "no-cache")
+    return _file(request, name, "no-cache")
 
 
-def _file(path: str, cache: str) -> Response[bytes]:
+def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:
     body = _read(path)
     if body is None:
         raise NotFoundException(f"There is nothing at /{path}.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    return Response(body, media_type=kind, headers={"cache-control": cache})
+    return _answer(request, body, kind, cache)
 
 
-ROUTER = Router(path="/", route_handlers=[page, page_below, asset, top_file])
+def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response[bytes]:
+    """A file, or 304 for those who have it already."""
+    # Weak: the same file may travel compressed or not.
+    tag = f'W/"{_digest(body)}"'
+    headers = {"cache-control": cache, "etag": tag, "vary": "accept-encoding"}
+    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    if tag in known or "*" in known:
+        return Response(b"", status_code=304, media_type=kind, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", "") and len(body) >= _COMPRESS_FROM_BYTES:
+        headers["content-encoding"] = "gzip"
+        body = _compress(body)
+    return Response(body, media_type=kind, headers=headers)
+
+
+@lru_cache(maxsize=256)
+def _compress(body: bytes) -> bytes:
+    # As small as can be: a file is compressed once, and every first visitor waits for it.
+    return gzip.compress(body, compresslevel=9, mtime=0)
+
+
+@lru_cache(maxsize=256)
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:20]
+
+
+ROUTER = Router(path="/", route_handlers=[page, page_below, asset, top_file], opt={COMPRESSED: True})

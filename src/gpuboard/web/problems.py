@@ -1,17 +1,27 @@
 """Errors as RFC 9457 problem documents: what happened, to what, and what to do."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException, WebSocketDisconnect
+from litestar.exceptions import (
+    HTTPException,
+    MethodNotAllowedException,
+    ValidationException,
+    WebSocketDisconnect,
+)
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import Scope, Send
 from msgspec import Struct
 
 log = logging.getLogger(__name__)
+
+# Where a WebSocket's state holds the error that it was refused with.
+REFUSAL: Final = "refusal"
+_MEDIA_TYPE: Final = "application/problem+json"
 
 
 class ProblemDocument(Struct, frozen=True, kw_only=True):
@@ -23,13 +33,33 @@ class ProblemDocument(Struct, frozen=True, kw_only=True):
     type: str = "about:blank"
 
 
+def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
+    """Describe the errors of a route; that of the guard is among them everywhere."""
+    return {
+        status: ResponseSpec(
+            ProblemDocument,
+            description=HTTPStatus(status).phrase,
+            media_type=_MEDIA_TYPE,
+            generate_examples=False,
+        )
+        for status in (*statuses, HTTPStatus.MISDIRECTED_REQUEST)
+    }
+
+
 def http_problem(_request: Request[Any, Any, Any], error: HTTPException) -> Response[ProblemDocument]:
     """Answer an error that we meant to give."""
     detail = error.detail
+    if isinstance(error, MethodNotAllowedException) and (error.headers or {}).get("allow") == "websocket":
+        return _answer(426, "This is a WebSocket.", {"upgrade": "websocket"})
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
         parts = [f"{part.get('key', 'value')}: {part.get('message', 'is wrong')}" for part in error.extra]
         detail = "; ".join(parts) or detail
     return _answer(error.status_code, detail, error.headers)
+
+
+def too_deep_problem(_request: Request[Any, Any, Any], _error: RecursionError) -> Response[ProblemDocument]:
+    """Answer a body that is nested deeper than anybody means to."""
+    return _answer(400, "The body is nested too deep.")
 
 
 def unexpected_problem(request: Request[Any, Any, Any], error: Exception) -> Response[ProblemDocument]:
@@ -38,10 +68,14 @@ def unexpected_problem(request: Request[Any, Any, Any], error: Exception) -> Res
     return _answer(500, "The board failed to answer this; its log says why.")
 
 
-async def log_socket_error(error: Exception, scope: Scope) -> None:
-    """Log what went wrong on a WebSocket, which no answer can tell."""
+async def note_socket_error(error: Exception, scope: Scope) -> None:
+    """Log what went wrong on a WebSocket; what the other side did wrong is told to it and is no news here."""
     kind: str = scope["type"]
-    if kind == "websocket" and not isinstance(error, WebSocketDisconnect):
+    if kind != "websocket":
+        return
+    if isinstance(error, HTTPException):
+        scope["state"][REFUSAL] = error
+    elif not isinstance(error, WebSocketDisconnect):
         log.error("socket failed: path=%s", scope["path"], exc_info=error)
 
 
@@ -55,7 +89,7 @@ async def send_problem(
         "type": f"{prefix}http.response.start",
         "status": status,
         "headers": [
-            (b"content-type", b"application/problem+json"),
+            (b"content-type", _MEDIA_TYPE.encode()),
             (b"content-length", str(len(body)).encode()),
             *headers,
         ],
@@ -70,6 +104,4 @@ def _document(status: int, detail: str) -> ProblemDocument:
 
 
 def _answer(status: int, detail: str, headers: dict[str, str] | None = None) -> Response[ProblemDocument]:
-    return Response(
-        _document(status, detail), status_code=status, headers=headers, media_type="application/problem+json"
-    )
+    return Response(_document(status, detail), status_code=status, headers=headers, media_type=_MEDIA_TYPE)

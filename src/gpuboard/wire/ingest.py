@@ -33,6 +33,10 @@ CLOSE_REPLACED: Final = 4409
 CLOSE_FAILED: Final = 1011
 
 
+# A sequence; -1 before the first.
+Follows = Annotated[int, Meta(ge=-1, le=2**53)]
+
+
 class Sample(Struct, frozen=True, kw_only=True, gc=False):
     """One encoded report; when it was made it may have had an age already, to which the wait is added."""
 
@@ -51,15 +55,17 @@ class Hello(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="
 
 
 class Live(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="live"):
-    """The newest sample, to be shown; in order when all before it has been handed over on this connection."""
+    """The newest sample, to be shown; history takes it when it follows on the last one that it got."""
 
     sample: Sample
-    in_order: bool
+    # The sample that was handed over before this one; None: there are others in between, it comes again.
+    follows: Follows | None
 
 
 class Backfill(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="backfill"):
     """Samples that the board has missed, oldest first; never shown."""
 
+    follows: Follows
     samples: Annotated[tuple[Sample, ...], Meta(min_length=1, max_length=MAX_BATCH_SAMPLES)]
 
 
@@ -87,6 +93,8 @@ class Acknowledgement(Struct, frozen=True, kw_only=True, gc=False, tag_field="ki
     # Through this sample nothing will be asked for again.
     taken: Count | None = None
     refused: Annotated[tuple[Refusal, ...], Meta(max_length=MAX_BATCH_SAMPLES)] = ()
+    # History cannot take anything just now: whatever is not taken yet has to come again, after a while.
+    again: bool = False
 
 
 AgentMessage = Hello | Live | Backfill

@@ -78,7 +78,14 @@ class Server:
 
     def hanging(self) -> list[int]:
         """The process ids of every nvidia-smi that is still there."""
-        return [pid for pid in self.starts() if is_running(pid)]
+        return [pid for pid in self.starts() if is_running(pid) and self._is_ours(pid)]
+
+    def _is_ours(self, pid: int) -> bool:
+        # By now the number may be somebody else's.
+        try:
+            return str(self.folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
 
     def starts(self) -> list[int]:
         """The process ids of every nvidia-smi that was started."""
@@ -162,9 +169,10 @@ class Server:
             return
         family = [self.listener, *descendants_of(self.listener)]
         self.thaw(family)
-        for pid in [*family, *self.starts()]:
+        hanging = self.hanging()
+        for pid in [*family, *hanging]:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL if pid in self.starts() else signal.SIGTERM)
+                os.kill(pid, signal.SIGKILL if pid in hanging else signal.SIGTERM)
         self.process.wait(10)
         self.process = None
 

@@ -11,6 +11,8 @@ from gpuboard.sources.ssh.command import SCRIPT
 from tests.sources.ssh.server import Server, make_key
 from tests.sources.ssh.watching import IMPATIENT, target, until, watching
 
+# Hung after a while, and never taken for silent on a busy machine.
+PATIENT = Pace(interval=0.5, timeout=2.5, longest_retry=0.5)
 RESTARTING = Pace(interval=0.25, timeout=1.0, longest_retry=0.5, restart_hung_after=1.5)
 
 
@@ -51,7 +53,7 @@ async def test_a_slow_driver_is_asked_less_often(server: Server) -> None:
 
 async def test_a_hung_driver_leaves_the_host_talking(server: Server) -> None:
     """Host facts go on, the GPUs are known by name only, and one nvidia-smi waits, never two."""
-    async with watching(server.options(), target("gpu01"), pace=IMPATIENT) as recorder:
+    async with watching(server.options(), target("gpu01"), pace=PATIENT) as recorder:
         await until(lambda: recorder.count("gpu01") > 0)
         server.set_nvidia_smi("hang")
         await until(lambda: recorder.problems("gpu01") == {"driver-hung"})

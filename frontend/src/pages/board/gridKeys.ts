@@ -1,4 +1,5 @@
 import type { Row } from '../../state/arrange';
+import type { App } from '../../state/context';
 
 export interface Spot {
   row: number;
@@ -47,4 +48,25 @@ export function step(rows: Row[], from: Spot, key: string, letters: boolean, toE
     }
   }
   return null;
+}
+
+/** Act on a key pressed in a cell: open it, or say which cell comes next. */
+export function navigate(event: KeyboardEvent, rows: Row[], app: App): { row: string; uuid: string } | null {
+  const cell = (event.target as Element).closest<HTMLElement>('[data-uuid]');
+  const rowKey = cell?.closest<HTMLElement>('[data-row]')?.dataset['row'];
+  if (!cell || event.altKey || event.metaKey) return null;
+  const uuid = cell.dataset['uuid']!;
+  if (event.key === 'Enter') app.router.go(app.router.gpu(uuid));
+  if (event.key === ' ') {
+    event.preventDefault();
+    app.selection.pin(uuid, cell.getBoundingClientRect());
+  }
+  const row = rows.findIndex((each) => each.key === rowKey);
+  const place = rows[row]?.node.gpus.findIndex((gpu) => gpu.record.uuid === uuid) ?? 0;
+  const letters = app.preferences.letterKeys && !event.ctrlKey;
+  const next = step(rows, { row, place }, event.key, letters, event.ctrlKey);
+  const target = next && rows[next.row];
+  if (!target) return null;
+  event.preventDefault();
+  return { row: target.key, uuid: target.node.gpus[next.place]!.record.uuid };
 }

@@ -30,7 +30,7 @@ export function gpuFacts(gpu: GpuRecord, view: GpuView | null, language: Languag
   const parent = gpu.mig_parent_uuid === null ? null : say('migParent', { uuid: gpu.mig_parent_uuid });
   return [
     [
-      [say('uuid'), view?.uuid_is_synthetic ? `${gpu.uuid} ${say('synthetic')}` : gpu.uuid],
+      [say('uuid'), reading?.uuid_is_synthetic ? `${gpu.uuid} ${say('synthetic')}` : gpu.uuid],
       [say('model'), reading?.model ?? gpu.model],
       [say('index'), String(gpu.index)],
       [say('pcie'), pcie],

@@ -7,8 +7,8 @@ import { copyText } from '../../ui/copy';
 const NEXT_THEME: Record<Theme, Theme> = { auto: 'dark', dark: 'light', light: 'auto' };
 const DENSITIES: Record<string, Density> = { '1': 'cards', '2': 'rows', '3': 'map' };
 
-/** Keys that work anywhere on the page; typing is never disturbed. Returns the way to stop listening. */
-export function listenForKeys(app: App, help: () => void): () => void {
+/** Keys that work anywhere on the page; typing is never disturbed. */
+export function keyListener(app: App, help: () => void): (event: KeyboardEvent) => void {
   const { connection, fleet, preferences, router, selection, view } = app;
   let going = false;
 
@@ -75,6 +75,5 @@ export function listenForKeys(app: App, help: () => void): () => void {
     else letters[event.key]?.();
   }
 
-  document.addEventListener('keydown', pressed);
-  return () => document.removeEventListener('keydown', pressed);
+  return pressed;
 }

@@ -97,8 +97,12 @@ class _Login:
             if arguments.get("tunnel") is not None or settings.proxy_command:
                 return await _connect(host, arguments, known, place)
             async with self._turn.wait(settings.host, settings.port):
-                arguments["sock"] = await dial(self._resolver, settings.host, settings.port)
-                return await _connect(host, arguments, known, place)
+                arguments["sock"] = sock = await dial(self._resolver, settings.host, settings.port)
+                try:
+                    return await _connect(host, arguments, known, place)
+                except BaseException:
+                    sock.close()
+                    raise
         except (asyncssh.Error, OutsideError, OSError, ValueError) as error:
             _close(tunnel)
             raise explain(error, place) from error

@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from gpuboard.model.report import Address, Disk, GpuProcess, HostFacts, ProcessState
+from gpuboard.model.report import Address, Disk, GpuProcess, HostFacts
+from gpuboard.probes.process_table import STATES
 from gpuboard.wire.text import decode_text
 
 Item = TypeVar("Item")
@@ -16,17 +17,6 @@ MAX_CHILDREN: Final = 64
 _KIB: Final = 1024
 _LARGEST: Final = 2**53
 _NUMBER: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
-_STATES: Final[dict[str, ProcessState]] = {
-    "R": "running",
-    "S": "sleeping",
-    "I": "sleeping",
-    "D": "disk-wait",
-    "T": "stopped",
-    "t": "stopped",
-    "Z": "zombie",
-    "X": "gone",
-    "x": "gone",
-}
 _PROCESS_FIELDS: Final = 8
 
 
@@ -147,7 +137,7 @@ def _process(text: str) -> GpuProcess | None:
     children = [_count(child) for child in fields[5].split()[:MAX_CHILDREN]]
     return GpuProcess(
         pid=pid,
-        state=_STATES.get(fields[1]),
+        state=STATES.get(fields[1]),
         started_at=_number(fields[2], high=1e11),
         uid=_count(fields[3]),
         user=_word(fields[4]),

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from litestar import Request, Response, Router, get
 from litestar.exceptions import NotAuthorizedException, NotFoundException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +12,8 @@ from msgspec.structs import replace
 from gpuboard.fleet.activity import MINUTES
 from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
-from gpuboard.model.units import parse_size
+from gpuboard.model.units import SIZE_PATTERN, parse_size
+from gpuboard.web.problems import problems
 from gpuboard.web.services import Services
 from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
 from gpuboard.wire.summary import FreeAnswer, People, Summary
@@ -43,7 +45,11 @@ def admit(request: AnyRequest, services: Services) -> Tier:
     return tier
 
 
-@get("/fleet", summary="All nodes with all their GPUs")
+@get(
+    "/fleet",
+    summary="All nodes with all their GPUs",
+    responses={**problems(401), 304: ResponseSpec(None, description="Nothing has changed")},
+)
 async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetView | None]:
     """Everything, at one moment; send the ETag back to hear 304 while nothing has changed."""
     tier = admit(request, services)
@@ -55,7 +61,7 @@ async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetVi
     return Response(view if tier == "names" else hide_names(view), headers=headers)
 
 
-@get("/nodes/{name:str}", summary="One node")
+@get("/nodes/{name:str}", summary="One node", responses=problems(400, 401, 404))
 async def get_node(request: AnyRequest, services: Services, name: str) -> NodeView:
     """Everything about one node."""
     tier = admit(request, services)
@@ -66,26 +72,37 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
     return view if tier == "names" else hide_names_in_node(view)
 
 
-@get("/gpus/{uuid:str}", summary="One GPU")
+# A path, not a word: the UUID of a MIG instance may hold slashes.
+@get("/gpus/{uuid:path}", summary="One GPU", responses=problems(400, 401, 404))
 async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView:
     """Everything about one GPU, its processes too."""
     tier = admit(request, services)
+    uuid = uuid.removeprefix("/")
     view = find_gpu(services.fleet, uuid)
     if view is None:
         raise NotFoundException(f"No GPU {uuid!r} is known to this board.")
     return view if tier == "names" else hide_names_in_gpu(view)
 
 
-@get("/activity", summary="The last hour of every GPU")
-async def get_activity(request: AnyRequest, services: Services) -> ActivityHour:
+@get("/activity", summary="The last hour of every GPU", responses=problems(400, 401))
+async def get_activity(
+    request: AnyRequest,
+    services: Services,
+    node: Annotated[str | None, Parameter(max_length=63, description="Only this node's.")] = None,
+) -> ActivityHour:
     """Utilisation per minute, for small plots."""
     admit(request, services)
     now = services.fleet.clock.now()
-    gpus = {uuid: memory.last_hour(now) for node in services.fleet for uuid, memory in node.gpus.items()}
+    gpus = {
+        uuid: memory.last_hour(now)
+        for each in services.fleet
+        if node is None or each.name == node
+        for uuid, memory in each.gpus.items()
+    }
     return ActivityHour(minutes=MINUTES, until=now, gpus=gpus)
 
 
-@get("/summary", summary="The fleet in a few numbers")
+@get("/summary", summary="The fleet in a few numbers", responses=problems(401))
 async def get_summary(request: AnyRequest, services: Services) -> Summary:
     """Counts by verdict and model, memory and power."""
     admit(request, services)
@@ -93,7 +110,7 @@ async def get_summary(request: AnyRequest, services: Services) -> Summary:
     return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
 
 
-@get("/people", summary="Who holds what")
+@get("/people", summary="Who holds what", responses=problems(401))
 async def get_people(request: AnyRequest, services: Services) -> People:
     """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
     tier = admit(request, services)
@@ -101,12 +118,17 @@ async def get_people(request: AnyRequest, services: Services) -> People:
     return found if tier == "names" else replace(found, tier="counts", people=None)
 
 
-@get("/free", summary="Where GPUs are free now")
+@get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
 async def get_free(  # noqa: PLR0917 - the framework passes all by name
     request: AnyRequest,
     services: Services,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
-    memory: Annotated[str, Parameter(max_length=32, description="Memory per GPU, like 40G.")] = "0",
+    memory: Annotated[
+        str,
+        Parameter(
+            max_length=32, description="Memory per GPU, like 40G.", schema_extra={"pattern": SIZE_PATTERN}
+        ),
+    ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
     same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
 ) -> FreeAnswer:

@@ -4,10 +4,12 @@ from typing import Final
 
 import psutil
 from litestar import MediaType, Response, get
+from litestar.openapi.datastructures import ResponseSpec
 
 from gpuboard.metrics.fleet import fleet_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, Family, write
+from gpuboard.web.problems import problems
 from gpuboard.web.routes.fleet import AnyRequest, admit
 from gpuboard.web.services import Services
 
@@ -16,13 +18,23 @@ _MYSELF = psutil.Process()
 START_SECONDS: Final = 10.0
 
 
-@get("/healthz", media_type=MediaType.TEXT, summary="The process is alive", sync_to_thread=False)
+@get(
+    "/healthz",
+    media_type=MediaType.TEXT,
+    summary="The process is alive",
+    responses=problems(),
+    sync_to_thread=False,
+)
 def healthz() -> str:
     """Answer as long as the process can."""
     return "ok\n"
 
 
-@get("/readyz", summary="The sources work")
+@get(
+    "/readyz",
+    summary="The sources work",
+    responses={**problems(), 503: ResponseSpec(dict[str, int], description="No node is live")},
+)
 async def readyz(services: Services) -> Response[dict[str, int]]:
     """Say how many nodes are live; 503 while none is, and at the start until each has an outcome."""
     states = [node.freshness.state for node in services.fleet]
@@ -32,7 +44,7 @@ async def readyz(services: Services) -> Response[dict[str, int]]:
     return Response({"nodes": len(states), "nodes_live": live}, status_code=200 if is_ready else 503)
 
 
-@get("/metrics", summary="The fleet for Prometheus", media_type=MediaType.TEXT)
+@get("/metrics", summary="The fleet for Prometheus", media_type=MediaType.TEXT, responses=problems(401))
 async def metrics(request: AnyRequest, services: Services) -> Response[str]:
     """Verdicts, figures and the board's own cost; no names of people."""
     admit(request, services)
@@ -46,4 +58,5 @@ async def metrics(request: AnyRequest, services: Services) -> Response[str]:
         viewers,
         *own_families(_MYSELF),
     ]
-    return Response(write(families), media_type=CONTENT_TYPE)
+    # As a header: to a media type the framework adds its own charset.
+    return Response(write(families), headers={"content-type": CONTENT_TYPE})

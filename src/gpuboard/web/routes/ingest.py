@@ -1,8 +1,9 @@
 """Where agents bring their reports: a WebSocket, plain POST where that is refused, and enrolment."""
 
 import asyncio
-import contextlib
+import logging
 import time
+from dataclasses import dataclass
 from typing import Any, Final
 
 from litestar import MediaType, Request, Response, post, websocket
@@ -14,17 +15,31 @@ from litestar.exceptions import (
     TooManyRequestsException,
     WebSocketDisconnect,
 )
+from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.web.agents import AgentDoor, AnySocket, Line
-from gpuboard.web.problems import send_problem
+from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
 from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_FAILED, CLOSE_REFUSED, MAX_MESSAGE_BYTES
 
+log = logging.getLogger(__name__)
+
 LONGEST_WAIT_SECONDS: Final = 5.0
 
+NODE_TOKEN: Final = "node_token"  # noqa: S105 - the name of the scheme, not a token
+
 AnyRequest = Request[Any, Any, Any]
+
+
+@dataclass
+class _MessageOperation(Operation):
+    """Describes the body, which is read as bytes and decoded beyond the framework."""
+
+    def __post_init__(self) -> None:
+        binary = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
+        self.request_body = RequestBody(content={"application/msgpack": binary}, required=True)
 
 
 @websocket("/api/v1/ingest")
@@ -40,12 +55,11 @@ async def ingest(socket: AnySocket, services: Services) -> None:
     line = Line(socket, known)
     door.open(line)
     try:
-        with contextlib.suppress(WebSocketDisconnect):
-            await _converse(socket, door, line)
+        await _converse(socket, door, line)
     except Exception:
         # What was not acknowledged comes again.
+        log.exception("report not taken: node=%s", known.node)
         await line.close(CLOSE_FAILED, "the board failed to take this in; its log says why")
-        raise
     finally:
         door.close(line)
 
@@ -69,7 +83,11 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
         except (AccessRefused, SourceError) as error:
             await line.close(CLOSE_REFUSED, str(error))
             return
-        await send({"type": "websocket.send", "bytes": answer, "text": None})
+        try:
+            await send({"type": "websocket.send", "bytes": answer, "text": None})
+        except (WebSocketDisconnect, OSError):
+            # It has left without waiting for the answer; it will ask again.
+            return
         if wait:
             # Not read meanwhile, so that TCP itself slows the sender.
             await asyncio.sleep(wait)
@@ -81,6 +99,9 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
     request_max_body_size=MAX_MESSAGE_BYTES,
     status_code=200,
     media_type="application/msgpack",
+    responses=problems(400, 401, 403, 413, 415, 429, 503),
+    security=[{NODE_TOKEN: []}],
+    operation_class=_MessageOperation,
 )
 async def post_report(request: AnyRequest, services: Services) -> Response[bytes]:
     """The same messages as over the WebSocket, for agents behind a proxy that refuses those."""
@@ -102,7 +123,13 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
         raise ServiceUnavailableException(str(error)) from None
 
 
-@post("/api/v1/enroll", summary="A node's token for an enrolment code", media_type=MediaType.JSON)
+@post(
+    "/api/v1/enroll",
+    summary="A node's token for an enrolment code",
+    media_type=MediaType.JSON,
+    exception_handlers={RecursionError: too_deep_problem},
+    responses=problems(400, 403, 413, 429, 503),
+)
 async def post_enrolment(
     request: AnyRequest, services: Services, data: EnrolmentRequest
 ) -> Response[EnrolmentAnswer]:

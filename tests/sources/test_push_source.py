@@ -46,9 +46,9 @@ class Desk:
         assert isinstance(answer, Welcome)
         return answer
 
-    def live(self, sequence: int, /, *, in_order: bool = True, **changes: Any) -> Acknowledgement:  # noqa: ANN401
+    def live(self, sequence: int, /, *, follows: int | None = -1, **changes: Any) -> Acknowledgement:  # noqa: ANN401
         """A node sends its newest sample."""
-        return self.send(Live(sample=sample(sequence, **changes), in_order=in_order))
+        return self.send(Live(sample=sample(sequence, **changes), follows=follows))
 
     def send(self, message: Live | Backfill) -> Acknowledgement:
         """A node sends a message."""
@@ -95,7 +95,7 @@ def test_a_live_sample_is_shown_with_its_age(board: Desk) -> None:
 
 def test_replays_are_refused_and_change_nothing(board: Desk) -> None:
     """Ten thousand of them, of every sample so far."""
-    message = encode(Live(sample=sample(5), in_order=True))
+    message = encode(Live(sample=sample(5), follows=-1))
     for number in range(1, 11):
         board.live(number)
     answers = [decode_from_board(board.source.accept(NODE, message)) for _ in range(10_000)]
@@ -105,7 +105,7 @@ def test_replays_are_refused_and_change_nothing(board: Desk) -> None:
 
 def test_a_replayed_batch_is_acknowledged_and_not_taken_twice(board: Desk) -> None:
     """The first answer may have been lost on its way."""
-    batch = Backfill(samples=tuple(sample(number) for number in range(1, 6)))
+    batch = Backfill(follows=-1, samples=tuple(sample(number) for number in range(1, 6)))
     answers = [board.send(batch) for _ in range(3)]
     assert {(a.batch, a.taken, a.refused) for a in answers} == {(5, 5, ())}
     assert (board.ledger.backfilled, board.shown) == ({NODE: 5}, None)
@@ -158,7 +158,7 @@ def test_a_sample_that_contradicts_itself_is_refused_in_words(
     """The agent hears which and why, the fleet keeps what it has, and the next sample is fine."""
     board.live(1)
     live = board.live(2, **changes)
-    late = board.send(Backfill(samples=(sample(3, **changes),)))
+    late = board.send(Backfill(follows=-1, samples=(sample(3, **changes),)))
     assert [refusal.sequence for refusal in (*live.refused, *late.refused)] == [2, 3]
     assert words in live.refused[0].reason
     assert board.shown == 1
@@ -168,32 +168,63 @@ def test_a_sample_that_contradicts_itself_is_refused_in_words(
 def test_one_bad_sample_does_not_hold_up_the_others(board: Desk) -> None:
     """The rest of its batch is taken, in order."""
     samples = (sample(1), sample(2, node="gpu02"), sample(3))
-    answer = board.send(Backfill(samples=samples))
+    answer = board.send(Backfill(follows=-1, samples=samples))
     assert ([r.sequence for r in answer.refused], answer.taken) == ([2], 3)
     assert board.ledger.backfilled == {NODE: 2}
 
 
 def test_a_sample_out_of_order_is_shown_but_left_to_the_batch(board: Desk) -> None:
     """History gets it when its turn comes."""
-    live = board.live(9, in_order=False)
-    late = board.send(Backfill(samples=(sample(8), sample(9))))
+    live = board.live(9, follows=None)
+    late = board.send(Backfill(follows=-1, samples=(sample(8), sample(9))))
     assert (board.shown, live.taken, late.taken) == (9, None, 9)
     assert (board.ledger.live, board.ledger.backfilled) == ({}, {NODE: 2})
 
 
-def test_what_the_ledger_cannot_take_is_not_acknowledged(board: Desk) -> None:
-    """A full disk must not become a gap."""
+def test_what_follows_on_something_missing_is_not_taken(board: Desk) -> None:
+    """It was sent before the agent heard that the one before has to come again."""
+    board.live(1)
+    live = board.live(3, follows=2)
+    late = board.send(Backfill(follows=3, samples=(sample(4),)))
+    after = board.send(Backfill(follows=1, samples=(sample(2), sample(3), sample(4))))
+    assert [(a.again, a.taken) for a in (live, late, after)] == [(True, 1), (True, 1), (False, 4)]
+    assert (board.shown, board.ledger.backfilled) == (3, {NODE: 3})
 
-    def fail(_node: str, _report: NodeReport, *, is_backfill: bool) -> None:
-        raise OSError(f"disk full (backfill: {is_backfill})")
+
+def test_a_refused_sample_leaves_no_gap(board: Desk) -> None:
+    """What follows on it follows on something that will never come."""
+    board.live(1)
+    board.live(2, follows=1, node="gpu02")
+    answer = board.live(3, follows=2)
+    assert (answer.again, answer.taken) == (False, 3)
+
+
+def test_what_the_ledger_cannot_take_is_shown_but_not_acknowledged(board: Desk) -> None:
+    """A full disk must not become a gap, nor stop the live view."""
+    take = board.ledger.take
+    board.live(1)
+    board.ledger.take = lambda _node, _report, *, is_backfill: is_backfill is None  # type: ignore[method-assign, assignment]
+    live = board.live(2)
+    late = board.send(Backfill(follows=-1, samples=(sample(2), sample(3))))
+    board.ledger.take = take  # type: ignore[method-assign]
+    after = board.send(Backfill(follows=-1, samples=(sample(2), sample(3))))
+    assert [(a.again, a.taken) for a in (live, late, after)] == [(True, 1), (True, 1), (False, 3)]
+    assert board.shown == 2
+
+
+def test_a_ledger_that_breaks_leaves_its_samples_with_the_agent(board: Desk) -> None:
+    """Nothing is acknowledged, and the next try takes it."""
+
+    def fail(_node: str, _report: NodeReport, *, is_backfill: bool) -> bool:
+        raise OSError(f"broken (backfill: {is_backfill})")
 
     take = board.ledger.take
     board.ledger.take = fail  # type: ignore[method-assign, assignment]
-    with pytest.raises(OSError, match="disk full"):
-        board.send(Backfill(samples=(sample(1),)))
+    with pytest.raises(OSError, match="broken"):
+        board.send(Backfill(follows=-1, samples=(sample(1),)))
     board.ledger.take = take  # type: ignore[method-assign]
     assert board.hello().taken is None
-    assert board.send(Backfill(samples=(sample(1),))).taken == 1
+    assert board.send(Backfill(follows=-1, samples=(sample(1),))).taken == 1
 
 
 def test_a_message_before_hello_is_refused() -> None:
@@ -222,22 +253,18 @@ def test_another_version_of_the_protocol_says_what_to_do() -> None:
         msgspec.msgpack.encode({"kind": "hello", "node": "../etc", "boot_id": "b"}),
         msgspec.msgpack.encode({"kind": "hello", "node": NODE, "boot_id": "b" * 300}),
         msgspec.msgpack.encode({"kind": "backfill", "samples": []}),
-        msgspec.msgpack.encode({"kind": "live", "in_order": True, "sample": {"sequence": -1}}),
+        msgspec.msgpack.encode({"kind": "live", "follows": -1, "sample": {"sequence": -1}}),
         encode(
-            Live(
-                sample=Sample(sequence=2**63, waited_seconds=0.0, report=msgspec.Raw(b"\xc0")), in_order=True
-            )
+            Live(sample=Sample(sequence=2**63, waited_seconds=0.0, report=msgspec.Raw(b"\xc0")), follows=-1)
         ),
-        encode(
-            Live(sample=Sample(sequence=1, waited_seconds=-1.0, report=msgspec.Raw(b"\xc0")), in_order=True)
-        ),
+        encode(Live(sample=Sample(sequence=1, waited_seconds=-1.0, report=msgspec.Raw(b"\xc0")), follows=-1)),
         encode(
             Live(
                 sample=Sample(sequence=1, waited_seconds=float("nan"), report=msgspec.Raw(b"\xc0")),
-                in_order=True,
+                follows=-1,
             )
         ),
-        encode(Backfill(samples=(sample(1),) * (MAX_BATCH_SAMPLES + 1))),
+        encode(Backfill(follows=-1, samples=(sample(1),) * (MAX_BATCH_SAMPLES + 1))),
         b"\xc4" + b"x" * MAX_MESSAGE_BYTES,
     ],
 )
@@ -261,7 +288,7 @@ def test_an_arbitrary_report_inside_a_good_message_is_refused(data: bytes) -> No
     board = Desk()
     board.hello()
     raw = Sample(sequence=1, waited_seconds=0.0, report=msgspec.Raw(msgspec.msgpack.encode(data)))
-    assert board.send(Live(sample=raw, in_order=True)).refused
+    assert board.send(Live(sample=raw, follows=-1)).refused
     assert board.shown is None
 
 
@@ -276,9 +303,10 @@ async def test_a_source_listens_only_while_it_runs() -> None:
     await asyncio.sleep(0)
     names = sorted(node.name for node in fleet)
     source.set_nodes(["gpu02"])
-    left = [node.name for node in fleet]
+    fleet.settle()
+    left = [node.name for node in fleet if node.freshness.state == "lost"]
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert (names, left) == (["gpu01", "gpu02"], ["gpu02"])
+    assert (names, left) == (["gpu01", "gpu02"], ["gpu01"])
     with pytest.raises(SourceError):
         source.accept(NODE, b"")

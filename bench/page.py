@@ -1,0 +1,244 @@
+"""What the page costs: bytes, time to the first GPU, work per tick, memory and scrolling, in a real Chromium.
+
+Usage: script/bench page [--minutes FIRST LAST] [--only load,first,rows,map,scroll,heap]
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import Browser, CDPSession, Page, Request
+
+from tests.board import RunningBoard, running_board
+from tests.browser import running_chromium
+
+PATIENCE_MS: Final = 120_000
+MEASURE_SECONDS: Final = 20.0
+ROUNDS: Final = 5
+GPU: Final = ".cell[data-uuid], article[data-uuid]"
+# Counts what the page hears and how long its longest task was.
+WATCH: Final = """
+window.__longest = 0; window.__tasks = [];
+new PerformanceObserver((list) => {
+  for (const task of list.getEntries()) {
+    window.__tasks.push(Math.round(task.duration));
+    window.__longest = Math.max(window.__longest, task.duration);
+  }
+}).observe({type: 'longtask'});
+window.__frames = 0;
+const Plain = window.WebSocket;
+window.WebSocket = class extends Plain {
+  constructor(...all) { super(...all); this.addEventListener('message', () => window.__frames++); }
+};
+"""
+
+
+def main() -> None:
+    """Measure what was asked for, print it against the goals."""
+    parser = argparse.ArgumentParser(prog="script/bench page", description=__doc__)
+    parser.add_argument("--minutes", nargs=2, type=float, default=(1.0, 3.0), metavar=("FIRST", "LAST"))
+    parser.add_argument("--nodes", type=int, default=1000, help="nodes of the large fleet, 8 GPUs each")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas between")
+    chosen = parser.parse_args()
+    parts = chosen.only.split(",")
+    print(f"machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
+    with running_chromium("--enable-precise-memory-info", "--js-flags=--expose-gc") as browser:
+        if {"load", "first"} & set(parts):
+            with board_of(25) as board:
+                for part in ("load", "first"):
+                    if part in parts:
+                        PARTS[part](browser, board, chosen)
+        large = [part for part in ("view", "rows", "map", "scroll", "heap") if part in parts]
+        if large:
+            with board_of(chosen.nodes) as board:
+                for part in large:
+                    PARTS[part](browser, board, chosen)
+    print(f"load at the end {os.getloadavg()[0]:.1f}")
+
+
+@contextmanager
+def board_of(nodes: int) -> Iterator[RunningBoard]:
+    """A board with so many simulated nodes."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_board("--demo", str(nodes), log=Path(folder) / "log") as board,
+    ):
+        time.sleep(3)
+        yield board
+
+
+def tell(what: str, value: float, unit: str, goal: float) -> None:
+    """One line: the figure, the goal, and whether it is met."""
+    verdict = "ok" if value <= goal else "MISSED"
+    print(f"{what:58} {value:8.1f} {unit:3} goal <= {goal:g} {unit}  {verdict}", flush=True)
+
+
+@contextmanager
+def opened(browser: Browser, *, watch: bool = True) -> Iterator[Page]:
+    """A page of a visitor who has never been here."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB")
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    if watch:
+        page.add_init_script(WATCH)
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+def load(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+    """Bytes over the wire until the board is shown, as a first visitor pays them."""
+    received: dict[str, float] = {}
+    addresses: dict[str, str] = {}
+    foreign: list[str] = []
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith((board.url, "data:", board.url.replace("http", "ws", 1))):
+            foreign.append(request.url)
+
+    with opened(browser, watch=False) as page:
+        page.on("request", asked)
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.on(
+            "Network.responseReceived", lambda e: addresses.update({e["requestId"]: e["response"]["url"]})
+        )
+        session.on(
+            "Network.loadingFinished", lambda e: received.update({e["requestId"]: e["encodedDataLength"]})
+        )
+        page.goto(board.url)
+        page.wait_for_selector(GPU)
+        page.wait_for_timeout(1500)
+    files = {
+        url: received[key] for key, url in addresses.items() if key in received and url.startswith("http")
+    }
+    script = sum(size for url, size in files.items() if url.endswith(".js"))
+    for url, size in sorted(files.items(), key=lambda item: -item[1]):
+        print(f"    {size / 1000:7.1f} kB  {url.removeprefix(board.url) or '/'}")
+    tell("first load, compressed, with headers", sum(files.values()) / 1000, "kB", 100)
+    tell("of that, script of the board", script / 1000, "kB", 45)
+    tell("requests to others", len(foreign), "", 0)
+
+
+def first(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+    """Time from the click to the first visible GPU."""
+    tell(f"first GPU visible, 200 GPUs, median of {ROUNDS}", first_gpu(browser, board, ""), "ms", 1000)
+
+
+def view(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
+    """The same with the large fleet, in rows and as a map."""
+    for query in ("?view=rows", "?view=map"):
+        name = f"first view, {chosen.nodes * 8:,} GPUs, {query[6:]}, median of {ROUNDS}"
+        tell(name, first_gpu(browser, board, query), "ms", 1500)
+
+
+def first_gpu(browser: Browser, board: RunningBoard, query: str) -> float:
+    """Milliseconds from the start of the navigation, by the page's own clock."""
+    seen = f"{GPU}, canvas"
+    times = []
+    for _ in range(ROUNDS):
+        with opened(browser, watch=False) as page:
+            page.add_init_script(
+                f"""const look = () => document.querySelector('{seen}')
+                  ? requestAnimationFrame(() => (window.__seen = performance.now()))
+                  : requestAnimationFrame(look);
+                look();"""
+            )
+            page.goto(f"{board.url}{query}")
+            # Not wait_for_function: the content policy of the page forbids what that needs.
+            while not (seen_at := page.evaluate("window.__seen ?? 0")):
+                page.wait_for_timeout(50)
+            times.append(float(seen_at))
+    return statistics.median(times)
+
+
+def task_seconds(session: CDPSession) -> float:
+    """How long the main thread has worked so far."""
+    metrics: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
+    return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
+
+
+def ticks(browser: Browser, board: RunningBoard, query: str, name: str) -> None:
+    """Work of the main thread per frame of the stream."""
+    with opened(browser) as page:
+        page.goto(f"{board.url}{query}")
+        page.wait_for_selector(f"{GPU}, canvas")
+        page.wait_for_timeout(5000)
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        page.evaluate("window.__tasks.length = 0")
+        frames, work = page.evaluate("window.__frames"), task_seconds(session)
+        page.wait_for_timeout(MEASURE_SECONDS * 1000)
+        frames, work = page.evaluate("window.__frames") - frames, task_seconds(session) - work
+        longest = max(page.evaluate("window.__tasks"), default=0)
+        tell(f"main thread per tick, {name}, {frames} ticks", 1000 * work / max(1, frames), "ms", 100)
+        print(f"    longest task {longest} ms (0: none above 50 ms)")
+
+
+def rows(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+    """Rows."""
+    ticks(browser, board, "?view=rows", "rows")
+
+
+def as_map(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+    """The map."""
+    ticks(browser, board, "?view=map", "map")
+
+
+def scroll(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+    """The longest task while the wheel turns over the rows."""
+    with opened(browser) as page:
+        page.goto(f"{board.url}?view=rows")
+        page.wait_for_selector(GPU)
+        page.wait_for_timeout(4000)
+        page.mouse.move(600, 600)
+        page.evaluate("window.__longest = 0; window.__tasks.length = 0")
+        for _ in range(80):
+            page.mouse.wheel(0, 400)
+            page.wait_for_timeout(50)
+        page.wait_for_timeout(300)
+        tell("longest task while scrolling rows", page.evaluate("window.__longest"), "ms", 100)
+        print(f"    tasks above 50 ms: {sorted(page.evaluate('window.__tasks'))}")
+
+
+def heap(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
+    """Memory of scripts after a collection, early and late."""
+    begin, end = chosen.minutes
+    with opened(browser) as page:
+        page.goto(f"{board.url}?view=rows")
+        page.wait_for_selector(GPU)
+        session = page.context.new_cdp_session(page)
+        page.wait_for_timeout(begin * 60_000)
+        early = used_heap(session)
+        page.wait_for_timeout((end - begin) * 60_000)
+        late = used_heap(session)
+    print(f"    heap {early / 1e6:.1f} MB at minute {begin:g}, {late / 1e6:.1f} MB at minute {end:g}")
+    tell("heap, late against early", late / early, "x", 1.05)
+
+
+def used_heap(session: CDPSession) -> float:
+    """Bytes in use once all that can go has gone."""
+    for _ in range(3):
+        session.send("HeapProfiler.collectGarbage")
+    return float(session.send("Runtime.getHeapUsage")["usedSize"])
+
+
+PARTS: Final[dict[str, Callable[[Browser, RunningBoard, argparse.Namespace], None]]] = {
+    "load": load,
+    "first": first,
+    "view": view,
+    "rows": rows,
+    "map": as_map,
+    "scroll": scroll,
+    "heap": heap,
+}
+
+if __name__ == "__main__":
+    main()

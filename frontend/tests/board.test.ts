@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest';
+import type { GpuRecord, NodeRecord } from '../src/api/wire';
+import { step } from '../src/pages/board/gridKeys';
+import { items, rowHeight, slotsFor } from '../src/pages/board/layout';
+import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
+import { placeBeside } from '../src/pages/board/place';
+import { takeCommand } from '../src/parts/words';
+import { freeBlocks, freeByModel, holders } from '../src/state/answers';
+import { arrange, type Grouping, type Sort } from '../src/state/arrange';
+import { Fleet } from '../src/state/fleet.svelte';
+import { people } from '../src/state/people';
+import { gpu, node, snapshot, using } from './samples';
+
+const NOW = 100_000;
+
+function fleetOf(nodes: NodeRecord[], gpus: GpuRecord[]): Fleet {
+  const fleet = new Fleet();
+  fleet.queue(snapshot(nodes, gpus, { at: NOW }));
+  fleet.flush();
+  return fleet;
+}
+
+/** Nodes a-2, a-10 and b-1 with four GPUs each; letters: f free, b busy, i idle, s stale. */
+function smallFleet(): Fleet {
+  const plan: Record<string, string> = { 'a-10': 'ffbb', 'a-2': 'fbib', 'b-1': 'ssss' };
+  const verdicts = { f: 'free', b: 'busy', i: 'idle', s: 'stale' } as const;
+  return fleetOf(
+    Object.keys(plan).map((name) => node({ name, state: name === 'b-1' ? 'lost' : 'live' })),
+    Object.entries(plan).flatMap(([name, letters]) =>
+      [...letters].map((letter, index) =>
+        gpu({
+          uuid: `${name}/${index}`,
+          node: name,
+          index,
+          model: name.startsWith('a') ? 'A100' : 'H100',
+          verdict: verdicts[letter as keyof typeof verdicts],
+          since: NOW - 1000 * (index + 1),
+          users: letter === 'b' ? using('ana') : letter === 'i' ? using('bob', 'ana') : [],
+        }),
+      ),
+    ),
+  );
+}
+
+function rowsOf(fleet: Fleet, grouping: Grouping = 'node', sort: Sort = 'free') {
+  return arrange(fleet.nodes.values(), () => true, grouping, sort, true);
+}
+
+describe('the rows', () => {
+  test('come most free first, what does not report last', () => {
+    const [only] = rowsOf(smallFleet());
+    expect(only?.rows.map((row) => row.node.record.name)).toEqual(['a-10', 'a-2', 'b-1']);
+  });
+
+  test('by name come as people count', () => {
+    const [only] = rowsOf(smallFleet(), 'node', 'name');
+    expect(only?.rows.map((row) => row.node.record.name)).toEqual(['a-2', 'a-10', 'b-1']);
+  });
+
+  test('grouped by verdict: free first, and each GPU once', () => {
+    const sections = rowsOf(smallFleet(), 'verdict');
+    expect(sections.map((section) => [section.title, section.counts.total])).toEqual([
+      ['free', 3],
+      ['idle', 1],
+      ['busy', 4],
+      ['stale', 4],
+    ]);
+  });
+
+  test('grouped by user: a shared GPU stands with each, the unused ones last', () => {
+    const sections = rowsOf(smallFleet(), 'user');
+    expect(sections.map((section) => [section.title, section.counts.total])).toEqual([
+      ['ana', 5],
+      ['bob', 1],
+      ['', 7],
+    ]);
+  });
+
+  test('leave out nodes without a match', () => {
+    const sections = arrange(
+      smallFleet().nodes.values(),
+      (each) => each.record.verdict === 'idle',
+      'node',
+      'free',
+      false,
+    );
+    expect(sections[0]?.rows.map((row) => row.node.record.name)).toEqual(['a-2']);
+    expect(sections[0]?.rows[0]?.shown.size).toBe(1);
+  });
+
+  test('show a node without GPUs, unless one looks for something', () => {
+    const fleet = fleetOf([node({ name: 'empty' })], []);
+    expect(arrange(fleet.nodes.values(), () => true, 'node', 'free', true)[0]?.rows).toHaveLength(1);
+    expect(arrange(fleet.nodes.values(), () => true, 'node', 'free', false)).toEqual([]);
+  });
+
+  test('fold away, and know how high they are', () => {
+    const sections = rowsOf(smallFleet(), 'model');
+    expect(items(sections, () => true)).toHaveLength(2);
+    const open = items(sections, () => false);
+    expect(open).toHaveLength(5);
+    expect(rowHeight(open[1]!, 4)).toBe(43);
+    expect(rowHeight(open[1]!, 2)).toBe(82);
+    expect([slotsFor(1000, 8), slotsFor(700, 8), slotsFor(400, 8), slotsFor(1000, 2)]).toEqual([8, 6, 4, 2]);
+  });
+
+  test('are walked with the keys, past what is not shown', () => {
+    const sections = arrange(
+      smallFleet().nodes.values(),
+      (each) => each.record.verdict !== 'busy',
+      'node',
+      'free',
+      false,
+    );
+    const rows = sections[0]!.rows;
+    expect(step(rows, { row: 0, place: 0 }, 'ArrowRight', true, false)).toEqual({ row: 0, place: 1 });
+    expect(step(rows, { row: 0, place: 1 }, 'l', true, false)).toBeNull();
+    expect(step(rows, { row: 0, place: 1 }, 'j', true, false)).toEqual({ row: 1, place: 0 });
+    expect(step(rows, { row: 0, place: 1 }, 'j', false, false)).toBeNull();
+    expect(step(rows, { row: 1, place: 2 }, 'Home', true, false)).toEqual({ row: 1, place: 0 });
+    expect(step(rows, { row: 0, place: 0 }, 'End', true, true)).toEqual({ row: 2, place: 3 });
+  });
+});
+
+describe('the answers', () => {
+  test('offer the biggest block first, and the just freed only where nothing else is', () => {
+    const fresh = NOW - 10;
+    const fleet = fleetOf(
+      [node({ name: 'one' }), node({ name: 'two' }), node({ name: 'three' })],
+      [
+        gpu({ uuid: 'a', node: 'one', index: 0, since: fresh }),
+        gpu({ uuid: 'b', node: 'one', index: 1, since: fresh }),
+        gpu({ uuid: 'c', node: 'two', index: 0, since: 0 }),
+        gpu({ uuid: 'd', node: 'two', index: 1, since: fresh }),
+        gpu({ uuid: 'e', node: 'three', index: 0, since: 5 }),
+        gpu({ uuid: 'f', node: 'three', index: 1, since: 9 }),
+      ],
+    );
+    const blocks = freeBlocks(fleet.nodes.values(), NOW);
+    expect(blocks.map((block) => [block.node.record.name, block.gpus.length, block.justFreed])).toEqual([
+      ['three', 2, false],
+      ['two', 1, false],
+      ['one', 2, true],
+    ]);
+  });
+
+  test('split what is free by model and never count the stale', () => {
+    const counts = freeByModel(smallFleet().gpus.values());
+    expect(counts.map(({ model, free, total }) => [model, free, total])).toEqual([
+      ['A100 80 GB', 3, 8],
+      ['H100 80 GB', 0, 4],
+    ]);
+  });
+
+  test('name the holders, most first, with their idle part', () => {
+    expect(holders(smallFleet().gpus.values())).toEqual([
+      { user: 'ana', gpus: 5, idle: 1 },
+      { user: 'bob', gpus: 1, idle: 1 },
+    ]);
+  });
+
+  test('name people with where they are', () => {
+    const [ana] = people(smallFleet().nodes.values());
+    expect(ana).toMatchObject({ user: 'ana', gpus: 5, idle: 1, processes: 5 });
+    expect(
+      ana?.holdings.map((holding) => [holding.node, holding.gpus.map((each) => each.record.index)]),
+    ).toEqual([
+      ['a-10', [2, 3]],
+      ['a-2', [1, 2, 3]],
+    ]);
+  });
+});
+
+describe('the command to copy', () => {
+  test('names the devices by UUID', () => {
+    expect(takeCommand('dgx-02', [gpu({ uuid: 'GPU-1' }), gpu({ uuid: 'GPU-2' })])).toBe(
+      "ssh -t dgx-02 'env CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 $SHELL -l'",
+    );
+  });
+
+  test('falls back to the index where the UUID is made up', () => {
+    expect(takeCommand('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+  });
+
+  test.each(["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', ''])(
+    'is not written for a node called %j',
+    (name) => {
+      expect(takeCommand(name, [gpu()])).toBe('');
+    },
+  );
+
+  test('never carries a hostile UUID', () => {
+    expect(takeCommand('ok', [gpu({ uuid: "'; id; '", index: 0 })])).toBe(
+      "ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'",
+    );
+  });
+});
+
+describe('the map', () => {
+  const layout = layOut(steady(rowsOf(smallFleet())), 600, 500);
+
+  test('shows every GPU once, inside its width', () => {
+    expect(layout.squares).toHaveLength(12);
+    for (const square of layout.squares) expect(square.x + layout.size).toBeLessThanOrEqual(600);
+  });
+
+  test('keeps places by name, whatever becomes free', () => {
+    expect(layout.squares[0]?.gpu.record.node).toBe('a-2');
+  });
+
+  test('finds the square under the pointer, and its neighbours', () => {
+    const first = layout.squares[0]!;
+    expect(squareAt(layout, first.x + 2, first.y + 2)).toBe(first);
+    expect(squareAt(layout, -5, -5)).toBeNull();
+    expect(neighbour(layout, first, 'ArrowRight')).toBe(layout.squares[1]);
+    expect(neighbour(layout, first, 'ArrowLeft')).toBeNull();
+  });
+
+  test('never makes squares smaller than eight pixels', () => {
+    expect(layOut(rowsOf(smallFleet()), 100, 1).size).toBe(8);
+  });
+});
+
+describe('the detail', () => {
+  const screen = { width: 1000, height: 800 };
+  const at = (left: number, top: number) => ({ left, top, right: left + 100, bottom: top + 34 }) as DOMRect;
+
+  test('goes below, else above, and never off the screen', () => {
+    expect(placeBeside(at(100, 100), 400, screen)).toEqual({
+      left: 100,
+      top: 142,
+      bottom: null,
+      maxHeight: 650,
+    });
+    expect(placeBeside(at(100, 700), 400, screen)).toEqual({
+      left: 100,
+      top: null,
+      bottom: 108,
+      maxHeight: 684,
+    });
+    expect(placeBeside(at(900, 100), 400, screen).left).toBe(592);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { linePath } from '../src/charts/path';
+import { nominalModel, summarizeModels } from '../src/state/models';
+import { Preferences } from '../src/state/preferences.svelte';
+import { parseRoute } from '../src/state/router.svelte';
+import { tops, visibleRange } from '../src/ui/virtual';
+import { gpu } from './samples';
+
+describe('routes', () => {
+  test.each([
+    ['', { page: 'board' }],
+    ['index.html', { page: 'board' }],
+    ['people', { page: 'people' }],
+    ['people/', { page: 'people' }],
+    ['nodes/dgx-01', { page: 'node', name: 'dgx-01' }],
+    ['gpus/old-box%3A0', { page: 'gpu', uuid: 'old-box:0' }],
+    ['nodes/%E0%A4%A', { page: 'node', name: '%E0%A4%A' }],
+    ['nodes/a/b', { page: 'missing' }],
+    ['elsewhere', { page: 'missing' }],
+  ])('%j', (path, route) => {
+    expect(parseRoute(path)).toEqual(route);
+  });
+});
+
+describe('models', () => {
+  test('say their memory once', () => {
+    expect(nominalModel(gpu({ model: 'H100' }))).toBe('H100 80 GB');
+    expect(nominalModel(gpu({ model: 'A100 80G' }))).toBe('A100 80G');
+    expect(nominalModel(gpu({ model: 'RTX 4090', memory_total_bytes: null }))).toBe('RTX 4090');
+    expect(nominalModel(gpu({ model: 'A100', mig_profile: '1g.10gb' }))).toBe('A100 1g.10gb');
+    expect(nominalModel(gpu({ model: null }))).toBe('GPU 80 GB');
+  });
+
+  test('are summed up, most first', () => {
+    const mixed = [gpu({ model: 'T4', memory_total_bytes: 2 ** 34 }), gpu(), gpu()];
+    expect(summarizeModels(mixed)).toBe('2 × H100 80 GB, 1 × T4 16 GB');
+  });
+});
+
+describe('a long list', () => {
+  const offsets = tops([10, 20, 30, 40], (height) => height);
+
+  test('knows where its items begin', () => {
+    expect(offsets).toEqual([0, 10, 30, 60, 100]);
+  });
+
+  test('draws what is between two heights', () => {
+    expect(visibleRange(offsets, 0, 100)).toEqual({ start: 0, end: 4 });
+    expect(visibleRange(offsets, 15, 35)).toEqual({ start: 1, end: 3 });
+    expect(visibleRange(offsets, 500, 600)).toEqual({ start: 4, end: 4 });
+    expect(visibleRange([0], 0, 100)).toEqual({ start: 0, end: 0 });
+  });
+});
+
+describe('a line', () => {
+  test('has a gap where nothing is known', () => {
+    expect(linePath([0, 100, null, 50, 50]).line.match(/M/g)).toHaveLength(2);
+    expect(linePath([null, null])).toEqual({ line: '', area: '' });
+  });
+});
+
+describe('preferences', () => {
+  test('survive a forbidden or damaged store', () => {
+    expect(new Preferences(null).theme).toBe('auto');
+    const damaged = new Preferences({ getItem: () => '{broken', setItem: () => {} });
+    expect(damaged.density).toBe('auto');
+    const forbidden = new Preferences({
+      getItem: () => null,
+      setItem: () => {
+        throw new Error('full');
+      },
+    });
+    forbidden.set({ theme: 'dark' });
+    expect(forbidden.theme).toBe('dark');
+  });
+
+  test('are read back', () => {
+    let kept = '';
+    const store = { getItem: () => kept, setItem: (_: string, text: string) => void (kept = text) };
+    new Preferences(store).set({ me: 'ana' });
+    expect(new Preferences(store).me).toBe('ana');
+  });
+});

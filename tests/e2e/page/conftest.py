@@ -1,0 +1,33 @@
+"""What the browser tests share: one browser, one board with twelve simulated nodes."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.board import RunningBoard, running_board
+from tests.browser import running_chromium, visit
+from tests.parts import require
+
+
+# Not for the whole session: its event loop would be in the way of asynchronous tests.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without a window."""
+    require("chromium")
+    with running_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board with twelve simulated nodes."""
+    with running_board("--demo", "12", log=tmp_path_factory.mktemp("board") / "log") as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, demo: RunningBoard) -> Iterator[Page]:
+    """A page of that board on a desk."""
+    with visit(browser, demo.url) as page:
+        yield page

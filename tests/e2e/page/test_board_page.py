@@ -1,0 +1,187 @@
+"""The board page in a real browser: the answer first, then every GPU, found by mouse and by keys."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.board import RunningBoard
+from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
+from tests.pushing import wait_until
+
+pytestmark = pytest.mark.xdist_group("browser")
+CELLS = ".cell[data-uuid]"
+SHOWN = re.compile(r"^\d+ of 96 GPUs$")
+Gpu = dict[str, Any]
+
+
+def gpus_of(board: RunningBoard) -> list[Gpu]:
+    """All GPUs as the API tells them."""
+    nodes = httpx.get(f"{board.url}api/v1/fleet").json()["nodes"]
+    return [gpu for node in nodes for gpu in node["gpus"]]
+
+
+def is_free(gpu: Gpu) -> bool:
+    """The verdict's word."""
+    return bool(gpu["verdict"]["word"] == "free")
+
+
+def is_roomy(gpu: Gpu) -> bool:
+    """Forty gigabytes of memory that nobody uses."""
+    used, total = gpu["reading"]["memory_used_bytes"], gpu["reading"]["memory_total_bytes"]
+    return used is not None and total is not None and total - used >= 40 * 2**30
+
+
+def is_held_by(user: str) -> Callable[[Gpu], bool]:
+    """Whether somebody has a process there."""
+    return lambda gpu: user in {each["user"] for each in gpu["reading"]["processes"] or ()}
+
+
+def expect_shown(page: Page, board: RunningBoard, wish: Callable[[Gpu], bool]) -> None:
+    """The page says that it shows as many GPUs as the API has of this kind."""
+    shown = page.get_by_text(SHOWN)
+    expect(shown).to_be_visible()
+    wait_until(lambda: shown.inner_text().split()[0] == str(sum(map(wish, gpus_of(board)))))
+
+
+def open_board(page: Page, board: RunningBoard, query: str = "") -> None:
+    """Open the board and wait for its GPUs."""
+    page.goto(f"{board.url}{query}")
+    expect(page.locator(f"{CELLS}, article[data-uuid], canvas").first).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_page_answers_which_gpu_is_free(
+    browser: Browser, demo: RunningBoard, size: Size, theme: Theme
+) -> None:
+    """Its free count is that of the API, in both themes, at the desk and on a phone."""
+    with visit(browser, demo.url, size=size, theme=theme) as page:
+        open_board(page, demo)
+        answer = page.locator(".answer")
+        expect(answer).to_contain_text("of 96 GPUs")
+        wait_until(lambda: int(answer.locator("strong").inner_text()) == sum(map(is_free, gpus_of(demo))))
+        wait_until(lambda: page.title().startswith(f"{sum(map(is_free, gpus_of(demo)))} free"))
+        assert_fits(page)
+        keep(page, f"board-{'phone' if size == PHONE else 'desktop'}-{theme}")
+
+
+def test_the_filter_finds_what_the_api_has(page: Page, demo: RunningBoard) -> None:
+    """Free ones, those of one person, those with room: as many as the data says."""
+    open_board(page, demo)
+    user = httpx.get(f"{demo.url}api/v1/people").json()["people"][0]["user"]
+    wishes = {"free": is_free, f"user:{user}": is_held_by(user), "memory>=40G": is_roomy}
+    for words, wish in wishes.items():
+        page.locator("#filter").fill(words)
+        expect_shown(page, demo, wish)
+        keep(page, f"filter-{words.split(':')[0].split('>')[0]}")
+
+
+def test_a_filter_that_cannot_be_read_keeps_the_last_result(page: Page, demo: RunningBoard) -> None:
+    """Half a word empties nothing; the field says what it does not understand."""
+    open_board(page, demo, "?q=free")
+    page.locator("#filter").fill("free memory>=lots")
+    expect(page.locator("#filter-error")).to_be_visible()
+    expect_shown(page, demo, is_free)
+    keep(page, "filter-error")
+
+
+def test_nothing_matching_offers_the_way_out(page: Page, demo: RunningBoard) -> None:
+    """A term can be dropped with one press."""
+    open_board(page, demo)
+    page.locator("#filter").fill("node:nowhere")
+    expect(page.get_by_text("No GPU matches")).to_be_visible()
+    keep(page, "no-match")
+    page.get_by_role("button", name="node:nowhere").click()
+    expect(page.locator("[data-uuid]").first).to_be_visible()
+
+
+def test_a_chip_filters_and_the_address_remembers(page: Page, demo: RunningBoard) -> None:
+    """Pressed, reloaded, pressed again."""
+    open_board(page, demo)
+    chip = page.get_by_role("list", name="Verdicts").get_by_role("button", name=re.compile("idle"))
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile(r"q=idle"))
+    page.reload()
+    expect(page.locator("#filter")).to_have_value("idle")
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    chip.click()
+    expect(page.locator("#filter")).to_have_value("")
+
+
+def test_three_densities_that_a_link_carries(page: Page, demo: RunningBoard) -> None:
+    """Cards, rows, map; a reload and the next visit show the same."""
+    open_board(page, demo)
+    for name, seen in (("Cards", "article[data-uuid]"), ("Map", "canvas"), ("Rows", CELLS)):
+        page.get_by_role("group", name="View").get_by_role("button", name=name).click()
+        expect(page.locator(seen).first).to_be_visible()
+        expect(page).to_have_url(re.compile(f"view={name.lower()}"))
+        page.reload()
+        expect(page.locator(seen).first).to_be_visible()
+        assert_fits(page)
+        keep(page, f"density-{name.lower()}")
+
+
+def test_everything_can_be_done_with_keys(page: Page, demo: RunningBoard) -> None:
+    """Find, leave, move, look, open, come back."""
+    open_board(page, demo)
+    page.keyboard.press("/")
+    expect(page.locator("#filter")).to_be_focused()
+    page.keyboard.type("free")
+    expect(page).to_have_url(re.compile(r"q=free"))
+    page.keyboard.press("Escape")
+    expect(page.locator("#filter")).to_have_value("")
+    page.keyboard.press("Escape")
+    expect(page.locator("#filter")).not_to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    keep(page, "help")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_arrows_move_between_gpus_and_enter_opens_one(page: Page, demo: RunningBoard) -> None:
+    """The table is one stop of the Tab key; Escape leads back to it."""
+    open_board(page, demo, "?view=rows&sort=name")
+    page.locator(f"{CELLS}[tabindex='0']").focus()
+    # The keys arrive with the first focus.
+    page.wait_for_timeout(500)
+    first = page.evaluate("document.activeElement.dataset.uuid")
+    page.keyboard.press("ArrowRight")
+    wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") not in (None, first))
+    right = page.evaluate("document.activeElement.dataset.uuid")
+    page.keyboard.press("ArrowDown")
+    wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") not in (None, right))
+    chosen = page.evaluate("document.activeElement.dataset.uuid")
+    expect(page.get_by_role("tooltip")).to_be_visible()
+    keep(page, "hover-detail")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"/gpus/{chosen}"))
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(rf"^{re.escape(demo.url)}(\?.*)?$"))
+
+
+def test_a_press_on_a_gpu_keeps_its_detail_open(page: Page, demo: RunningBoard) -> None:
+    """Processes with their pids; Escape closes it."""
+    open_board(page, demo, "?view=rows&q=busy")
+    page.locator(CELLS).first.click()
+    detail = page.get_by_role("dialog")
+    expect(detail).to_be_visible()
+    expect(detail.get_by_role("columnheader", name="PID")).to_be_visible()
+    keep(page, "detail")
+    page.keyboard.press("Escape")
+    expect(detail).to_have_count(0)
+
+
+def test_on_a_phone_a_tap_opens_the_detail_as_a_sheet(browser: Browser, demo: RunningBoard) -> None:
+    """It fits, and covers no more than the lower part."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        open_board(page, demo)
+        page.locator(CELLS).first.tap()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        assert_fits(page)
+        keep(page, "detail-phone")

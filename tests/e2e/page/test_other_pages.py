@@ -1,0 +1,116 @@
+"""Node, GPU and people pages in a real browser: reached by links and by their own addresses."""
+
+import re
+from typing import Any, get_args
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.board import RunningBoard
+from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
+
+pytestmark = pytest.mark.xdist_group("browser")
+SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+
+
+def ask(board: RunningBoard, path: str) -> Any:  # noqa: ANN401 - a document of the API
+    """What the API answers."""
+    return httpx.get(f"{board.url}api/v1/{path}").json()
+
+
+def keep_both(page: Page, name: str, size: Size) -> None:
+    """A picture in either theme."""
+    assert_fits(page)
+    for theme in get_args(Theme):
+        page.emulate_media(color_scheme=theme)
+        keep(page, f"{name}-{'phone' if size == PHONE else 'desktop'}-{theme}")
+
+
+@SIZES
+def test_a_node_page_shows_machine_problems_and_gpus(
+    browser: Browser, demo: RunningBoard, size: Size
+) -> None:
+    """By its address alone; the lost GPU comes with its remedy."""
+    node = ask(demo, "nodes/a100-01")
+    with visit(browser, demo.url, size=size) as page:
+        page.goto(f"{demo.url}nodes/a100-01")
+        expect(page.get_by_role("heading", level=1)).to_have_text("a100-01")
+        expect(page.locator("article[data-uuid]")).to_have_count(len(node["gpus"]))
+        expect(page.get_by_text(node["problems"][0]["remedy"]).first).to_be_visible()
+        expect(page.get_by_text(node["host"]["driver_version"]).first).to_be_visible()
+        keep_both(page, "node", size)
+
+
+@SIZES
+def test_a_gpu_page_shows_all_fields_and_processes(browser: Browser, demo: RunningBoard, size: Size) -> None:
+    """By the UUID in its address; what it says is what the API says."""
+    gpus = ask(demo, "nodes/dgx-03")["gpus"]
+    gpu = next(each for each in gpus if each["reading"]["processes"])
+    process = gpu["reading"]["processes"][0]
+    with visit(browser, demo.url, size=size) as page:
+        page.goto(f"{demo.url}gpus/{gpu['uuid']}")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("dgx-03")
+        expect(page.get_by_text(str(process["pid"])).first).to_be_visible()
+        expect(page.get_by_text(gpu["uuid"]).first).to_be_visible()
+        expect(page.get_by_text(gpu["reading"]["pcie_bus_id"]).first).to_be_visible()
+        keep_both(page, "gpu", size)
+
+
+@SIZES
+def test_the_people_page_shows_who_holds_most(browser: Browser, demo: RunningBoard, size: Size) -> None:
+    """The heaviest first, each with where."""
+    people = ask(demo, "people")["people"]
+    with visit(browser, demo.url, size=size) as page:
+        page.goto(f"{demo.url}people")
+        first = page.locator("tbody tr").first
+        expect(first).to_contain_text(people[0]["user"])
+        expect(first).to_contain_text(people[0]["holdings"][0]["node"])
+        for person in people:
+            expect(page.get_by_role("link", name=person["user"], exact=True)).to_be_visible()
+        keep_both(page, "people", size)
+
+
+def test_a_lost_node_is_grey_and_says_since_when(page: Page, demo: RunningBoard) -> None:
+    """Its last values are there, but nothing about it looks live."""
+    page.goto(f"{demo.url}nodes/vision-02")
+    expect(page.get_by_text("lost", exact=True).first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"No report for")).first).to_be_visible()
+    expect(page.locator("article.stale")).to_have_count(8)
+    keep(page, "node-lost")
+
+
+def test_links_and_the_back_button_lead_there_and_back(page: Page, demo: RunningBoard) -> None:
+    """Board with a filter, node, GPU, and back to the same view."""
+    page.goto(f"{demo.url}?q=node:dgx-01&view=rows")
+    page.get_by_role("rowheader").get_by_role("link", name="dgx-01").click()
+    expect(page).to_have_url(f"{demo.url}nodes/dgx-01")
+    page.get_by_role("link", name="GPU 3").click()
+    expect(page).to_have_url(re.compile("/gpus/GPU-"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("GPU 3")
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("dgx-01")
+    page.go_back()
+    expect(page.locator("#filter")).to_have_value("node:dgx-01")
+    expect(page.locator(".cell[data-uuid]")).to_have_count(8)
+
+
+@pytest.mark.parametrize("path", ["nodes/nowhere", "gpus/GPU-none"])
+def test_what_is_not_there_is_said_so(browser: Browser, demo: RunningBoard, path: str) -> None:
+    """An old link leads to a sentence, not to an empty page."""
+    # The browser itself reports the 404 of the API as an error.
+    with visit(browser, demo.url, allow="status of 404") as page:
+        page.goto(f"{demo.url}{path}")
+        expect(page.get_by_text("is not on the board")).to_be_visible()
+
+
+def test_the_theme_can_be_chosen_and_is_kept(page: Page, demo: RunningBoard) -> None:
+    """By key; a reload comes up in it at once."""
+    page.goto(demo.url)
+    expect(page.locator(".answer")).to_be_visible()
+    light = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.keyboard.press("t")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != light
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -1,0 +1,91 @@
+"""The page for people who do not see it, or not all of its colours: axe-core finds nothing to say."""
+
+from typing import Any, get_args
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.board import RunningBoard
+from tests.browser import DESKTOP, PHONE, ROOT, Size, Theme, visit
+from tests.parts import missing
+
+pytestmark = pytest.mark.xdist_group("browser")
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """() => axe.run(document, {
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  resultTypes: ['violations'],
+})"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The checker's source; evaluated by the browser itself, so that the content policy stays as it is."""
+    if not AXE.exists():
+        missing("axe-core (script/npm ci)")
+    return AXE.read_text()
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    """What is wrong, and where."""
+    page.evaluate(axe)
+    found = []
+    for theme in get_args(Theme):
+        page.emulate_media(color_scheme=theme)
+        answer: dict[str, Any] = page.evaluate(RUN)
+        found += [
+            f"{theme}: {rule['id']} at {node['target']}: {node['html'][:160]} ({node['failureSummary']})"
+            for rule in answer["violations"]
+            for node in rule["nodes"][:3]
+        ]
+    return found
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        ("?view=rows", ".cell[data-uuid]", DESKTOP),
+        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]", DESKTOP),
+        ("?view=map&group=verdict", "canvas", DESKTOP),
+        ("?q=memory>=lots", "#filter-error", DESKTOP),
+        ("?wall=1", ".cell[data-uuid]", DESKTOP),
+        ("nodes/a100-01", "article[data-uuid]", DESKTOP),
+        ("nodes/vision-02", "article[data-uuid]", DESKTOP),
+        ("people", "tbody tr", DESKTOP),
+        ("", ".cell[data-uuid]", PHONE),
+        ("people", "tbody tr", PHONE),
+    ],
+)
+def test_no_page_breaks_a_rule(
+    browser: Browser, demo: RunningBoard, axe: str, view: tuple[str, str, Size]
+) -> None:
+    """WCAG 2.2 AA and good practice, light and dark."""
+    path, seen, size = view
+    with visit(browser, demo.url, size=size) as page:
+        page.goto(f"{demo.url}{path}")
+        expect(page.locator(seen).first).to_be_visible()
+        assert violations(page, axe) == []
+
+
+def test_no_gpu_page_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
+    """With its processes."""
+    gpus = httpx.get(f"{demo.url}api/v1/nodes/dgx-03").json()["gpus"]
+    page.goto(f"{demo.url}gpus/{next(g['uuid'] for g in gpus if g['reading']['processes'])}")
+    expect(page.get_by_role("columnheader", name="PID")).to_be_visible()
+    assert violations(page, axe) == []
+
+
+def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
+    """What comes up on demand is checked open."""
+    page.goto(f"{demo.url}?view=rows")
+    page.locator(".cell[data-uuid]").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert violations(page, axe) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="More").click()
+    expect(page.get_by_text("Wall display")).to_be_visible()
+    assert violations(page, axe) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Filter words", exact=True)).to_be_visible()
+    assert violations(page, axe) == []

@@ -1,0 +1,109 @@
+"""What the page says when things are not as usual: no connection, no names, no nodes, no entry."""
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.board import RunningBoard, free_port, running_board
+from tests.browser import assert_fits, keep, visit
+from tests.pushing import wait_until
+
+pytestmark = pytest.mark.xdist_group("browser")
+# What the browser itself says about a board that is not there.
+GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
+FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
+TRANSPARENT = "rgba(0, 0, 0, 0)"
+
+
+def test_a_dead_board_is_never_shown_as_live(browser: Browser, tmp_path: Path) -> None:
+    """Killed: the page says so with the time of its data, free cells lose their fill; back: live again."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/"
+    with visit(browser, url, allow=GONE) as page:
+        with running_board("--demo", "12", log=tmp_path / "log", port=port) as board:
+            page.goto(f"{url}?view=rows")
+            expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
+            page.wait_for_selector(".cell.fill-free")
+            assert page.evaluate(FILL) != TRANSPARENT
+            board.process.kill()
+            board.process.wait()
+            expect(page.get_by_role("button", name=re.compile("^Reconnecting"))).to_be_visible()
+        expect(page.get_by_text(re.compile(r"This is how things stood at"))).to_be_visible()
+        assert page.evaluate(FILL) == TRANSPARENT
+        assert page.locator(".live").count() == 0
+        wait_until(lambda: page.title().startswith("? free"))
+        keep(page, "reconnecting")
+        page.emulate_media(color_scheme="dark")
+        keep(page, "reconnecting-dark")
+        with running_board("--demo", "12", log=tmp_path / "log", port=port):
+            expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible(timeout=40_000)
+            expect(page.get_by_text("The board restarted at")).to_be_visible()
+            assert page.evaluate(FILL) != TRANSPARENT
+            keep(page, "restarted")
+
+
+def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> None:
+    """The viewer paused, and is told so until it ends."""
+    with visit(browser, demo.url) as page:
+        page.goto(f"{demo.url}?view=rows")
+        page.wait_for_selector(".cell.fill-free")
+        page.keyboard.press("p")
+        expect(page.get_by_role("button", name=re.compile("^Paused"))).to_be_visible()
+        assert page.evaluate(FILL) == TRANSPARENT
+        page.get_by_role("button", name="Resume").click()
+        expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
+
+
+def test_hidden_names_are_nowhere_on_the_page(browser: Browser, demo: RunningBoard, tmp_path: Path) -> None:
+    """Not in any attribute either; the page says how to see them."""
+    people = httpx.get(f"{demo.url}api/v1/people").json()["people"]
+    names = re.compile(r"\b({})\b".format("|".join(re.escape(each["user"]) for each in people)))
+    with (
+        running_board("--demo", "12", "--anonymous", "counts", log=tmp_path / "log") as board,
+        visit(browser, board.url) as page,
+    ):
+        gpu = httpx.get(f"{board.url}api/v1/nodes/dgx-03").json()["gpus"][0]["uuid"]
+        for path, seen in (
+            ("?view=rows", ".cell[data-uuid]"),
+            ("?view=cards", "article[data-uuid]"),
+            ("?group=user", ".answer"),
+            ("people", "h1"),
+            ("nodes/dgx-03", "article[data-uuid]"),
+            (f"gpus/{gpu}", "h1 a"),
+        ):
+            page.goto(f"{board.url}{path}")
+            page.wait_for_selector(seen)
+            assert names.findall(page.content()) == [], path
+            if path in {"?view=rows", "people"}:
+                expect(page.get_by_text("Names are hidden from visitors.").first).to_be_visible()
+                keep(page, f"names-hidden-{'people' if path == 'people' else 'board'}")
+
+
+def test_a_board_without_nodes_says_how_to_add_one(browser: Browser, tmp_path: Path) -> None:
+    """The first thing that a new admin sees."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[[source]]\nkind = "push"\n')
+    with (
+        running_board("--config", str(config), log=tmp_path / "log") as board,
+        visit(browser, board.url) as page,
+    ):
+        page.goto(board.url)
+        expect(page.get_by_text("No node yet")).to_be_visible()
+        for command in ("gpuboard serve --demo", 'kind = "ssh"', "gpuboard node enroll"):
+            expect(page.get_by_text(command).first).to_be_visible()
+        assert_fits(page)
+        keep(page, "first-run")
+
+
+def test_who_may_see_nothing_is_told_so(browser: Browser, tmp_path: Path) -> None:
+    """With the setting that changes it, and no endless skeleton."""
+    with (
+        running_board("--demo", "1", "--anonymous", "nothing", log=tmp_path / "log") as board,
+        visit(browser, board.url, allow="status of 401|WebSocket connection") as page,
+    ):
+        page.goto(board.url)
+        expect(page.get_by_text("The board does not show itself to you")).to_be_visible()
+        keep(page, "refused")

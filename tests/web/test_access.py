@@ -1,0 +1,40 @@
+"""Who is believed about where a request comes from."""
+
+import pytest
+from litestar.datastructures import Headers
+
+from gpuboard.web.access import AccessPolicy
+
+PROXY = "10.0.0.1"
+LOCAL = "127.0.0.1"
+POLICY = AccessPolicy(trusted_proxies=frozenset({PROXY, LOCAL}))
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "viewer"),
+    [
+        (LOCAL, [], LOCAL),
+        ("10.0.0.9", [], "10.0.0.9"),
+        (PROXY, ["192.0.2.7"], "192.0.2.7"),
+        # A viewer that brings a line of its own: only the last hop is the proxy's word.
+        (PROXY, ["127.0.0.2, 192.0.2.7"], "192.0.2.7"),
+        (PROXY, ["127.0.0.2", "192.0.2.7"], "192.0.2.7"),
+        (PROXY, ["127.0.0.2", "192.0.2.7, 127.0.0.1"], "192.0.2.7"),
+        ("10.0.0.9", ["127.0.0.2"], None),
+        (PROXY, [""], ""),
+        (PROXY, ["127.0.0.1, 10.0.0.1"], None),
+    ],
+)
+def test_the_viewer_is_whom_the_last_trusted_proxy_names(
+    peer: str, forwarded: list[str], viewer: str | None
+) -> None:
+    """Proxies add to the header's line or add a line; what the viewer wrote before counts for nothing."""
+    headers = Headers([(b"x-forwarded-for", line.encode()) for line in forwarded])
+    assert POLICY.viewer_address(peer, headers) == viewer
+
+
+@pytest.mark.parametrize("header", ["forwarded", "x-real-ip"])
+def test_other_forwarding_headers_never_make_a_viewer_local(header: str) -> None:
+    """They are not read, so they say only that the request came from elsewhere."""
+    headers = Headers([(header.encode(), b"127.0.0.1")])
+    assert [POLICY.tier(peer, headers) for peer in (LOCAL, PROXY, "10.0.0.9")] == ["counts"] * 3

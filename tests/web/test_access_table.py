@@ -1,0 +1,191 @@
+"""Who may do what: every route with every method, as each kind of visitor."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import httpx
+import msgspec
+import pytest
+from litestar.routes import HTTPRoute, WebSocketRoute
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from gpuboard.web.pages import UI
+from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
+from tests.board import RunningBoard, running_board
+from tests.pushing import report_of, token_of, wait_until
+from tests.web.conftest import decode_frame, web_app
+
+# People who are not signed in, on boards that show them nothing, counts or names; and on the first of these,
+# where the token alone decides, a node with its token and somebody with a wrong one.
+VISITORS = ("nothing", "counts", "names", "node", "wrong")
+NODE = "gpu-1"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+
+Cells = tuple[int | str, int | str, int | str, int | str, int | str]
+OPEN: Cells = (200,) * 5
+READ: Cells = (401, 200, 200, 401, 401)
+AGENT: Cells = (401, 401, 401, 200, 401)
+# Whoever comes, the code alone decides; this one is wrong.
+CODE: Cells = (403,) * 5
+# A test run without the built page gets a page that says so.
+PAGE: Cells = (200 if (UI / "index.html").is_file() else 503,) * 5
+ABSENT: Cells = (404,) * 5
+
+TABLE: dict[tuple[str, str], Cells] = {
+    ("GET", "/"): PAGE,
+    ("GET", "/people"): PAGE,
+    ("GET", "/nodes/{_name}"): PAGE,
+    ("GET", "/gpus/{_name}"): PAGE,
+    ("GET", "/assets/{path}"): ABSENT,
+    ("GET", "/{name}"): ABSENT,
+    ("GET", "/healthz"): OPEN,
+    ("GET", "/readyz"): OPEN,
+    ("GET", "/metrics"): READ,
+    ("GET", "/badge.svg"): OPEN,
+    ("GET", "/api"): OPEN,
+    ("GET", "/api/{path}"): ABSENT,
+    ("GET", "/api/openapi.json"): OPEN,
+    ("GET", "/api/v1/fleet"): READ,
+    ("GET", "/api/v1/nodes/{name}"): READ,
+    ("GET", "/api/v1/gpus/{uuid}"): READ,
+    ("GET", "/api/v1/activity"): READ,
+    ("GET", "/api/v1/summary"): READ,
+    ("GET", "/api/v1/people"): READ,
+    ("GET", "/api/v1/free"): READ,
+    ("POST", "/api/v1/reports"): AGENT,
+    ("POST", "/api/v1/enroll"): CODE,
+    ("WEBSOCKET", "/api/v1/stream"): (4401, "counts", "names", 4401, 4401),
+    ("WEBSOCKET", "/api/v1/ingest"): (401, 401, 401, "welcome", 401),
+}
+
+
+class Place(NamedTuple):
+    """Where a visitor stands, and what it brings along."""
+
+    board: RunningBoard
+    headers: dict[str, str]
+    http: httpx.Client
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Place]]:
+    """One board for each thing that anonymous people may see."""
+    with ExitStack() as stack:
+        boards = {}
+        for tier in ("nothing", "counts", "names"):
+            arguments = ("--demo", "1", "--anonymous", tier)
+            log = tmp_path_factory.mktemp(tier) / "log"
+            boards[tier] = stack.enter_context(running_board(*arguments, log=log))
+        http = stack.enter_context(httpx.Client(timeout=30))
+        found = {tier: Place(board, {}, http) for tier, board in boards.items()}
+        board = boards["nothing"]
+        token = token_of(board, NODE)
+        report_once(board, token)
+        found["node"] = Place(board, {"authorization": f"Bearer {token}"}, http)
+        found["wrong"] = Place(board, {"authorization": f"Bearer {token[:-4]}aaaa"}, http)
+        yield found
+
+
+def report_once(board: RunningBoard, token: str) -> None:
+    """Let the node report, so that the board need not wait for it."""
+    report = report_of(NODE)
+    sample = Sample(
+        sequence=report.sequence or 0, waited_seconds=0.0, report=msgspec.Raw(encode_sample(report))
+    )
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/msgpack"}
+    for message in (Hello(node=NODE, boot_id="boot-1"), Live(sample=sample, follows=None)):
+        url = f"{board.url}api/v1/reports"
+        httpx.post(url, headers=headers, content=encode(message)).raise_for_status()
+    wait_until(lambda: httpx.get(f"{board.url}readyz").is_success, 20)
+
+
+@pytest.fixture(scope="module")
+def uuid(places: dict[str, Place]) -> str:
+    """A GPU that is there on every board."""
+    url = f"{places['names'].board.url}api/v1/fleet"
+    wait_until(lambda: any(node["gpus"] for node in httpx.get(url).json()["nodes"]))
+    nodes = httpx.get(url).json()["nodes"]
+    found: str = next(gpu["uuid"] for node in nodes for gpu in node["gpus"])
+    return found
+
+
+def routes() -> dict[tuple[str, str], None]:
+    """Every route of the application, with the methods that it declares."""
+    found: dict[tuple[str, str], None] = {}
+    for route in web_app().routes:
+        if isinstance(route, HTTPRoute):
+            found |= {(m, route.path_format): None for m in sorted(route.methods) if m != "OPTIONS"}
+        else:
+            assert isinstance(route, WebSocketRoute)
+            found["WEBSOCKET", route.path_format] = None
+    return found
+
+
+def filled(path: str, uuid: str) -> str:
+    """A path with something in its gaps."""
+    path = path.replace("{uuid}", uuid).replace("{_name}", "x").replace("{path}", "nope.js")
+    return path.replace("/nodes/{name}", "/nodes/vision-01").replace("{name}", "nope")
+
+
+def answer(place: Place, method: str, path: str) -> int | str:
+    """How the board answers a visitor."""
+    url = place.board.url.rstrip("/") + path
+    if method == "WEBSOCKET":
+        return socket_answer(place, url.replace("http", "ws"))
+    body: dict[str, Any] = {}
+    headers = dict(place.headers)
+    if path.endswith("reports"):
+        body = {"content": encode(Hello(node=NODE, boot_id="boot-1"))}
+        headers["content-type"] = "application/msgpack"
+    elif method == "POST":
+        body = {"json": {"code": "AAAAA-AAAAA-AAAAA-AAAAA"}}
+    return place.http.request(method, url, headers=headers, **body).status_code
+
+
+def socket_answer(place: Place, url: str) -> int | str:
+    """The tier of the stream, the agents' welcome, or the number that refuses."""
+    try:
+        with connect(url, additional_headers=place.headers, compression=None) as socket:
+            if url.endswith("ingest"):
+                socket.send(encode(Hello(node=NODE, boot_id="boot-1")))
+                return "welcome" if b"welcome" in socket.recv(timeout=10, decode=False) else "?"
+            return str(decode_frame(socket.recv(timeout=10))["tier"])
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else "?"
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+def test_the_table_has_every_route_and_no_other() -> None:
+    """Whoever adds a route says here who may use it."""
+    assert routes().keys() == TABLE.keys()
+
+
+@pytest.mark.parametrize("visitor", VISITORS)
+def test_every_visitor_may_do_what_the_table_says(places: dict[str, Place], visitor: str, uuid: str) -> None:
+    """And nothing else."""
+    column = VISITORS.index(visitor)
+    found = {(method, path): answer(places[visitor], method, filled(path, uuid)) for method, path in TABLE}
+    assert found == {cell: answers[column] for cell, answers in TABLE.items()}
+
+
+@pytest.mark.parametrize("visitor", VISITORS)
+def test_every_other_method_is_refused(places: dict[str, Place], visitor: str, uuid: str) -> None:
+    """A head is answered like the whole; a WebSocket says that it is one."""
+    column = VISITORS.index(visitor)
+    wrong = {}
+    for path in {path for _, path in TABLE}:
+        for method in METHODS:
+            if (method, path) in TABLE:
+                continue
+            expected: int | str = 426 if ("WEBSOCKET", path) in TABLE else 405
+            if method == "HEAD" and ("GET", path) in TABLE:
+                expected = TABLE["GET", path][column]
+            elif method == "OPTIONS":
+                expected = 426 if expected == 426 else 204
+            given = answer(places[visitor], method, filled(path, uuid))
+            if given != expected:
+                wrong[method, path] = given
+    assert wrong == {}

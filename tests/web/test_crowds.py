@@ -1,0 +1,88 @@
+"""Viewers that do not read, and visitors that do not speak: they are let go, and nobody else notices."""
+
+import contextlib
+import resource
+import select
+import socket
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from tests.board import RunningBoard, running_board
+from tests.web.conftest import decode_frame
+
+HALF_OPEN = 300
+
+
+@pytest.fixture(scope="module")
+def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board with much to tell, that was started where few files may be open."""
+    folder = tmp_path_factory.mktemp("lively")
+    config = folder / "gpuboard.toml"
+    config.write_text('[board]\ntick = "300ms"\n')
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        with running_board("--config", str(config), "--demo", "150", log=folder / "log") as board:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            yield board
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def place_of(board: RunningBoard) -> tuple[str, int]:
+    """Where the board listens."""
+    host, _, port = board.url.removeprefix("http://").rstrip("/").partition(":")
+    return host, int(port)
+
+
+@contextlib.contextmanager
+def deaf_viewer(board: RunningBoard) -> Iterator[socket.socket]:
+    """A viewer that asks for the stream and then never reads."""
+    key = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    with socket.socket() as raw:
+        # Small, so that it is the board that has to keep what is not taken.
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(place_of(board))
+        head = f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\n{key}\r\n"
+        raw.sendall(head.encode())
+        yield raw
+
+
+def test_a_viewer_that_does_not_read_is_cut_and_the_others_do_not_notice(lively: RunningBoard) -> None:
+    """Within seconds, and for good: nothing of it is left in the board."""
+    address = lively.url.replace("http", "ws") + "api/v1/stream"
+    with connect(address, compression=None, max_size=None) as viewer, deaf_viewer(lively) as deaf:
+        sequences, ages = [], []
+        waiting = select.poll()
+        waiting.register(deaf, select.POLLRDHUP)
+        started = time.monotonic()
+        while not waiting.poll(0):
+            message = decode_frame(viewer.recv(timeout=10))
+            sequences.append(message["sequence"])
+            ages.append(time.time() - message["at"])
+            assert time.monotonic() - started < 40, "the deaf viewer is still there"
+    taken = time.monotonic() - started
+    assert sequences == list(range(sequences[0], sequences[0] + len(sequences)))
+    assert sorted(ages)[len(ages) // 2] < 2
+    assert 9 < taken < 30
+    viewers = httpx.get(f"{lively.url}metrics").text
+    assert "gpuboard_viewers 0" in viewers
+
+
+def test_half_open_connections_keep_nobody_out(lively: RunningBoard) -> None:
+    """More of them than files could be open where the board was started; honest requests go on."""
+    with contextlib.ExitStack() as stack:
+        for number in range(HALF_OPEN):
+            raw = stack.enter_context(socket.create_connection(place_of(lively), timeout=10))
+            raw.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" if number % 2 else b"")
+        took = []
+        for _ in range(20):
+            started = time.monotonic()
+            with httpx.Client(base_url=lively.url, timeout=10) as client:
+                assert client.get("healthz").status_code == 200
+            took.append(time.monotonic() - started)
+    assert sorted(took)[-2] < 2

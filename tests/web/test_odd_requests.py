@@ -1,0 +1,102 @@
+"""Requests that no browser and no agent sends: each is answered in words, and none fails the board."""
+
+import contextlib
+import socket
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from tests.board import RunningBoard
+
+PATHS = {
+    "a NUL": "/%00",
+    "a NUL below": "/assets/%00",
+    "a name that is too long": f"/{'a' * 5000}",
+    "a path that is too long": f"/assets/{'a/' * 3000}",
+    "no UTF-8": "/%ff%fe",
+    "a surrogate": "/%ed%a0%80",
+    "a way up": "/assets/../../app.py",
+    "a way up, in other letters": "/assets/..%2f..%2fapp.py",
+    "a way to the root": "/assets/%2fetc%2fpasswd",
+    "two slashes": "//evil.example/",
+    "a star": "/*",
+    "a backslash": "/..%5c..%5capp.py",
+    "a bidi mark": "/%e2%80%ae",
+    "markup": "/%3Cscript%3Ealert(1)%3C/script%3E",
+}
+
+
+def head(board: RunningBoard, request: str, *headers: str) -> bytes:
+    """The first bytes of the answer to a request as it stands."""
+    host, _, port = board.url.removeprefix("http://").rstrip("/").partition(":")
+    lines = [f"{request} HTTP/1.1", f"host: {host}", "connection: close", *headers, "", ""]
+    with socket.create_connection((host, int(port)), timeout=15) as raw:
+        raw.sendall("\r\n".join(lines).encode("latin-1"))
+        answer = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := raw.recv(65536):
+                answer += part
+    return answer
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS.keys())
+def test_a_path_that_names_nothing_is_not_found(board: RunningBoard, path: str) -> None:
+    """Whatever it is made of, and it never leads out of the page's folder."""
+    answer = head(board, f"GET {path}")
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert b"application/problem+json" in answer
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://[x", "http://[::1", "http://a]b", "//", "\xff", "http://\u2100".encode().decode("latin-1")],
+)
+def test_an_origin_that_is_none_is_refused(board: RunningBoard, origin: str) -> None:
+    """On requests that could change something, and on WebSockets."""
+    assert head(board, "POST /api/v1/enroll", f"origin: {origin}").startswith(b"HTTP/1.1 421 ")
+    upgrade = (
+        "upgrade: websocket",
+        "sec-websocket-version: 13",
+        "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+    )
+    answer = head(board, "GET /api/v1/stream", f"origin: {origin}", "connection: upgrade", *upgrade)
+    assert answer.startswith((b"HTTP/1.1 421 ", b"HTTP/1.1 400 "))
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 50_000, b'{"code":' + b"[" * 100_000])
+def test_a_deep_body_is_refused(http: httpx.Client, body: bytes) -> None:
+    """Before it can exhaust anything."""
+    answer = http.post("api/v1/enroll", content=body)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["healthz", "readyz", "api/v1/fleet", "metrics", "api/openapi.json"])
+def test_the_head_alone_can_be_asked_for(http: httpx.Client, path: str) -> None:
+    """As monitors of web sites do."""
+    answer = http.head(path)
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_a_websocket_asked_for_as_a_page_says_what_it_is(http: httpx.Client) -> None:
+    """Somebody opened its address in a browser."""
+    answer = http.get("api/v1/stream")
+    assert (answer.status_code, answer.headers["upgrade"]) == (426, "websocket")
+
+
+@pytest.mark.parametrize("path", ["nope", "api/v1/fleet", "api/v1/stream?after=x", "api/v1/stream?after=1.5"])
+def test_a_websocket_that_is_none_is_refused_in_words(board: RunningBoard, path: str) -> None:
+    """Like any request, and without a word in the log: whoever likes could fill it."""
+    log = board.state.parent / "log"
+    said = log.stat().st_size
+    with pytest.raises(InvalidStatus) as refused, connect(board.url.replace("http", "ws") + path):
+        pass
+    response = refused.value.response
+    assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json")
+    assert "Traceback" not in log.read_text()[said:]
+
+
+def test_the_fleets_metrics_say_their_format_once(http: httpx.Client) -> None:
+    """Prometheus reads the content type strictly."""
+    assert http.get("metrics").headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
