@@ -1,4 +1,4 @@
-"""Requests must arrive, and answers must be taken, in time and in size: what uvicorn itself does not limit."""
+"""Requests must arrive, and answers be taken, in time and in size: what uvicorn itself does not limit."""
 
 import asyncio
 import socket
@@ -137,7 +137,7 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
             self._stuck = None
 
     def _cut(self) -> None:
-        # To close would mean to wait until the rest has been taken; nothing may be left, in the kernel neither.
+        # To close would mean to wait until the rest has been taken; nothing may be left, even in the kernel.
         connection = self.transport.get_extra_info("socket")
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
