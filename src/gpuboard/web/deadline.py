@@ -1,4 +1,4 @@
-"""Requests must arrive and answers be taken in time and in size: what uvicorn itself does not limit."""
+"""Requests must arrive, and answers be taken, in time and in size: what uvicorn itself does not limit."""
 
 import asyncio
 import socket
@@ -95,12 +95,9 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _give_up(self, answer: bytes) -> None:
         self._stop()
-        if self.transport.is_closing():
-            return
-        # Words in the middle of another answer would only confuse.
-        if not getattr(self.cycle, "response_started", False):
+        if not self.transport.is_closing():
             self.transport.write(answer)
-        self.transport.close()
+            self.transport.close()
 
     def _peer(self) -> str:
         return self.client[0] if self.client else ""
@@ -140,7 +137,7 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
             self._stuck = None
 
     def _cut(self) -> None:
-        # To close would mean to wait until the rest is taken; nothing may be left, in the kernel neither.
+        # To close would mean to wait until the rest has been taken; nothing may be left, even in the kernel.
         connection = self.transport.get_extra_info("socket")
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
