@@ -74,7 +74,7 @@ export const de: Words = {
   unreachableText: 'Die Seite versucht es weiter. Falls es die eigene Tafel ist: läuft das hier noch?',
 
   freeNow: 'Jetzt frei',
-  ofGpusFree: { one: 'von {count} GPU', other: 'von {count} GPUs' },
+  ofGpusFree: { one: 'von {count} GPU frei', other: 'von {count} GPUs frei' },
   nodes: { one: '{count} Knoten', other: '{count} Knoten' },
   gpus: { one: '{count} GPU', other: '{count} GPUs' },
   gpusStale: { one: '{count} GPU veraltet', other: '{count} GPUs veraltet' },

@@ -78,7 +78,7 @@ export const en = {
 
   // The answer
   freeNow: 'Free now',
-  ofGpusFree: { one: 'of {count} GPU', other: 'of {count} GPUs' },
+  ofGpusFree: { one: 'of {count} GPU free', other: 'of {count} GPUs free' },
   nodes: { one: '{count} node', other: '{count} nodes' },
   gpus: { one: '{count} GPU', other: '{count} GPUs' },
   gpusStale: { one: '{count} GPU stale', other: '{count} GPUs stale' },

@@ -74,7 +74,7 @@ export const fr: Words = {
   unreachableText: 'La page continue d’essayer. Si c’est votre tableau : ceci tourne-t-il encore ?',
 
   freeNow: 'Libres maintenant',
-  ofGpusFree: { one: 'sur {count} GPU', other: 'sur {count} GPU' },
+  ofGpusFree: { one: 'libre sur {count} GPU', other: 'libres sur {count} GPU' },
   nodes: { one: '{count} nœud', other: '{count} nœuds' },
   gpus: { one: '{count} GPU', other: '{count} GPU' },
   gpusStale: { one: '{count} GPU périmé', other: '{count} GPU périmés' },

@@ -74,7 +74,7 @@ export const zhTW: Words = {
   unreachableText: '頁面會持續重試。如果看板是您在執行：這個還在跑嗎？',
 
   freeNow: '現在可用',
-  ofGpusFree: { other: '/ {count} 張 GPU' },
+  ofGpusFree: { other: '/ {count} 張 GPU 可用' },
   nodes: { other: '{count} 個節點' },
   gpus: { other: '{count} 張 GPU' },
   gpusStale: { other: '{count} 張 GPU 過時' },
