@@ -17,6 +17,9 @@ VARIANTS: Final = 4
 FIRST_SEQUENCE: Final = 1 << 40
 # Any other number of the same length: what a sample follows on.
 _BEFORE: Final = 1 << 41
+# What the very first follows on, and the type of a signed number of nine bytes, as it is one.
+NOTHING: Final = -1
+_SIGNED: Final = 0xD3
 _TIME: Final = 1_234_567_890.123
 
 
@@ -55,7 +58,8 @@ class _Template:
     def fill(self, sequence: int, now: float) -> bytes:
         for place in self._sequences:
             struct.pack_into("!Q", self._data, place, sequence)
-        struct.pack_into("!Q", self._data, self._before, sequence - 1)
+        before = sequence - 1 if sequence > FIRST_SEQUENCE + 1 else NOTHING
+        struct.pack_into("!Bq", self._data, self._before - 1, _SIGNED, before)
         struct.pack_into("!d", self._data, self._time, now)
         return bytes(self._data)
 

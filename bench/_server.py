@@ -68,7 +68,10 @@ def load_board(
                 msgspec.json.encode(order),
                 lambda: Meter(board.pid),
             )
-    return msgspec.json.decode(answer, type=Figures), cost
+    figures = msgspec.json.decode(answer, type=Figures)
+    if not figures.measured:
+        raise RuntimeError("the board took nothing of what the agents sent")
+    return figures, cost
 
 
 @contextmanager
