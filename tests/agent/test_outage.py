@@ -2,72 +2,18 @@
 
 import os
 import signal
-import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from gpuboard.agent.push import Pusher
-from gpuboard.wire.ingest import Acknowledgement, Backfill, Live, Sample, Welcome
 from tests.board import free_port, running_board
-from tests.pushing import Wire, enrol, report_of, running_pusher, token_file, wait_until
+from tests.outage import INTERVAL_SECONDS, Sampling, acknowledged, any_taken, handed_over
+from tests.pushing import Wire, enrol, running_pusher, token_file, wait_until
 
 AGENTS = tuple(f"dgx-{number}" for number in range(40, 60))
-INTERVAL_SECONDS = 0.2
 OUTAGE_SECONDS = 5.0
-
-
-class Sampling:
-    """One thread that samples for all agents, and notes what it offered when."""
-
-    def __init__(self, pushers: dict[str, Pusher]) -> None:
-        self._pushers = pushers
-        self.offered: dict[str, dict[int, float]] = {node: {} for node in pushers}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Take no more samples."""
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        due = time.monotonic()
-        while not self._stop.wait(max(0.0, due - time.monotonic())):
-            for node, pusher in self._pushers.items():
-                report = report_of(node)
-                pusher.offer(report)
-                assert report.sequence is not None
-                self.offered[node][report.sequence] = time.monotonic()
-            due += INTERVAL_SECONDS
-
-
-def handed_over(message: object) -> list[Sample]:
-    """The samples of a message that are meant for history."""
-    if isinstance(message, Backfill):
-        return list(message.samples)
-    return [message.sample] if isinstance(message, Live) and message.follows is not None else []
-
-
-def acknowledged(wire: Wire) -> list[int]:
-    """The samples in the order in which the board acknowledged them, counted at the wire.
-
-    Whatever is handed over once more after its acknowledgement would be counted a second time.
-    """
-    done: list[int] = []
-    under_way: list[int] = []
-    for message in wire.all:
-        if isinstance(message, Welcome):
-            # A new connection: what was under way on the last one was not acknowledged, unless now.
-            under_way = [sequence for sequence in under_way if sequence <= (message.taken or -1)]
-        if isinstance(message, Welcome | Acknowledgement):
-            done += [sequence for sequence in under_way if sequence <= (message.taken or -1)]
-            under_way = [sequence for sequence in under_way if sequence > (message.taken or -1)]
-        under_way += [sample.sequence for sample in handed_over(message)]
-    return done
 
 
 def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
@@ -117,8 +63,3 @@ def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Pat
         assert wire.refusals() == []
         assert wire.most_under_way <= 2
     assert all(pusher.lost == 0 for pusher in pushers.values())
-
-
-def any_taken(wire: Wire) -> bool:
-    """Whether the board has taken something of this agent."""
-    return any(answer.taken is not None for answer in list(wire.heard))

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from gpuboard.web.pages import UI
 from tests.board import RunningBoard, free_port, running_board, wait_for
@@ -170,10 +171,10 @@ def test_the_live_stream_comes_through(site: Site) -> None:
     """For a page of the same name, and for no other."""
     address = site.url.replace("http", "ws") + "api/v1/stream"
     host = "/".join(site.url.split("/")[:3])
-    with connect(address, origin=host, compression=None) as socket:  # type: ignore[arg-type]
+    with connect(address, origin=Origin(host), compression=None) as socket:
         assert socket.recv(timeout=10)
         assert socket.recv(timeout=10)
-    with pytest.raises(InvalidStatus), connect(address, origin="http://evil.example"):  # type: ignore[arg-type]
+    with pytest.raises(InvalidStatus), connect(address, origin=Origin("http://evil.example")):
         pass
 
 

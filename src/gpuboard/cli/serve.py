@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gpuboard.cli.exits import DONE
+from gpuboard.model.address import is_loopback, split_address
 from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
 
 
@@ -53,6 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     board = Board(settings)
     print(f"gpuboard: open {board.url}", file=sys.stderr)
+    if settings.access.anonymous is None and not is_loopback(split_address(settings.board.listen)[0]):
+        print(
+            "gpuboard: other machines see counts and no names; to show names: --anonymous names",
+            file=sys.stderr,
+        )
     with contextlib.suppress(KeyboardInterrupt):
         board.run()
     return DONE

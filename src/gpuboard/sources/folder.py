@@ -238,6 +238,8 @@ def read_below(folder: int, name: str) -> File:
         if not stat.S_ISREG(state.st_mode):
             raise WireError("it is no regular file")
         content = b""
+        if state.st_size > MAX_FILE_BYTES:
+            raise WireError(f"it is larger than {MAX_FILE_BYTES} bytes")
         while len(content) <= MAX_FILE_BYTES and (part := os.read(handle, 1 << 20)):
             content += part
     finally:

@@ -51,6 +51,8 @@ class People(Struct, frozen=True, kw_only=True):
     at: float
     tier: str
     people: tuple[Person, ...] | None
+    # How names can be seen, where they are hidden.
+    hint: str | None = None
 
 
 class FreeBlock(Struct, frozen=True, kw_only=True):

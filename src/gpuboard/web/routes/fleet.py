@@ -1,6 +1,6 @@
 """The fleet by GET: for scripts, and for pages that show one thing whole."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from litestar import Request, Response, Router, get
 from litestar.exceptions import NotAuthorizedException, NotFoundException, ValidationException
@@ -20,6 +20,11 @@ from gpuboard.wire.summary import FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
 
 AnyRequest = Request[Any, Any, Any]
+
+NAMES_HINT: Final = (
+    "Names are hidden from people who are not signed in. Who runs this board shows them with "
+    '[access] anonymous = "names", or: gpuboard serve --anonymous names'
+)
 
 
 class ActivityHour(Struct, frozen=True, kw_only=True):
@@ -115,7 +120,7 @@ async def get_people(request: AnyRequest, services: Services) -> People:
     """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
     tier = admit(request, services)
     found = people_of(services.tracker.gpus.values(), at=services.fleet.clock.now())
-    return found if tier == "names" else replace(found, tier="counts", people=None)
+    return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
 @get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
