@@ -1,6 +1,7 @@
 """The fleet by GET: for scripts, and for pages that show one thing whole."""
 
 from typing import Annotated, Any, Final
+from urllib.parse import unquote
 
 from litestar import Request, Response, Router, get
 from litestar.exceptions import NotAuthorizedException, NotFoundException, ValidationException
@@ -79,13 +80,14 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
 
 # A path, not a word: the UUID of a MIG instance may hold slashes.
 @get("/gpus/{uuid:path}", summary="One GPU", responses=problems(400, 401, 404))
-async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView:
+async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView:  # noqa: ARG001 - described
     """Everything about one GPU, its processes too."""
     tier = admit(request, services)
-    uuid = uuid.removeprefix("/")
-    view = find_gpu(services.fleet, uuid)
+    # As it was asked for: the framework folds the slashes of a path.
+    asked = unquote(request.scope["raw_path"].decode("latin-1").partition("/gpus/")[2])
+    view = find_gpu(services.fleet, asked)
     if view is None:
-        raise NotFoundException(f"No GPU {uuid!r} is known to this board.")
+        raise NotFoundException(f"No GPU {asked!r} is known to this board.")
     return view if tier == "names" else hide_names_in_gpu(view)
 
 
