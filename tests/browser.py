@@ -102,7 +102,7 @@ def visit(
         yield page
     finally:
         context.close()
-    assert complaints.heard == [], complaints.heard
+    assert not complaints.heard, complaints.heard
 
 
 def keep(page: Page, name: str) -> None:
