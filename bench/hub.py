@@ -75,7 +75,7 @@ def hold_load(arguments: argparse.Namespace) -> None:
 
 
 def grow(arguments: argparse.Namespace) -> None:
-    """CPU per report at 100 nodes and at 2,000, every report in a tick of its own; no viewers."""
+    """CPU per report at 100 nodes and at 2,000, every report in a tick of its own; one viewer."""
     found: dict[int, list[float]] = {100: [], 2000: []}
     for _ in range(arguments.rounds):
         for nodes, interval in ((100, 1.0), (2000, 5.0)):
