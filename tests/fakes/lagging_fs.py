@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from tests.parts import ROOT, missing, require
 
-# A file of this name here lets hung reads go.
-RELEASE = ".release"
+# Reads of files whose names begin like this hang, until the other file is there behind the mount.
 HUNG = "hung"
+RELEASE = ".release"
 
 
 class Lagging(NamedTuple):
@@ -85,7 +85,7 @@ def serve(behind: Path, mount: str, lag_seconds: float) -> None:
             return [".", "..", *(place.name for place in behind.iterdir() if place.name[0] != ".")]
 
         def read(self, path: str, size: int, offset: int, _handle: int) -> bytes:
-            while path.strip("/") == HUNG and not (behind / RELEASE).exists():
+            while path.strip("/").startswith(HUNG) and not (behind / RELEASE).exists():
                 time.sleep(0.05)
             return self._file(path)[1][offset : offset + size]
 
