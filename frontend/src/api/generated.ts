@@ -239,6 +239,7 @@ export interface People {
   at: number;
   tier: string;
   people: (Person)[] | null;
+  hint: string | null;
 }
 
 export interface Person {
