@@ -204,3 +204,17 @@ def test_the_last_hour_shows_minutes_without_samples_as_unknown() -> None:
     node = fleet.get("a")
     assert node is not None
     assert node.gpus["GPU-1"].last_hour(clock.now())[-5:] == [10.0, None, 30.0, None, None]
+
+
+def test_a_node_that_reported_before_it_was_named_can_leave_too() -> None:
+    """An agent is quicker than the list of tokens; revoked at once, it must not stay live."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink = fleet.sink("push")
+    sink.expect([])
+    sink.report("a", REPORT)
+    sink.expect([])
+    fleet.settle()
+    node = fleet.get("a")
+    assert node is not None
+    assert node.freshness.state == "lost"

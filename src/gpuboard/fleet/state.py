@@ -202,6 +202,8 @@ class FleetSink:
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report."""
         entry = self._fleet.ensure(node, self._source)
+        # A node may report before its source has named it; not named afterwards, it is gone all the same.
+        self._expected.add(node)
         if entry is not None:
             self._fleet.accept(entry, report)
 

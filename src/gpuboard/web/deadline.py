@@ -95,9 +95,12 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _give_up(self, answer: bytes) -> None:
         self._stop()
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        # Words in the middle of another answer would only confuse.
+        if not getattr(self.cycle, "response_started", False):
             self.transport.write(answer)
-            self.transport.close()
+        self.transport.close()
 
     def _peer(self) -> str:
         return self.client[0] if self.client else ""
