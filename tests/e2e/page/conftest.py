@@ -10,8 +10,8 @@ from tests.browser import running_chromium, visit
 from tests.parts import require
 
 
-# Not for the whole session: its event loop would be in the way of asynchronous tests.
-@pytest.fixture(scope="package")
+# No longer than a module: while it lives, its event loop is in the way of every asynchronous test.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
     require("chromium")
@@ -19,7 +19,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     """A board with twelve simulated nodes."""
     with running_board("--demo", "12", log=tmp_path_factory.mktemp("board") / "log") as running:
