@@ -82,7 +82,7 @@ def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, ax
     expect(page.get_by_role("dialog")).to_be_visible()
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="More", exact=True).click()
     expect(page.get_by_text("Wall display")).to_be_visible()
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
