@@ -57,8 +57,23 @@ def _slot_seconds(seed: int, node: str) -> float:
     return Random(f"{seed}/{node}/slot").uniform(3, 14) * HOUR
 
 
+# Every lab has somebody who forgot a notebook; the demo must show how that looks, whenever it is started.
+FORGOTTEN: Final = ("vision-01", 0)
+
+
+def _forgotten(now: float) -> Job:
+    """A notebook that has been open for hours, and does nothing."""
+    start = now - now % (12 * HOUR) - 3 * HOUR
+    return Job(
+        user=PEOPLE[0], uid=2001, program="jupyter-lab", style="idle",
+        started_at=start, ends_at=now + HOUR, memory_share=0.34, pid=31_337,
+    )  # fmt: skip
+
+
 def current_job(seed: int, node: str, index: int, load: float, now: float) -> Job | None:
     """Who has a GPU at a moment."""
+    if (node, index) == FORGOTTEN:
+        return _forgotten(now)
     job = _job(seed, node, index, int(now // _slot_seconds(seed, node)), load)
     return job if job is not None and job.started_at <= now < job.ends_at else None
 
