@@ -54,7 +54,7 @@ def orphans() -> Iterator[tuple[int, int]]:
             os.kill(child, 9)
 
 
-def eventually(is_so: Callable[[], bool], *, seconds: float = 10.0) -> None:
+def eventually(is_so: Callable[[], bool], *, seconds: float = 30.0) -> None:
     """Wait until something is so, and fail when it never is."""
     ends = time.monotonic() + seconds
     while not is_so():

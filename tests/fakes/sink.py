@@ -41,7 +41,7 @@ class RecordingSink:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             while not is_so():
                 self._news.clear()
                 await self._news.wait()
