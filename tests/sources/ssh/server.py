@@ -25,7 +25,7 @@ read -r mode < "$here/mode"
 echo $$ >> "$here/started"
 case $mode in
     slow) sleep 0.8;;
-    hang) exec "$here/hang/nvidia-smi" 600;;
+    hang) exec "$here"/hang/* 600;;
     flood) while :; do echo "<gpu>this never ends, and nobody has asked for it</gpu>"; done;;
     fail) echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."; exit 9;;
 esac
@@ -39,6 +39,7 @@ class Server:
     def __init__(self, folder: Path, *, config: str = "") -> None:
         self.folder = folder
         self.port = _free_port()
+        self.hung_name = f"smi-{self.port}"
         self.user = getpass.getuser()
         self.user_key = make_key(folder / "user_key")
         self.host_key = make_key(folder / "host_key")
@@ -55,8 +56,8 @@ class Server:
     def set_nvidia_smi(self, mode: Mode) -> None:
         """Change what nvidia-smi does from now on."""
         (self.folder / "mode").write_text(f"{mode}\n")
-        # A process called nvidia-smi that does nothing for a long time.
-        hang = self.folder / "hang" / "nvidia-smi"
+        # A process that does nothing for a long time, and that no other test takes for its own.
+        hang = self.folder / "hang" / self.hung_name
         if not hang.exists():
             hang.parent.mkdir()
             shutil.copy(shutil.which("sleep") or "/bin/sleep", hang)
@@ -66,6 +67,19 @@ class Server:
         elif not command.exists():
             command.write_text(NVIDIA_SMI)
             command.chmod(0o755)
+
+    def impatient(self, script: str, *, ended_after: int = 60) -> str:
+        """A script that soon calls this server's own nvidia-smi left behind."""
+        changes = {
+            "grace = 8;": "grace = 1;",
+            'left_behind("nvidia-smi")': f'left_behind("{self.hung_name}")',
+            'left_behind(\\"nvidia-smi\\")': f'left_behind(\\"{self.hung_name}\\")',
+            "age >= 60": f"age >= {ended_after}",
+        }
+        for old, new in changes.items():
+            script = script.replace(old, new)
+        assert self.hung_name in script
+        return script
 
     def set_log(self, gpus: str) -> None:
         """Change what nvidia-smi prints."""

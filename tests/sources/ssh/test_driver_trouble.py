@@ -9,7 +9,7 @@ import pytest
 from gpuboard.sources.ssh import Pace, forced_command, session
 from gpuboard.sources.ssh.command import SCRIPT
 from tests.sources.ssh.server import Server, make_key
-from tests.sources.ssh.watching import IMPATIENT, target, until, watching
+from tests.sources.ssh.watching import target, until, watching
 
 # Hung after a while, and never taken for silent on a busy machine.
 PATIENT = Pace(interval=0.5, timeout=2.5, longest_retry=0.5)
@@ -74,7 +74,7 @@ async def test_beside_a_hung_nvidia_smi_no_other_is_started(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by a new run of the command either, nor after a new login; when it ends, all is well."""
-    monkeypatch.setattr(session, "SCRIPT", SCRIPT.replace("grace = 8;", "grace = 1;"))
+    monkeypatch.setattr(session, "SCRIPT", server.impatient(SCRIPT))
     server.set_nvidia_smi("hang")
     async with watching(server.options(), target("gpu01"), pace=RESTARTING) as recorder:
         await until(lambda: "waiting" in recorder.words("gpu01"))
@@ -95,9 +95,7 @@ async def test_a_forgotten_nvidia_smi_is_asked_to_end(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that hangs for long without being stuck in the kernel is ended, so that the node recovers."""
-    script = SCRIPT.replace("grace = 8;", "grace = 1;").replace("age >= 60", "age >= 2")
-    assert script != SCRIPT
-    monkeypatch.setattr(session, "SCRIPT", script)
+    monkeypatch.setattr(session, "SCRIPT", server.impatient(SCRIPT, ended_after=2))
     server.set_nvidia_smi("hang")
     async with watching(server.options(), target("gpu01"), pace=RESTARTING) as recorder:
         await until(lambda: recorder.problems("gpu01") == {"driver-hung"})
@@ -109,8 +107,8 @@ async def test_a_forgotten_nvidia_smi_is_asked_to_end(
 async def test_a_hung_driver_behind_a_forced_command(server: Server, tmp_path: Path) -> None:
     """Round by round too, the host goes on and the driver is called hung."""
     key = make_key(tmp_path / "restricted")
-    server.allow(key, forced_command().replace("grace = 8;", "grace = 1;"))
-    async with watching(server.options(key_file=str(key)), target("gpu01"), pace=IMPATIENT) as recorder:
+    server.allow(key, server.impatient(forced_command()))
+    async with watching(server.options(key_file=str(key)), target("gpu01"), pace=PATIENT) as recorder:
         await until(lambda: recorder.count("gpu01") > 1)
         server.set_nvidia_smi("hang")
         await until(lambda: recorder.problems("gpu01") == {"driver-hung"})
