@@ -30,14 +30,15 @@ from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
-from gpuboard.web.deadline import DeadlineProtocol, DeadlineSocket
+from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.direct import DirectSocket
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
 GOODBYE_SECONDS: Final = 0.2
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-GARBAGE_AFTER_OBJECTS: Final = 20_000
+GARBAGE_AFTER_OBJECTS: Final = 100_000
 CONNECTIONS: Final = 4096
 # Room for files and for the connections that the sources make.
 OPEN_FILES: Final = 4 * CONNECTIONS
@@ -189,7 +190,7 @@ class Board:
             http=DeadlineProtocol,
             ssl_certfile=self._settings.board.tls_certificate or None,
             ssl_keyfile=self._settings.board.tls_key or None,
-            ws=DeadlineSocket,
+            ws=DirectSocket,
             ws_max_size=1024 * 1024,
             ws_ping_interval=20,
             ws_ping_timeout=20,

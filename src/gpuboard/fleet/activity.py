@@ -6,7 +6,7 @@ from typing import Final
 
 from gpuboard.model.report import GpuReading
 from gpuboard.model.verdict import Verdict
-from gpuboard.verdict import Activity
+from gpuboard.verdict import Activity, Holder
 
 MINUTES: Final = 60
 RECENT: Final = 3
@@ -15,13 +15,25 @@ RECENT: Final = 3
 class GpuMemory:
     """What the board remembers of one GPU between samples."""
 
-    __slots__ = ("_count", "_minute", "_ring", "_sum", "empty_since", "quiet_since", "recent", "verdict")
+    __slots__ = (
+        "_count",
+        "_minute",
+        "_ring",
+        "_sum",
+        "empty_since",
+        "people",
+        "quiet_since",
+        "recent",
+        "verdict",
+    )
 
     def __init__(self) -> None:
         self.recent: tuple[float, ...] = ()
         self.quiet_since: float | None = None
         self.empty_since: float | None = None
         self.verdict: Verdict | None = None
+        # Who was on it when that was said; None: unknown.
+        self.people: tuple[Holder, ...] | None = None
         self._ring = array("f", [nan]) * MINUTES
         self._minute: int | None = None
         self._sum = 0.0
@@ -29,7 +41,9 @@ class GpuMemory:
 
     def observe(self, reading: GpuReading, at: float, idle_line: float) -> None:
         """Take in one sample; an unknown one breaks the quiet, for nobody can tell."""
-        self._advance(int(at // 60))
+        minute = int(at // 60)
+        if minute != self._minute:
+            self._advance(minute)
         if reading.processes is None or reading.processes:
             self.empty_since = None
         elif self.empty_since is None:
@@ -46,19 +60,21 @@ class GpuMemory:
             self.quiet_since = at
         self._sum += percent
         self._count += 1
-        minute = self._minute or 0
-        self._ring[minute % MINUTES] = self._sum / self._count
 
     def _advance(self, minute: int) -> None:
-        if self._minute is None:
-            self._minute = minute
-        if minute <= self._minute:
+        """Write down the minute that is over, unless this sample is older than it."""
+        before = minute if self._minute is None else self._minute
+        if minute < before:
             return
-        for skipped in range(self._minute + 1, min(minute, self._minute + MINUTES) + 1):
+        self._ring[before % MINUTES] = self._average()
+        for skipped in range(before + 1, min(minute, before + MINUTES) + 1):
             self._ring[skipped % MINUTES] = nan
         self._minute = minute
         self._sum = 0.0
         self._count = 0
+
+    def _average(self) -> float:
+        return self._sum / self._count if self._count else nan
 
     def activity(self) -> Activity:
         """The memory as the verdict wants it."""
@@ -73,7 +89,9 @@ class GpuMemory:
         current = int(now // 60)
         hour: list[float | None] = []
         for minute in range(current - MINUTES + 1, current + 1):
-            known = self._minute - MINUTES < minute <= self._minute
+            known = self._minute - MINUTES < minute < self._minute
             value = self._ring[minute % MINUTES] if known else nan
+            if minute == self._minute:
+                value = self._average()
             hour.append(None if isnan(value) else round(value, 1))
         return hour

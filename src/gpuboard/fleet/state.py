@@ -12,7 +12,7 @@ from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import Claim, Reason, Verdict
-from gpuboard.verdict import Thresholds, judge
+from gpuboard.verdict import Thresholds, holders, judge
 
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
@@ -56,6 +56,8 @@ class Fleet:
 
     def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
+        if not self._claims:
+            return None
         index = reading.index
         if reading.mig_parent_uuid is not None:
             # People claim whole GPUs by their number; an instance goes with its GPU.
@@ -77,7 +79,8 @@ class Fleet:
     def accept(self, node: Node, report: NodeReport) -> None:
         """Take in a node's newest report."""
         now = self.clock.now()
-        report = self._with_own_identities(node, report)
+        if node.twins or node.gpus.keys() != {reading.uuid for reading in report.gpus or ()}:
+            report = self._meet_gpus(node, report)
         node.report = report
         node.received_at = now
         node.sampled_at = now - report.age_seconds
@@ -85,15 +88,23 @@ class Fleet:
         node.clock_offset = None if report.taken_at is None else report.taken_at - node.sampled_at
         node.trouble = None
         node.left_at = None
-        # Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
-        before, node.gpus = node.gpus, {}
-        for uuid in before.keys() - {reading.uuid for reading in report.gpus or ()}:
+        idle_line = self.thresholds.idle_utilization_percent
+        for reading in report.gpus or ():
+            node.gpus[reading.uuid].observe(reading, node.sampled_at, idle_line)
+        self._touched.add(node.name)
+
+    def _meet_gpus(self, node: Node, report: NodeReport) -> NodeReport:
+        """Get to know GPUs that the node did not have a moment ago, and forget those that it has no longer.
+
+        Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
+        """
+        report = self._with_own_identities(node, report)
+        before = node.gpus
+        node.gpus = {gpu.uuid: before.get(gpu.uuid) or GpuMemory() for gpu in report.gpus or ()}
+        for uuid in before.keys() - node.gpus.keys():
             if self._owners.get(uuid) == node.name:
                 del self._owners[uuid]
-        for reading in report.gpus or ():
-            memory = node.gpus[reading.uuid] = before.get(reading.uuid) or GpuMemory()
-            memory.observe(reading, node.sampled_at, self.thresholds.idle_utilization_percent)
-        self._touched.add(node.name)
+        return report
 
     def _with_own_identities(self, node: Node, report: NodeReport) -> NodeReport:
         """Give GPUs that another node has already named a name of this node's own.
@@ -159,8 +170,10 @@ class Fleet:
         problems = node.problems()
         for reading in node.readings():
             memory = node.gpus[reading.uuid]
+            memory.people = holders(reading)
             verdict = judge(
                 reading,
+                people=memory.people,
                 now=now,
                 problems=problems,
                 freshness=node.freshness,

@@ -5,7 +5,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
-from gpuboard.verdict import holders
+from gpuboard.verdict import Holder
 from gpuboard.wire.views import FleetView, GpuRow, GpuView, HolderView, NodeRow, NodeView, claim_view
 
 _UNJUDGED = Verdict(word="unknown", reason=Reason(code="new", text="just arrived"))
@@ -37,12 +37,13 @@ def node_view(fleet: Fleet, node: Node) -> NodeView:
 
 def gpu_view(fleet: Fleet, node: Node, reading: GpuReading) -> GpuView:
     """Everything about one GPU."""
+    memory = node.gpus[reading.uuid]
     return GpuView(
         uuid=reading.uuid,
         node=node.name,
         model=fleet.names.model(reading),
-        verdict=node.gpus[reading.uuid].verdict or _UNJUDGED,
-        users=_people(fleet, reading),
+        verdict=memory.verdict or _UNJUDGED,
+        users=_people(fleet, memory.people),
         claim=claim_view(fleet.claim_of(node.name, reading)),
         reading=reading,
     )
@@ -102,13 +103,12 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) ->
         temperature_celsius=reading.temperature_celsius,
         power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
-        users=_people(fleet, reading),
+        users=_people(fleet, memory.people),
         claim=claim_view(fleet.claim_of(node.name, reading)),
     )
 
 
-def _people(fleet: Fleet, reading: GpuReading) -> tuple[HolderView, ...] | None:
-    found = holders(reading)
+def _people(fleet: Fleet, found: tuple[Holder, ...] | None) -> tuple[HolderView, ...] | None:
     if not found:
         return None if found is None else ()
     return tuple(

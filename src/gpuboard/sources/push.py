@@ -198,6 +198,8 @@ def _read(node: str, voice: _Voice, sample: Sample) -> NodeReport:
         raise WireError(f"the report is about {report.node}, but its token belongs to {node}")
     if report.boot_id != voice.boot_id or report.sequence != sample.sequence:
         raise WireError("the report is of another boot or sequence than it was announced with")
+    if not sample.waited_seconds:
+        return report
     return replace(report, age_seconds=report.age_seconds + sample.waited_seconds)
 
 

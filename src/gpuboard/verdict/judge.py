@@ -71,6 +71,7 @@ def judge(  # noqa: PLR0911 - one return per word
     gpu: GpuReading,
     *,
     now: float,
+    people: tuple[Holder, ...] | None = None,
     problems: Sequence[Problem] = (),
     freshness: Freshness = LIVE,
     claim: Claim | None = None,
@@ -79,15 +80,17 @@ def judge(  # noqa: PLR0911 - one return per word
 ) -> Verdict:
     """Say the one word for a GPU, with its evidence.
 
-    `problems` are those of its node; only those of this GPU or of the whole node count.
+    `people` are those on it, if they have been added up already; `problems` are those of its node, of which
+    only those of this GPU or of the whole node count.
     """
     if freshness.state != "live":
         reason = freshness.reason or Reason(code=freshness.state, text=f"the node is {freshness.state}")
         return Verdict(word="stale", reason=reason)
-    fault = _fault(gpu, problems)
+    fault = _fault(gpu, problems) if problems else None
     if fault is not None:
         return Verdict(word="broken", reason=fault, since=_fault_since(gpu, problems))
-    people = holders(gpu)
+    if people is None:
+        people = holders(gpu)
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
     quiet = activity.quiet_since
@@ -154,7 +157,9 @@ def _use(
 
 def _oldest_start(gpu: GpuReading) -> float | None:
     """Since when somebody has been on it: its oldest process knows better than who looks at it."""
-    starts = [p.started_at for p in gpu.processes or () if p.started_at is not None and is_alive(p)]
+    if not gpu.processes:
+        return None
+    starts = [p.started_at for p in gpu.processes if p.started_at is not None and is_alive(p)]
     return min(starts, default=None)
 
 
@@ -189,10 +194,16 @@ def _flags(
         flags.append("hot")
     if gpu.throttle_reasons and SLOWDOWNS.intersection(gpu.throttle_reasons):
         flags.append("throttled")
-    nobody = gpu.processes is not None and not (gpu.processes and any(map(is_alive, gpu.processes)))
-    if nobody and not gpu.mig_enabled and _holds_memory(gpu, thresholds):
+    if not _has_somebody(gpu) and not gpu.mig_enabled and _holds_memory(gpu, thresholds):
         flags.append("orphaned_memory")
     return tuple(flags)
+
+
+def _has_somebody(gpu: GpuReading) -> bool:
+    """Whether a process runs on it, or may: where processes are unknown, nobody can say that none does."""
+    if not gpu.processes:
+        return gpu.processes is None
+    return any(map(is_alive, gpu.processes))
 
 
 def _holds_memory(gpu: GpuReading, thresholds: Thresholds) -> bool:
@@ -208,7 +219,7 @@ def _working(percent: float, people: tuple[Holder, ...] | None) -> str:
 
 
 def _names(people: tuple[Holder, ...] | None) -> str:
-    return ", ".join(holder.user or "somebody unknown" for holder in people or ()) or "somebody unknown"
+    return ", ".join([holder.user or "somebody unknown" for holder in people or ()]) or "somebody unknown"
 
 
 def _values(people: tuple[Holder, ...] | None, **values: float | None) -> dict[str, object]:

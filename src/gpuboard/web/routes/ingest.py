@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from litestar import MediaType, Request, Response, post, websocket
@@ -19,6 +20,7 @@ from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, 
 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.web.agents import AgentDoor, AnySocket, Line
+from gpuboard.web.direct import answer_directly
 from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
@@ -54,6 +56,7 @@ async def ingest(socket: AnySocket, services: Services) -> None:
     await socket.accept()
     line = Line(socket, known)
     door.open(line)
+    answer_directly(socket.scope, partial(_answer, door, line))
     try:
         await _converse(socket, door, line)
     except Exception:
@@ -62,6 +65,16 @@ async def ingest(socket: AnySocket, services: Services) -> None:
         await line.close(CLOSE_FAILED, "the board failed to take this in; its log says why")
     finally:
         door.close(line)
+
+
+def _answer(door: AgentDoor, line: Line, data: bytes) -> bytes | None:
+    """The answer to a good message that comes in good time; all others are for `_converse`."""
+    if door.note(line):
+        return None
+    try:
+        return door.push.accept(line.known.node, data)
+    except (WireError, AccessRefused, SourceError):
+        return None
 
 
 async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:

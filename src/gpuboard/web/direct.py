@@ -1,0 +1,115 @@
+"""Messages answered straight from the wire, without the queue and the task that usually lie in between.
+
+Agents talk much more than everybody else together, and always in the same simple way: one whole binary frame,
+one answer. Whatever is not as simple as that takes the ordinary way, from there to the end of the connection.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from litestar.types import Scope
+from websockets import frames
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+
+from gpuboard.web.deadline import DeadlineSocket
+from gpuboard.wire.ingest import MAX_MESSAGE_BYTES
+
+# None: this message and all that follow shall take the ordinary way.
+Answer = Callable[[bytes], bytes | None]
+
+_EXTENSION: Final = "gpuboard.direct"
+_SWITCHING_PROTOCOLS: Final = 101
+# The first byte of a whole binary message, and those of close, ping and pong.
+_BINARY: Final = 0x82
+_CONTROL: Final = frozenset({0x88, 0x89, 0x8A})
+# The second byte says that the rest is masked, as all is that clients send, and how long it is. Long frames
+# have their length after it; the mask comes next.
+_MASKED: Final = 0x80
+_LONGEST_SHORT: Final = 125
+_LENGTH_BYTES: Final = {126: 2, 127: 8}
+_MASK_BYTES: Final = 4
+# The compiled one, where there is one.
+_unmask: Final[Callable[[bytes, bytes], bytes]] = frames.apply_mask  # type: ignore[attr-defined]
+
+
+def answer_directly(scope: Scope, answer: Answer) -> None:
+    """Let this answer the messages of a connection from now on, if its server knows the short way."""
+    extensions: Mapping[str, Any] = scope.get("extensions") or {}
+    if _EXTENSION in extensions:
+        extensions[_EXTENSION]["begin"](answer)
+
+
+class DirectSocket(DeadlineSocket):
+    """A WebSocket with a short way for simple messages."""
+
+    _answer: Answer | None = None
+    _begun = b""
+
+    def handle_connect(self, event: Request) -> None:
+        """Offer the short way to whoever serves this connection."""
+        super().handle_connect(event)
+        if self.response.status_code == _SWITCHING_PROTOCOLS:
+            extensions = self.scope["extensions"]
+            assert extensions is not None  # noqa: S101 - tells the type checker
+            extensions[_EXTENSION] = {"begin": self._begin}
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole message; the begin of another waits for its end."""
+        if self._begun:
+            data, self._begun = self._begun + data, b""
+        while data and self._is_direct():
+            begin, end = _extent(data)
+            if begin == 0:
+                self._answer = None
+            elif len(data) < end:
+                self._begun = data
+                return
+            elif data[0] in _CONTROL:
+                super().data_received(data[:end])
+                data = data[end:]
+            elif self._reply(_unmask(data[begin:end], data[begin - _MASK_BYTES : begin])):
+                data = data[end:]
+            else:
+                self._answer = None
+        if data:
+            super().data_received(data)
+
+    def _begin(self, answer: Answer) -> None:
+        # What was said too early waits in the queue and has to be heard first.
+        self._answer = answer if self.queue.empty() else None
+
+    def _is_direct(self) -> bool:
+        return self._answer is not None and not self.close_sent and not self.transport.is_closing()
+
+    def _reply(self, message: bytes) -> bool:
+        if self._answer is None or not self.writable.is_set():
+            return False
+        answer = self._answer(message)
+        if answer is None:
+            return False
+        self.transport.write(_frame(answer))
+        return True
+
+
+def _frame(answer: bytes) -> bytes:
+    if len(answer) <= _LONGEST_SHORT:
+        return bytes((_BINARY, len(answer))) + answer
+    return Frame(Opcode.BINARY, answer).serialize(mask=False)
+
+
+def _extent(data: bytes) -> tuple[int, int]:
+    """Where the payload of the first frame begins and ends, as far as one can see; zeros: not simple."""
+    if len(data) < 2:  # noqa: PLR2004 - the two bytes that every frame begins with
+        return 2, 2
+    size = data[1] & ~_MASKED
+    is_simple = data[0] == _BINARY or (data[0] in _CONTROL and size <= _LONGEST_SHORT)
+    if not is_simple or not data[1] & _MASKED:
+        return 0, 0
+    length_bytes = _LENGTH_BYTES.get(size, 0)
+    begin = 2 + length_bytes + _MASK_BYTES
+    if length_bytes:
+        if len(data) < begin:
+            return begin, begin
+        size = int.from_bytes(data[2 : 2 + length_bytes])
+    return (begin, begin + size) if size <= MAX_MESSAGE_BYTES else (0, 0)
