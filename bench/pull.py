@@ -172,7 +172,7 @@ async def measure_source(port: int) -> None:
     before, cpu = sink.reports, cpu_seconds()
     for _ in range(int(MEASURE_SECONDS)):
         await asyncio.sleep(1)
-        fleet.take_changes()
+        fleet.settle()
     print_figures("source", sink.reports - before, cpu_seconds() - cpu)
     task.cancel()
     with suppress(asyncio.CancelledError):

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpuboard.fleet.node import Node
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import gpu_row, node_row
 from gpuboard.wire.views import GpuRow, NodeRow
@@ -37,12 +38,12 @@ class ChangeTracker:
 
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
-        changed, gone = self._fleet.take_changes()
         changed_nodes: list[NodeRow] = []
         changed_gpus: list[GpuRow] = []
         gone_gpus: list[str] = []
-        for name in changed:
-            self._compare(name, changed_nodes, changed_gpus, gone_gpus)
+        for node in self._fleet.take_changes():
+            self._compare(node, changed_nodes, changed_gpus, gone_gpus)
+        gone = self._fleet.take_gone()
         for name in gone:
             self.nodes.pop(name, None)
             gone_gpus.extend(self._gpus_of.pop(name, ()))
@@ -56,12 +57,9 @@ class ChangeTracker:
             gone_gpus=gone_gpus,
         )
 
-    def _compare(self, name: str, nodes: list[NodeRow], gpus: list[GpuRow], gone_gpus: list[str]) -> None:
-        node = self._fleet.get(name)
-        if node is None:
-            return
-        row = node_row(self._fleet, node)
-        _note(self.nodes, name, row, nodes)
+    def _compare(self, node: Node, nodes: list[NodeRow], gpus: list[GpuRow], gone_gpus: list[str]) -> None:
+        name = node.name
+        _note(self.nodes, name, node_row(self._fleet, node), nodes)
         present = set()
         for reading in node.readings():
             present.add(reading.uuid)

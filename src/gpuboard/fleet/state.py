@@ -145,6 +145,25 @@ class Fleet:
 
     def settle(self) -> None:
         """Bring ages and verdicts up to now; cheap when nothing happened."""
+        self._changed.update(node.name for node in self._judge_touched())
+
+    def take_changes(self) -> Iterator[Node]:
+        """Settle, and hand out each node that may have changed since the last time as soon as it is judged.
+
+        What a verdict has just read is still in the cache of the processor then.
+        """
+        changed, self._changed = self._changed, set()
+        for node in self._judge_touched():
+            changed.discard(node.name)
+            yield node
+        yield from (self._nodes[name] for name in changed & self._nodes.keys())
+
+    def take_gone(self) -> set[str]:
+        """The nodes that were forgotten since the last time."""
+        gone, self._gone = self._gone, set()
+        return gone
+
+    def _judge_touched(self) -> Iterator[Node]:
         now = self.clock.now()
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             if now - (node.left_at or now) >= self._forget_after:
@@ -154,17 +173,11 @@ class Fleet:
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
-        for name in self._touched & self._nodes.keys():
-            self._judge(self._nodes[name], now)
-        self._changed |= self._touched
-        self._touched.clear()
-
-    def take_changes(self) -> tuple[set[str], set[str]]:
-        """Settle; return the nodes that may have changed since the last call, and those gone."""
-        self.settle()
-        changed, self._changed = self._changed & self._nodes.keys(), set()
-        gone, self._gone = self._gone, set()
-        return changed, gone
+        touched, self._touched = self._touched & self._nodes.keys(), set()
+        for name in touched:
+            node = self._nodes[name]
+            self._judge(node, now)
+            yield node
 
     def _judge(self, node: Node, now: float) -> None:
         problems = node.problems()
