@@ -57,7 +57,7 @@ def load_prometheus(*, nodes: int, interval: float, warm_up: float, seconds: flo
         _prometheus(Path(folder), own, exporter, nodes, interval) as pid,
     ):
         answer, cost = watch(
-            [sys.executable, "-m", "bench._prometheus"], msgspec.json.encode(order), lambda: Meter(pid)
+            [sys.executable, "-m", "bench._prometheus"], msgspec.json.encode(order), lambda _: Meter(pid)
         )
     return msgspec.json.decode(answer, type=Scrapes), cost
 

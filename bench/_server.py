@@ -66,7 +66,7 @@ def load_board(
             answer, cost = watch(
                 [sys.executable, "-m", "bench._load"],
                 msgspec.json.encode(order),
-                lambda: Meter(board.pid),
+                lambda _: Meter(board.pid),
             )
     figures = msgspec.json.decode(answer, type=Figures)
     if not figures.measured:
@@ -90,8 +90,8 @@ def _board(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
             board.kill()
 
 
-def watch(command: list[str], order: bytes, meter: Callable[[], Meter]) -> tuple[bytes, Cost]:
-    """Run a load; read the meter from the line with which it begins to measure to the next."""
+def watch(command: list[str], order: bytes, meter: Callable[[int], Meter]) -> tuple[bytes, Cost]:
+    """Run a load; read the meter, which may be about its pid, while it says that it measures."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as load:
         assert load.stdin is not None
         assert load.stdout is not None
@@ -99,7 +99,7 @@ def watch(command: list[str], order: bytes, meter: Callable[[], Meter]) -> tuple
             load.stdin.write(order)
             load.stdin.close()
             _expect(load.stdout.readline(), b"measuring")
-            running = meter()
+            running = meter(load.pid)
             _expect(load.stdout.readline(), b"measured")
             return load.stdout.readline(), running.read()
         finally:

@@ -1,27 +1,36 @@
-"""The board under load: what a report costs it, against Prometheus; what it holds; how it grows.
+"""The board under load: what a report costs it, against Prometheus; what it holds; how it grows; ssh.
 
-Every part runs a real board in a process of its own, with agents on real WebSockets from another process,
-all on this machine. Parts: `report`, `held`, `growth`; all of them when none is named.
+Every part but the last runs a real board in a process of its own, with agents on real WebSockets from another
+process, all on this machine; `ssh` runs the ssh source in a process of its own, against a real sshd. Parts:
+`report`, `held`, `growth`, `ssh`; all of them when none is named.
 """
 
 import argparse
 import os
 import statistics
 import sys
-from typing import Final
+from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
+from bench._hosts import dead_ports, hosts, read_hosts
 from bench._load import Figures
 from bench._prometheus import is_installed, load_prometheus
 from bench._server import Cost, load_board
+from bench._ssh import SshOrder
 
 MICRO: Final = 1e6
+SSH_NODES: Final = 200
+SSH_DEAD: Final = 20
+# Slow enough that this machine also can be all of the nodes.
+SSH_INTERVAL_SECONDS: Final = 20.0
 
 
 def main() -> None:
     """Measure the parts asked for, print."""
     arguments = _arguments()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}, Python {sys.version.split()[0]}")
-    parts = {"report": compare_reports, "held": hold_load, "growth": grow}
+    parts = {"report": compare_reports, "held": hold_load, "growth": grow, "ssh": read_over_ssh}
     for name in [arguments.part] if arguments.part else parts:
         print(f"\n{name}")
         parts[name](arguments)
@@ -29,7 +38,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/bench hub", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=("report", "held", "growth"))
+    parser.add_argument("part", nargs="?", choices=("report", "held", "growth", "ssh"))
     parser.add_argument("--seconds", type=float, default=60.0, help="how long `held` is held (default 60)")
     parser.add_argument("--rounds", type=int, default=3, help="repetitions of the others (default 3)")
     return parser.parse_args()
@@ -84,6 +93,47 @@ def grow(arguments: argparse.Namespace) -> None:
             _line(f"{nodes} nodes", found[nodes][-1], figures.measured / figures.seconds, cost)
     ratio = statistics.median(found[2000]) / statistics.median(found[100])
     print(f"  2,000 nodes / 100 nodes: {ratio:.2f} (goal at most 1.50)")
+
+
+def read_over_ssh(_arguments: argparse.Namespace) -> None:
+    """CPU per sweep over 200 nodes of 8 GPUs, against logins for every sample; then with 20 nodes dead."""
+    with hosts() as server, dead_ports(SSH_DEAD) as ports:
+        order = SshOrder(
+            way="source",
+            user=server.user,
+            key_file=str(server.user_key),
+            known_hosts=str(server.known_hosts),
+            port=server.port,
+            nodes=SSH_NODES,
+            interval_seconds=SSH_INTERVAL_SECONDS,
+            seconds=3 * SSH_INTERVAL_SECONDS,
+        )
+        logins = _sweep("a login each time", replace(order, way="logins", seconds=1))
+        ours = _sweep("our connections", order)
+        some = _sweep(
+            f"{SSH_DEAD} of them dead", replace(order, nodes=SSH_NODES - SSH_DEAD, dead_ports=ports)
+        )
+    print(
+        f"  our connections / a login each time: {ours.sweep / logins.sweep:.2f} (goal at most 0.20)\n"
+        f"  p95 of the age with {SSH_DEAD} dead / without: {some.p95 / ours.p95:.2f} (goal at most 1.20)"
+    )
+
+
+class _Sweep(NamedTuple):
+    sweep: float
+    p95: float
+
+
+def _sweep(name: str, order: SshOrder) -> _Sweep:
+    figures, cost = read_hosts(order)
+    each = cost.cpu_seconds / figures.reports
+    print(
+        f"  {name:26}{each * 1e3:6.2f} ms of CPU a sample, {each * SSH_NODES:5.2f} s a sweep of {SSH_NODES}; "
+        f"{figures.reports} samples, {figures.gpus} GPUs, {figures.troubles} failures, "
+        f"age p50 {figures.age_p50:.1f} s, p95 {figures.age_p95:.1f} s",
+        flush=True,
+    )
+    return _Sweep(each * SSH_NODES, figures.age_p95)
 
 
 def _per_report(figures: Figures, cost: Cost) -> float:

@@ -25,6 +25,7 @@ def _with_doctype(inside: str) -> bytes:
         pytest.param(
             b"<nvidia_smi_log><gpu>" + b"<process_info></process_info>" * 9000, id="a flood of processes"
         ),
+        pytest.param(b"<nvidia_smi_log>" + b"<a/>" * 600_000, id="a flood of elements"),
         pytest.param(b'<?xml version="1.0"?>\n<html></html>', id="another document"),
         pytest.param(b"<nvidia_smi_log>" + b"x" * (16 * 1024 * 1024), id="length without end"),
     ],

@@ -1,14 +1,17 @@
-"""The XML document of `nvidia-smi -q -x`, read in one pass, with limits, into flat records.
+"""The XML document of `nvidia-smi -q -x`, read with limits into flat records.
 
 A record is one GPU, one MIG instance or one process: its texts by path, and the records inside it.
-Python's own expat is safe enough when entity declarations are refused: then nothing can grow.
+Python's own parser is safe enough when entity declarations are refused: then nothing can grow.
 """
 
 import re
-from typing import Final
-from xml.parsers import expat
+from collections.abc import Iterator
+from typing import Final, NamedTuple, cast
+from xml.etree import ElementTree as ET
 
 MAX_BYTES: Final = 16 * 1024 * 1024
+# Several times what a node with 16 GPUs writes, lists of clocks and all.
+_MAX_TAGS: Final = 500_000
 _MAX_DEPTH: Final = 32
 _MAX_RECORDS: Final = 8192
 _ROOT: Final = "nvidia_smi_log"
@@ -16,20 +19,24 @@ _RECORDS: Final = {"gpu", "mig_device", "process_info"}
 # Long lists that say nothing about now.
 _SKIPPED: Final = {"supported_clocks", "accounted_processes"}
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_DECLARATION_TAG: Final = "<?xml"
 _DECLARATION: Final = re.compile(r"^[ \t]*<\?xml\b", re.MULTILINE)
 _ROOT_TAG: Final = re.compile(rf"^[ \t]*<{_ROOT}\b", re.MULTILINE)
 _END: Final = f"</{_ROOT}>"
 _NAME_TAG: Final = "<process_name>"
 _NAME_END: Final = "</process_name>"
 _BARE: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
+_ENTITY: Final = "<!ENTITY"
+_UNFINISHED: Final = "unfinished"
 
 
 class Record:
     """One GPU, MIG instance or process: its texts by path, and the records inside it."""
 
-    def __init__(self, kind: str, depth: int) -> None:
+    __slots__ = ("inside", "kind", "texts")
+
+    def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.depth = depth
         self.texts: dict[str, str] = {}
         self.inside: list[Record] = []
 
@@ -38,14 +45,13 @@ class Record:
         return [record for record in self.inside if record.kind == kind]
 
 
-class Document:
+class Document(NamedTuple):
     """One log: its own texts, its whole GPUs, the words around it, and whether it was cut off."""
 
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-        self.gpus: list[Record] = []
-        self.around = ""
-        self.is_whole = False
+    texts: dict[str, str]
+    gpus: list[Record]
+    around: str
+    is_whole: bool
 
 
 class NotADocumentError(Exception):
@@ -60,23 +66,35 @@ def read_document(text: str) -> Document:
     """
     if len(text) > MAX_BYTES:
         raise NotADocumentError(f"longer than {MAX_BYTES} characters")
-    # In a file that was appended to, the last log is the newest one.
+    start = _start_of_last(text)
+    end = text.find(_END, start)
+    stop = len(text) if end < 0 else end + len(_END)
+    root, is_whole = _tree(_with_escaped_names(text[start:stop].lstrip()))
+    log = Record(_ROOT) if root is None else _Walk().record(root, 1)
+    return Document(log.texts, log.all("gpu"), f"{text[:start]}\n{text[stop:]}", is_whole)
+
+
+def _start_of_last(text: str) -> int:
+    """Find the log; in a file that was appended to, the last one is the newest."""
+    if text.rfind(_DECLARATION_TAG) == 0:
+        return 0
     starts = [*_DECLARATION.finditer(text)] or [*_ROOT_TAG.finditer(text)]
     if not starts:
         raise NotADocumentError("no log in it")
-    start = starts[-1].start()
-    end = text.find(_END, start)
-    stop = len(text) if end < 0 else end + len(_END)
-    document = Document()
-    document.around = f"{text[:start]}\n{text[stop:]}"
-    _Reader(document).read(_repaired(text[start:stop]))
-    return document
+    return starts[-1].start()
 
 
-def _repaired(text: str) -> str:
-    """Make a log well-formed: not every driver escapes process names, and some print arbitrary bytes."""
-    lines = _NOT_XML.sub("\ufffd", text.lstrip()).split("\n")
-    return "\n".join(_with_escaped_name(line) if _NAME_TAG in line else line for line in lines)
+def _with_escaped_names(text: str) -> str:
+    """Escape process names, which not every driver does; each has a line to itself."""
+    parts: list[str] = []
+    done = 0
+    while (tag := text.find(_NAME_TAG, done)) >= 0:
+        start = text.rfind("\n", done, tag) + 1 or done
+        end = text.find("\n", tag)
+        end = len(text) if end < 0 else end
+        parts += text[done:start], _with_escaped_name(text[start:end])
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 def _with_escaped_name(line: str) -> str:
@@ -89,66 +107,66 @@ def _with_escaped_name(line: str) -> str:
     return line[:start] + name + line[end:]
 
 
-class _Reader:
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._path: list[str] = []
-        self._records: list[Record] = []
-        self._texts: list[str] = []
-        self._skipping: int | None = None
+def _tree(text: str) -> tuple[ET.Element | None, bool]:
+    """Make a log a tree; says whether it was whole."""
+    if _ENTITY in text:
+        raise NotADocumentError("it declares an entity")
+    if text.count("<") > _MAX_TAGS:
+        raise NotADocumentError("too many elements")
+    try:
+        return ET.fromstring(text), True  # noqa: S314 - it declares no entities, and has limits
+    except (ET.ParseError, UnicodeEncodeError):
+        return _tree_of_broken(_NOT_XML.sub("\ufffd", text))
+
+
+def _tree_of_broken(text: str) -> tuple[ET.Element | None, bool]:
+    """Save what is whole of a log that is cut off or damaged; what is not gets another name."""
+    parser: ET.XMLPullParser[ET.Element] = ET.XMLPullParser(("start", "end"))
+    root: ET.Element | None = None
+    unfinished: list[ET.Element] = []
+    try:
+        parser.feed(text)
+        for event, element in cast("Iterator[tuple[str, ET.Element]]", parser.read_events()):
+            if event == "end":
+                unfinished.pop()
+                continue
+            root = element if root is None else root
+            unfinished.append(element)
+        parser.close()
+    except ET.ParseError:
+        for element in unfinished[1:]:
+            element.tag = _UNFINISHED
+        return root, False
+    return root, True
+
+
+class _Walk:
+    """Goes over a tree once, down to a limit."""
+
+    def __init__(self) -> None:
         self._left = _MAX_RECORDS
 
-    def read(self, text: str) -> None:
-        parser = expat.ParserCreate("utf-8")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._texts.append
-        parser.EntityDeclHandler = self._refuse_entity
-        try:
-            parser.Parse(text.encode("utf-8"), True)
-        except expat.ExpatError:
-            # Cut off or damaged: what came before is whole.
-            return
-        self._document.is_whole = True
+    def record(self, element: ET.Element, depth: int) -> Record:
+        """Read one record and all inside it."""
+        if depth == 1 and element.tag != _ROOT:
+            raise NotADocumentError(f"its root is <{element.tag[:40]}>")
+        self._left -= 1
+        if self._left < 0:
+            raise NotADocumentError("too many GPUs or processes")
+        record = Record(element.tag)
+        self._collect(element, "", record, depth)
+        return record
 
-    def _refuse_entity(self, name: str, *_: object) -> None:
-        raise NotADocumentError(f"it declares the entity {name[:40]!r}")
-
-    def _start(self, name: str, _attributes: dict[str, str]) -> None:
-        self._path.append(name)
-        self._texts.clear()
-        depth = len(self._path)
-        if depth == 1 and name != _ROOT:
-            raise NotADocumentError(f"its root is <{name[:40]}>")
+    def _collect(self, element: ET.Element, prefix: str, record: Record, depth: int) -> None:
         if depth > _MAX_DEPTH:
             raise NotADocumentError("nested too deeply")
-        if self._skipping is None and name in _SKIPPED:
-            self._skipping = depth
-        if self._skipping is None and name in _RECORDS:
-            self._left -= 1
-            if self._left < 0:
-                raise NotADocumentError("too many GPUs or processes")
-            self._records.append(Record(name, depth))
-
-    def _end(self, name: str) -> None:
-        depth = len(self._path)
-        text = "".join(self._texts).strip()
-        self._texts.clear()
-        if self._skipping is None:
-            self._close(name, depth, text)
-        elif self._skipping == depth:
-            self._skipping = None
-        self._path.pop()
-
-    def _close(self, name: str, depth: int, text: str) -> None:
-        record = self._records[-1] if self._records else None
-        if record is not None and record.depth == depth and record.kind == name:
-            self._records.pop()
-            if self._records:
-                self._records[-1].inside.append(record)
-            elif name == "gpu":
-                self._document.gpus.append(record)
-            return
-        path = self._path[record.depth if record else 1 :]
-        (record.texts if record else self._document.texts).setdefault("/".join(path), text)
+        texts = record.texts
+        for child in element:
+            name = child.tag
+            if name in _RECORDS:
+                record.inside.append(self.record(child, depth + 1))
+            elif name not in _SKIPPED:
+                path = prefix + name
+                texts.setdefault(path, (child.text or "").strip())
+                if len(child):
+                    self._collect(child, f"{path}/", record, depth + 1)

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 from gpuboard.model.units import MIB
@@ -31,6 +32,9 @@ _SILENCES: Final[dict[str, Silence]] = {
     "gpu is lost": "lost",
     "gpu access blocked by the operating system": "refused",
 }
+# Drivers repeat themselves: what short texts mean is remembered, for so many of them.
+_REMEMBERED: Final = 4096
+_LONGEST: Final = 64
 _NUMBER: Final = re.compile(r"([+-]?\d{1,20}(?:\.\d{1,20})?)\s*([A-Za-z%]*)")
 _SIZES: Final = {
     "": MIB,
@@ -44,6 +48,7 @@ _SIZES: Final = {
     "gib": MIB * 1024,
     "gb": MIB * 1024,
 }
+_SWITCHES: Final = {"enabled": True, "yes": True, "on": True, "disabled": False, "no": False, "off": False}
 # 16 TiB: more is no memory but a driver's way of saying that it does not know.
 _LARGEST_SIZE: Final = 2**44
 _LENGTH: Final = 256
@@ -52,15 +57,27 @@ _WINDOWS_PROGRAM: Final = re.compile(r"[A-Za-z]:\\(?:[^\\]*\\)*?([^\\]*?\.exe)",
 
 def silence(text: str) -> Silence | None:
     """Why this text is no value; None when it is one."""
-    return _SILENCES.get(text.strip().strip("[]").strip().rstrip(".").lower())
+    return _silence(text.strip()[:_LONGEST])
+
+
+@lru_cache(_REMEMBERED)
+def _silence(text: str) -> Silence | None:
+    return _SILENCES.get(text.strip("[]").strip().rstrip(".").lower())
+
+
+@lru_cache(_REMEMBERED)
+def _figure(text: str) -> tuple[float, str] | None:
+    """The number in a text and its unit."""
+    match = _NUMBER.fullmatch(text.strip())
+    return None if match is None else (float(match[1]), match[2].lower())
 
 
 def number(text: str | None, *, low: float = 0, high: float) -> float | None:
     """The number in `37 C`, `98 %`, `16x` or `250.00 W`; None when unknown or out of all reason."""
-    match = None if text is None else _NUMBER.fullmatch(text.strip())
-    if match is None:
+    figure = None if text is None or len(text) > _LONGEST else _figure(text)
+    if figure is None:
         return None
-    value = float(match[1])
+    value, _ = figure
     # Drivers have been seen to print 4294967295 and the like for "unknown".
     return value if math.isfinite(value) and low <= value <= high else None
 
@@ -73,18 +90,16 @@ def count(text: str | None, *, high: int = 2**53) -> int | None:
 
 def size(text: str | None) -> int | None:
     """The bytes in `11172 MiB`; a bare number is MiB, as nvidia-smi writes without units."""
-    match = None if text is None else _NUMBER.fullmatch(text.strip())
-    if match is None or match[2].lower() not in _SIZES:
+    figure = None if text is None or len(text) > _LONGEST else _figure(text)
+    if figure is None or figure[1] not in _SIZES:
         return None
-    value = float(match[1]) * _SIZES[match[2].lower()]
+    value = figure[0] * _SIZES[figure[1]]
     return int(value) if 0 <= value <= _LARGEST_SIZE else None
 
 
 def switch(text: str | None) -> bool | None:
     """Whether something is on; None when unknown."""
-    return {"enabled": True, "yes": True, "on": True, "disabled": False, "no": False, "off": False}.get(
-        (text or "").strip().lower()
-    )
+    return _SWITCHES.get((text or "").strip().lower())
 
 
 def word(text: str | None) -> str | None:
@@ -137,9 +152,10 @@ class Texts:
 
     def starting(self, *prefixes: str) -> dict[str, str]:
         """The fields whose names start so, by the rest of the name."""
+        found = [name for name in self._texts if name.startswith(prefixes)]
         return {
-            name.removeprefix(prefix): text
+            name.removeprefix(prefix): self._texts[name]
             for prefix in prefixes
-            for name, text in self._texts.items()
+            for name in found
             if name.startswith(prefix)
         }

@@ -27,6 +27,8 @@ _KEY_KINDS: Final = (
     "rsa-sha2-512",
     "rsa-sha2-256",
 )
+# For samples, AES in hardware takes us half the time of ChaCha20, which is asyncssh's first choice.
+_QUICK_CIPHERS: Final = "^aes256-gcm@openssh.com,aes128-gcm@openssh.com"
 
 
 class Connector:
@@ -92,6 +94,8 @@ class _Login:
             )
             known = await self._known.load(files)
             arguments.update(_key_kinds(known, place, settings))
+            if not settings.config.get("Ciphers"):
+                arguments["encryption_algs"] = _QUICK_CIPHERS
             if isinstance(settings.tunnel, str):
                 arguments["tunnel"] = tunnel = await self._open_jumps(settings.tunnel, hops)
             if arguments.get("tunnel") is not None or settings.proxy_command:

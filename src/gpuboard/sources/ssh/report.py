@@ -64,8 +64,8 @@ class NodeReader:
         try:
             devices = self._probe.read()
         except ProbeError as error:
-            return self._finish(sample, gpus=self._known, problems=(error.problem,))
-        self._known = tuple(blank(gpu) for gpu in devices.gpus)
+            return self._finish(sample, gpus=self._silent_gpus(), problems=(error.problem,))
+        self._known = devices.gpus
         slow = _age(sample)
         problems = (problem("slow-driver", f"{slow:.0f} s"),) if slow >= _SLOW_SECONDS else ()
         gpus = _attributed(devices, sample.processes)
@@ -89,7 +89,11 @@ class NodeReader:
             self._hung_since = self._clock() - seconds
         kind = _HUNG.get(doing or "", "driver-hung")
         found = problem(kind, f"{what} {format_duration(seconds)}", since=self._hung_since)
-        return self._finish(sample, gpus=self._known, problems=(found,))
+        return self._finish(sample, gpus=self._silent_gpus(), problems=(found,))
+
+    def _silent_gpus(self) -> tuple[GpuReading, ...] | None:
+        """The GPUs that last answered, without what they said then."""
+        return None if self._known is None else tuple(blank(gpu) for gpu in self._known)
 
     def _finish(
         self,

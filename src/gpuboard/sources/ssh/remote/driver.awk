@@ -51,7 +51,6 @@ function ask_driver(command, line, until, tag, pids, divided) {
   }
   close(command);
   if (divided) put_list();
-  doing("processes");
   put_processes(pids);
 }
 

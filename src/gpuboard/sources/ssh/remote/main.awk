@@ -8,7 +8,13 @@ function first(file, line) { line = ""; getline line < file; close(file); return
 
 function uptime(words) { split(first(proc "/uptime"), words, " "); return words[1]; }
 
-function doing(what) { printf "\ngpuboard doing %s %s\n", what, uptime(); fflush(); }
+# Said when it changes: mostly it is nvidia-smi, round after round.
+function doing(what) {
+  if (what == said) return;
+  said = what;
+  printf "\ngpuboard doing %s %s\n", what, uptime();
+  fflush();
+}
 
 function send(kind, i) {
   sequence++;

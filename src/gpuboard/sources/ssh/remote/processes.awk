@@ -17,7 +17,10 @@ function put_process(pid, place, words, uid, key, child) {
   key = pid " " words[20];
   used[key] = 1;
   # The command line of a process that hangs in the driver can hang its reader too.
-  if ((key in programs) == 0 && words[1] !~ /[DZ]/) programs[key] = program_of(pid);
+  if ((key in programs) == 0 && words[1] !~ /[DZ]/) {
+    doing("processes");
+    programs[key] = program_of(pid);
+  }
   child = lists_children ? first(place "/task/" pid "/children") : children[pid];
   put("process\t" pid "\t" words[1] "\t" sprintf("%.2f", booted + words[20] / ticks) "\t" uid "\t" \
     (uid == "" ? "" : user_of(uid)) "\t" substr(child, 1, 512) "\t" name_of "\t" substr(programs[key], 1, 128));
@@ -44,6 +47,7 @@ function uid_of(place, line, words) {
 
 function user_of(uid, line) {
   if ((uid in users) == 0) {
+    doing("processes");
     line = ask(patience "getent passwd " uid);
     sub(/:.*/, "", line);
     if (line == "") line = ask(patience "id -nu " uid);
