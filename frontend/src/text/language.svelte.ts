@@ -1,11 +1,38 @@
-import type { Key, Words } from './en';
+import type { Words } from './en';
+import type { MoreWords } from './en-more';
+
+type AllWords = Words & MoreWords;
+export type Key = keyof AllWords;
+
+interface Spoken {
+  name: string;
+  load: () => Promise<Words>;
+  /** What the board itself can do without, until something opens. */
+  loadMore: () => Promise<MoreWords>;
+}
 
 export const LANGUAGES = {
-  en: { name: 'English', load: async () => (await import('./en')).en },
-  'zh-TW': { name: '繁體中文', load: async () => (await import('./zh-TW')).zhTW },
-  fr: { name: 'Français', load: async () => (await import('./fr')).fr },
-  de: { name: 'Deutsch', load: async () => (await import('./de')).de },
-} as const satisfies Record<string, { name: string; load: () => Promise<Words> }>;
+  en: {
+    name: 'English',
+    load: async () => (await import('./en')).en,
+    loadMore: async () => (await import('./en-more')).more,
+  },
+  'zh-TW': {
+    name: '繁體中文',
+    load: async () => (await import('./zh-TW')).zhTW,
+    loadMore: async () => (await import('./zh-TW-more')).more,
+  },
+  fr: {
+    name: 'Français',
+    load: async () => (await import('./fr')).fr,
+    loadMore: async () => (await import('./fr-more')).more,
+  },
+  de: {
+    name: 'Deutsch',
+    load: async () => (await import('./de')).de,
+    loadMore: async () => (await import('./de-more')).more,
+  },
+} as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;
 
 /** The first language of the viewer that we speak. */
@@ -25,7 +52,7 @@ type Values = Record<string, string | number>;
 
 /** Words, numbers and times the way this viewer writes them. */
 export class Language {
-  #words: Words;
+  #words: Partial<AllWords>;
   #tag: Tag;
   #plural = $derived(new Intl.PluralRules(this.tag));
   #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
@@ -45,7 +72,7 @@ export class Language {
   #list = $derived(new Intl.ListFormat(this.tag, { type: 'conjunction' }));
   #date = $derived(new Intl.DateTimeFormat(this.tag, { day: 'numeric', month: 'short' }));
 
-  constructor(tag: Tag, words: Words) {
+  constructor(tag: Tag, words: Partial<AllWords>) {
     this.#tag = $state(tag);
     this.#words = $state.raw(words);
   }
@@ -55,12 +82,18 @@ export class Language {
   }
 
   async change(tag: Tag): Promise<void> {
-    this.#words = await LANGUAGES[tag].load();
+    const { load, loadMore } = LANGUAGES[tag];
+    this.#words = { ...(await load()), ...(await loadMore()) };
     this.#tag = tag;
   }
 
+  /** Learn the words of what opens later. */
+  async complete(): Promise<void> {
+    if (!this.knows('help')) await this.change(this.#tag);
+  }
+
   say = (key: Key, values: Values = {}): string => {
-    const entry = this.#words[key];
+    const entry = this.#words[key] ?? key;
     let text: string;
     if (typeof entry === 'string') text = entry;
     else {
@@ -75,7 +108,7 @@ export class Language {
 
   /** The same, or null if a value is missing: a sentence with a hole is worse than none. */
   sayWhole = (key: Key, values: Values): string | null => {
-    const entry = this.#words[key];
+    const entry = this.#words[key] ?? '';
     const names = (typeof entry === 'string' ? entry : entry.other).match(/(?<=\{)\w+(?=\})/g) ?? [];
     return names.every((name) => values[name] !== undefined) ? this.say(key, values) : null;
   };
