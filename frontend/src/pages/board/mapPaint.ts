@@ -54,7 +54,7 @@ export function paint(
     for (const { x, y } of squares) {
       // Old data never looks takeable: then a free GPU is only an outline.
       if (verdict === 'free' && !current) {
-        context.strokeStyle = palette.fill.free;
+        context.strokeStyle = palette.edge;
         context.rect(x + 1, y + 1, size - 2, size - 2);
         continue;
       }
