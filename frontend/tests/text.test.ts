@@ -26,7 +26,7 @@ describe.each(tags)('%s', (tag) => {
     const language = new Language(tag, await LANGUAGES[tag].load());
     for (const seconds of [0, 59, 61, 3600, 6000, 90_000, 1e6])
       expect(language.duration(seconds)).not.toMatch(/[{}]/);
-    expect(language.memory(80 * 2 ** 30)).toMatch(/^80 GiB$/);
+    expect(language.memory(80 * 2 ** 30)).toMatch(/^80 GB$/);
   });
 
   test('learns the words of what opens later when it opens', async () => {
@@ -94,14 +94,14 @@ describe('a reason', () => {
 
   test('is said in the words of the viewer', () => {
     expect(say('idle', { users: ['ana', 'bob'], memory_bytes: 22 * 2 ** 30, seconds: 10_800 })).toBe(
-      '22 GiB held by ana and bob, no work for 3 h.',
+      '22 GB held by ana and bob, no work for 3 h.',
     );
     expect(say('xid', { xid: 79 })).toBe('The driver reported XID 79.');
     expect(say('error', { detail: 'no such host' })).toContain('no such host');
   });
 
   test('does not name people who are hidden', () => {
-    expect(say('idle', { memory_bytes: 2 ** 30, seconds: 3600 })).toBe('1 GiB held, no work for 1 h.');
+    expect(say('idle', { memory_bytes: 2 ** 30, seconds: 3600 })).toBe('1 GB held, no work for 1 h.');
     expect(say('booked', { until: 12_000 })).toMatch(/^Booked until/);
   });
 

@@ -68,7 +68,7 @@ function sum(rows: Row[]): Counts {
 
 function titles(gpu: Gpu, grouping: Grouping): string[] {
   const { model, verdict, users, claim } = gpu.record;
-  if (grouping === 'model') return [model ?? ''];
+  if (grouping === 'model') return [model === null ? '' : gpu.model];
   if (grouping === 'verdict') return [verdict];
   const names = new Set((users ?? []).map((use) => use.user ?? ''));
   if (!names.size && claim?.who) names.add(claim.who);

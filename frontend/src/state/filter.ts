@@ -6,6 +6,7 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
+import { nominalModel } from './models';
 import { VERDICTS, type GpuRecord, type NodeRecord, type Verdict } from '../api/wire';
 
 export interface Facts {
@@ -71,7 +72,8 @@ const WORDS: Record<string, (value: string) => Test | null> = {
   },
   model: (value) => {
     const match = containing(value);
-    return ({ gpu }) => match(gpu.model) || match(gpu.mig_profile);
+    // As the driver says it, or as the page does.
+    return ({ gpu }) => match(gpu.model) || match(gpu.mig_profile) || match(nominalModel(gpu));
   },
   user: (value) => {
     if (value === 'me') return isMine;
@@ -162,6 +164,7 @@ function bare(value: string, quoted: boolean): Test {
     match(gpu.node) ||
     match(node?.display_name) ||
     match(gpu.model) ||
+    match(nominalModel(gpu)) ||
     !!gpu.users?.some((use) => match(use.user)) ||
     match(gpu.claim?.who);
 }

@@ -153,6 +153,7 @@ export const more: MoreWords = {
   word_since: 'wie lange in diesem Zustand',
   word_free: 'Knoten mit so vielen freien',
   word_flags: 'hot, throttled, trespass',
+  unitsExplained: '„GB“ und „G“ meinen hier 2³⁰ Byte (GiB), wie bei nvidia-smi und gpustat.',
   reason_free: 'Kein Prozess, kein Speicher belegt, keine Arbeit.',
   reason_process: 'Benutzt von {users}.',
   reason_processes: 'Ein Prozess läuft.',

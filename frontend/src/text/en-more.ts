@@ -172,6 +172,7 @@ export const more = {
   word_since: 'how long in this state',
   word_free: 'nodes with that many free',
   word_flags: 'hot, throttled, trespass',
+  unitsExplained: '“GB” and “G” here mean 2³⁰ bytes (GiB), as in nvidia-smi and gpustat.',
 
   // Reasons of a verdict
   reason_free: 'No process, no memory held, no work.',

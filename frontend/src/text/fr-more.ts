@@ -153,6 +153,7 @@ export const more: MoreWords = {
   word_since: 'depuis combien de temps dans cet état',
   word_free: 'nœuds ayant autant de libres',
   word_flags: 'hot, throttled, trespass',
+  unitsExplained: '« GB » et « G » désignent ici 2³⁰ octets (Gio), comme dans nvidia-smi et gpustat.',
   reason_free: 'Aucun processus, aucune mémoire tenue, aucun travail.',
   reason_process: 'Utilisé par {users}.',
   reason_processes: 'Un processus tourne.',

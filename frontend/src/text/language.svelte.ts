@@ -121,13 +121,13 @@ export class Language {
     // Rounded first, and without a minus before zero.
     value == null ? '—' : this.#decimal.format(Math.round(value * 10) / 10 || 0);
 
-  /** Memory in GiB, as people say it of GPUs. */
+  /** Memory as people say it of GPUs: a "GB" is 2^30 bytes, as in the output of nvidia-smi. */
   memory = (bytes: number | null | undefined): string => {
     if (bytes == null) return '—';
     const gib = bytes / 2 ** 30;
-    if (gib < 0.95) return `${this.#integer.format(bytes / 2 ** 20)} MiB`;
-    if (gib >= 1000) return `${this.#decimal.format(gib / 1024)} TiB`;
-    return `${(gib < 9.95 ? this.#decimal : this.#integer).format(gib)} GiB`;
+    if (gib < 0.95) return `${this.#integer.format(bytes / 2 ** 20)} MB`;
+    if (gib >= 1000) return `${this.#decimal.format(gib / 1024)} TB`;
+    return `${(gib < 9.95 ? this.#decimal : this.#integer).format(gib)} GB`;
   };
 
   /** "51 min", "1 h 40", "2 d". */

@@ -150,6 +150,7 @@ export const more: MoreWords = {
   word_since: '處於此狀態多久',
   word_free: '有這麼多可用 GPU 的節點',
   word_flags: 'hot、throttled、trespass',
+  unitsExplained: '這裡的「GB」與「G」指 2³⁰ 位元組（GiB），與 nvidia-smi、gpustat 相同。',
   reason_free: '沒有行程、沒有占用記憶體、沒有運算。',
   reason_process: '由 {users} 使用中。',
   reason_processes: '有行程在執行。',
