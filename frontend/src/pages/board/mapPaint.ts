@@ -49,7 +49,7 @@ export function paint(
   for (const [verdict, squares] of byVerdict) {
     context.fillStyle = palette.fill[verdict];
     context.strokeStyle = verdict === 'stale' ? palette.edge : palette.ink[verdict];
-    context.lineWidth = size > 11 ? 2 : 1.5;
+    context.lineWidth = size > 24 ? 3 : size > 11 ? 2 : 1.5;
     context.beginPath();
     for (const { x, y } of squares) {
       // Old data never looks takeable: then a free GPU is only an outline.
