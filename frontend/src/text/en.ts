@@ -70,13 +70,17 @@ export const en = {
   largestBlock: { one: 'Largest free block: {count} GPU.', other: 'Largest free block: {count} GPUs.' },
   mostMemory: 'Most free memory: {memory} ({node}).',
   moreBlocks: { one: '{count} more node', other: '{count} more nodes' },
-  freeFor: 'free for {time}',
+  freeSince: 'free since {time}',
+  justFreed: 'just freed',
+  plusFreed: { one: '+{count} just freed', other: '+{count} just freed' },
+  freshExplained: 'Just freed: under 5 min ago, its user may only be restarting.',
   whoHas: 'Who has the others',
   idleExplained: 'Striped: memory held, no work',
   nobodyHas: 'Nobody holds a GPU.',
   namesHidden: 'Names are hidden from visitors.',
   namesHiddenHow: 'To see who, open the board on its own machine, or ask its administrator for {setting}.',
   nIdle: { one: '{count} idle', other: '{count} idle' },
+  nBooked: { one: '{count} booked', other: '{count} booked' },
   everybody: 'Everybody',
 
   // Tools
@@ -91,13 +95,13 @@ export const en = {
   rows: 'Rows',
   map: 'Map',
   shownOf: '{shown} of {total} GPUs',
+  flagLegend: 'needs a look',
 
   // Rows
   node: 'Node',
   gpu: 'GPU',
   host: 'Host',
   nFree: { one: '{count} free', other: '{count} free' },
-  lastSeen: 'last seen {ago} ago',
   lastSeenAt: 'last seen {time}',
   neverSeen: 'never seen',
   dataAge: '{ago} ago',

@@ -164,8 +164,14 @@ export class Language {
 
   list = (items: string[]): string => this.#list.format(items);
 
-  exactTime = (at: number | null | undefined): string =>
-    at == null ? '—' : this.#exact.format(new Date(at * 1000));
+  /** To the second; another day than today is dated. */
+  exactTime = (at: number | null | undefined, now: number): string => {
+    if (at == null) return '—';
+    const moment = new Date(at * 1000);
+    const day =
+      moment.toDateString() === new Date(now * 1000).toDateString() ? '' : this.#date.format(moment);
+    return `${day} ${this.#exact.format(moment)}`.trim();
+  };
 }
 
 /** A full moment in UTC, for hovering. */
