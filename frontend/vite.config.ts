@@ -16,15 +16,9 @@ export default defineConfig({
     // One style sheet: a few kB, and no loader that fetches a sheet for every part.
     cssCodeSplit: false,
     modulePreload: false,
-    // Three crumbs that every page needs travel with the framework, not one request each.
+    // All that the board needs at once travels in one file: it packs smaller than two.
     rolldownOptions: {
-      output: {
-        codeSplitting: {
-          groups: [
-            { name: 'base', test: /node_modules|src\/state\/(answers|models|context)|src\/api\/wire/ },
-          ],
-        },
-      },
+      output: { codeSplitting: { groups: [{ name: 'board', test: /src\/main\.ts$/ }] } },
     },
     license: { fileName: 'licenses.md' },
   },

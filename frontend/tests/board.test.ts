@@ -154,9 +154,23 @@ describe('the answers', () => {
 
   test('name the holders, most first, with their idle part', () => {
     expect(holders(smallFleet().gpus.values())).toEqual([
-      { user: 'ana', gpus: 5, idle: 1 },
-      { user: 'bob', gpus: 1, idle: 1 },
+      { user: 'ana', gpus: 5, idle: 1, booked: 0 },
+      { user: 'bob', gpus: 1, idle: 1, booked: 0 },
     ]);
+  });
+
+  test('name those whom only a number or nothing identifies, as the API does', () => {
+    const use = { memory_used_bytes: 2 ** 30, since: null, processes: 1 };
+    const fleet = fleetOf(
+      [node({ name: 'a' })],
+      [
+        gpu({ uuid: 'GPU-0', node: 'a', verdict: 'busy', users: [{ ...use, user: null, uid: 1000 }] }),
+        gpu({ uuid: 'GPU-1', node: 'a', verdict: 'busy', users: [{ ...use, user: null, uid: null }] }),
+      ],
+    );
+    const named = ['uid 1000', 'unknown'];
+    expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
+    expect(holders(fleet.gpus.values()).map((holder) => holder.user)).toEqual(named);
   });
 
   test('name people with where they are', () => {

@@ -84,6 +84,7 @@ describe('the filter', () => {
 
   test('quotes keep spaces together', () => {
     expect(passes('model:"rtx 4090"', { gpu: gpu({ model: 'RTX 4090' }) })).toBe(true);
+    expect(passes('model:"h100 80 GB"', { gpu: gpu({ model: 'H100 80G' }) })).toBe(true);
     expect(passes('model:"rtx 3090"', { gpu: gpu({ model: 'RTX 4090' }) })).toBe(false);
   });
 

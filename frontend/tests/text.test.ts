@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { en, type Key } from '../src/text/en';
-import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
+import { en } from '../src/text/en';
+import { more } from '../src/text/en-more';
+import { chooseLanguage, Language, LANGUAGES, type Key, type Tag } from '../src/text/language.svelte';
 import { reasonText } from '../src/text/reasons';
 
+const english = { ...en, ...more };
 const tags = Object.keys(LANGUAGES) as Tag[];
 
 function holes(entry: string | { one?: string; other: string }): string {
@@ -12,18 +14,52 @@ function holes(entry: string | { one?: string; other: string }): string {
 
 describe.each(tags)('%s', (tag) => {
   test('has the same sentences with the same holes as English', async () => {
-    const words = await LANGUAGES[tag].load();
-    expect(Object.keys(words).sort()).toEqual(Object.keys(en).sort());
-    for (const key of Object.keys(en) as Key[])
-      expect([key, holes(words[key])]).toEqual([key, holes(en[key])]);
+    const first = await LANGUAGES[tag].load();
+    expect(Object.keys(first).sort()).toEqual(Object.keys(en).sort());
+    const words = { ...first, ...(await LANGUAGES[tag].loadMore()) };
+    expect(Object.keys(words).sort()).toEqual(Object.keys(english).sort());
+    for (const key of Object.keys(english) as Key[])
+      expect([key, holes(words[key])]).toEqual([key, holes(english[key])]);
   });
 
   test('leaves no hole open when it says how long and how much', async () => {
     const language = new Language(tag, await LANGUAGES[tag].load());
     for (const seconds of [0, 59, 61, 3600, 6000, 90_000, 1e6])
       expect(language.duration(seconds)).not.toMatch(/[{}]/);
-    expect(language.memory(80 * 2 ** 30)).toMatch(/^80 GiB$/);
+    expect(language.memory(80 * 2 ** 30)).toMatch(/^80 GB$/);
   });
+
+  test('learns the words of what opens later when it opens', async () => {
+    const language = new Language(tag, await LANGUAGES[tag].load());
+    expect(language.knows('help')).toBe(false);
+    await language.complete();
+    expect(language.knows('help') && language.knows('free')).toBe(true);
+  });
+});
+
+// Whatever the board draws before anything is opened has only the first words.
+test('nothing that comes with the board says a word that comes later', () => {
+  const sources = import.meta.glob<string>('../src/**/*.{ts,svelte}', {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  });
+  const reached = new Set<string>();
+  const follow = (path: string) => {
+    const source = sources[path];
+    if (source === undefined || reached.has(path)) return;
+    reached.add(path);
+    for (const [, from] of source.matchAll(/^\s*(?:import|export) (?!type)[^;]*?from '(\.[^']+)'/gm)) {
+      const { pathname } = new URL(from!, `file:///${path.slice(3)}`);
+      for (const ending of ['', '.ts']) follow(`..${pathname}${ending}`);
+    }
+  };
+  follow('../src/main.ts');
+  expect(reached).toContain('../src/pages/board/Answer.svelte');
+  const said = [...reached].flatMap((path) =>
+    [...sources[path]!.matchAll(/say\(\s*'([\w-]+)'/g)].map(([, key]) => key!),
+  );
+  expect(said.filter((key) => !(key in en))).toEqual([]);
 });
 
 describe('the language', () => {
@@ -39,33 +75,33 @@ describe('the language', () => {
   });
 
   test('counts one and many', () => {
-    const language = new Language('en', en);
+    const language = new Language('en', english);
     expect(language.say('gpus', { count: 1 })).toBe('1 GPU');
     expect(language.say('gpus', { count: 1200 })).toBe('1,200 GPUs');
   });
 
   test('what cannot be told is a dash, never zero', () => {
-    const { number, memory, duration, decimal } = new Language('en', en);
+    const { number, memory, duration, decimal } = new Language('en', english);
     for (const write of [number, memory, duration, decimal]) expect(write(null)).toBe('—');
     expect(decimal(-0.0002)).toBe('0');
   });
 });
 
 describe('a reason', () => {
-  const language = new Language('en', en);
+  const language = new Language('en', english);
   const say = (code: string, values: Record<string, unknown> = {}, since: number | null = null) =>
     reasonText({ code, values, text: 'as the board says' }, 10_000, language, since);
 
   test('is said in the words of the viewer', () => {
     expect(say('idle', { users: ['ana', 'bob'], memory_bytes: 22 * 2 ** 30, seconds: 10_800 })).toBe(
-      '22 GiB held by ana and bob, no work for 3 h.',
+      '22 GB held by ana and bob, no work for 3 h.',
     );
     expect(say('xid', { xid: 79 })).toBe('The driver reported XID 79.');
     expect(say('error', { detail: 'no such host' })).toContain('no such host');
   });
 
   test('does not name people who are hidden', () => {
-    expect(say('idle', { memory_bytes: 2 ** 30, seconds: 3600 })).toBe('1 GiB held, no work for 1 h.');
+    expect(say('idle', { memory_bytes: 2 ** 30, seconds: 3600 })).toBe('1 GB held, no work for 1 h.');
     expect(say('booked', { until: 12_000 })).toMatch(/^Booked until/);
   });
 

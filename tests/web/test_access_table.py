@@ -44,6 +44,7 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/readyz"): OPEN,
     ("GET", "/metrics"): READ,
     ("GET", "/badge.svg"): OPEN,
+    ("GET", "/preview.png"): OPEN,
     ("GET", "/api"): OPEN,
     ("GET", "/api/{path}"): ABSENT,
     ("GET", "/api/openapi.json"): OPEN,

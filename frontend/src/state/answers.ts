@@ -1,5 +1,6 @@
 /** The answers on top of the board: what to take, and who has the others. Pure. */
 
+import type { GpuUser } from '../api/wire';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 // Its owner may only be restarting: what became free this recently is offered last.
@@ -10,6 +11,8 @@ export interface FreeBlock {
   model: string;
   gpus: Gpu[];
   justFreed: boolean;
+  /** How many more became free so recently that they are not among these. */
+  fresh: number;
   since: number | null;
 }
 
@@ -38,6 +41,7 @@ export function freeBlocks(nodes: Iterable<FleetNode>, now: number): FreeBlock[]
         gpus,
         since,
         justFreed: !settled.length,
+        fresh: free.length - gpus.length,
       });
     }
   }
@@ -68,10 +72,16 @@ export function freeByModel(gpus: Iterable<Gpu>): ModelCount[] {
   return [...counts.values()].sort((a, b) => b.memoryBytes - a.memoryBytes || (a.model < b.model ? -1 : 1));
 }
 
+/** Who holds it, as the API's /people calls them: by number where the node knows no name. */
+export function holderName({ user, uid }: Pick<GpuUser, 'user' | 'uid'>): string {
+  return user || (uid == null ? 'unknown' : `uid ${uid}`);
+}
+
 export interface Holder {
   user: string;
   gpus: number;
   idle: number;
+  booked: number;
 }
 
 /** People by the GPUs they hold, most first. A shared GPU counts for each of its users. */
@@ -80,9 +90,10 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   for (const { record } of gpus) {
     if (record.verdict === 'stale') continue;
     for (const user of holdersOf(record)) {
-      const holder = people.get(user) ?? { user, gpus: 0, idle: 0 };
+      const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0 };
       holder.gpus++;
       if (record.verdict === 'idle') holder.idle++;
+      if (record.verdict === 'booked') holder.booked++;
       people.set(user, holder);
     }
   }
@@ -91,12 +102,10 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   );
 }
 
-function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {
-  const first = users?.[0]?.user;
+export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {
   // Nearly always there is one; thousands of small sets would cost.
-  if (users?.length === 1 && first != null && verdict !== 'booked') return [first];
-  const names = new Set<string>();
-  for (const { user } of users ?? []) if (user !== null) names.add(user);
+  if (users?.length === 1 && verdict !== 'booked') return [holderName(users[0]!)];
+  const names = new Set((users ?? []).map(holderName));
   if (verdict === 'booked' && claim?.who) names.add(claim.who);
   return names;
 }

@@ -1,6 +1,7 @@
 /** Which rows the board shows, and in which order. Pure: fleet in, rows out. */
 
 import type { Verdict } from '../api/wire';
+import { holderName } from './answers';
 import { countVerdicts, type Counts, type FleetNode, type Gpu } from './fleet.svelte';
 
 export const SORTS = ['free', 'name', 'use', 'memory', 'temperature'] as const;
@@ -68,9 +69,9 @@ function sum(rows: Row[]): Counts {
 
 function titles(gpu: Gpu, grouping: Grouping): string[] {
   const { model, verdict, users, claim } = gpu.record;
-  if (grouping === 'model') return [model ?? ''];
+  if (grouping === 'model') return [model === null ? '' : gpu.model];
   if (grouping === 'verdict') return [verdict];
-  const names = new Set((users ?? []).map((use) => use.user ?? ''));
+  const names = new Set((users ?? []).map(holderName));
   if (!names.size && claim?.who) names.add(claim.who);
   return names.size ? [...names] : [''];
 }

@@ -6,6 +6,8 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
+import { holderName } from './answers';
+import { nominalModel } from './models';
 import { VERDICTS, type GpuRecord, type NodeRecord, type Verdict } from '../api/wire';
 
 export interface Facts {
@@ -71,12 +73,13 @@ const WORDS: Record<string, (value: string) => Test | null> = {
   },
   model: (value) => {
     const match = containing(value);
-    return ({ gpu }) => match(gpu.model) || match(gpu.mig_profile);
+    // As the driver says it, or as the page does.
+    return ({ gpu }) => match(gpu.model) || match(gpu.mig_profile) || match(nominalModel(gpu));
   },
   user: (value) => {
     if (value === 'me') return isMine;
     const match = exactly(value);
-    return ({ gpu }) => !!gpu.users?.some((use) => match(use.user)) || match(gpu.claim?.who);
+    return ({ gpu }) => !!gpu.users?.some((use) => match(holderName(use))) || match(gpu.claim?.who);
   },
   uuid: (value) => {
     const match = containing(value);
@@ -85,7 +88,7 @@ const WORDS: Record<string, (value: string) => Test | null> = {
 };
 
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
-  return me !== null && (!!gpu.users?.some((use) => use.user === me) || gpu.claim?.who === me);
+  return me !== null && (!!gpu.users?.some((use) => holderName(use) === me) || gpu.claim?.who === me);
 }
 
 export function parseFilter(text: string): Filter {
@@ -162,7 +165,8 @@ function bare(value: string, quoted: boolean): Test {
     match(gpu.node) ||
     match(node?.display_name) ||
     match(gpu.model) ||
-    !!gpu.users?.some((use) => match(use.user)) ||
+    match(nominalModel(gpu)) ||
+    !!gpu.users?.some((use) => match(holderName(use))) ||
     match(gpu.claim?.who);
 }
 

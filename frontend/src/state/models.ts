@@ -1,12 +1,13 @@
 import type { GpuRecord } from '../api/wire';
 
-/** "H100 80 GB": the model with its memory, unless the name already says how much. */
+/** "H100 80 GB": the model with its memory, written one way whether or not the name already says how much. */
 export function nominalModel(
   gpu: Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>,
 ): string {
-  const name = gpu.model ?? 'GPU';
+  // Not the "1g.10gb" of a part of a GPU: that is a name.
+  const name = (gpu.model ?? 'GPU').replace(/(?<![.\w])(\d+)\s*Gi?B?(?![.\w])/i, '$1 GB');
   if (gpu.mig_profile) return name.includes(gpu.mig_profile) ? name : `${name} ${gpu.mig_profile}`;
-  if (gpu.memory_total_bytes === null || gpu.memory_unified || /\d\s*Gi?B?\b/i.test(name)) return name;
+  if (gpu.memory_total_bytes === null || gpu.memory_unified || / GB\b/.test(name)) return name;
   return `${name} ${Math.round(gpu.memory_total_bytes / 2 ** 30)} GB`;
 }
 

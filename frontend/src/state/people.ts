@@ -1,5 +1,6 @@
 /** Who holds what now. Pure: fleet in, people out. */
 
+import { holderName, holdersOf } from './answers';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 export interface Holding {
@@ -22,11 +23,8 @@ export function people(nodes: Iterable<FleetNode>): Person[] {
   const found = new Map<string, Person>();
   for (const node of nodes)
     for (const gpu of node.gpus) {
-      const { verdict, users, claim } = gpu.record;
-      if (verdict === 'stale') continue;
-      const names = new Set((users ?? []).map((use) => use.user).filter((name) => name !== null));
-      if (verdict === 'booked' && claim?.who) names.add(claim.who);
-      for (const name of names) {
+      if (gpu.record.verdict === 'stale') continue;
+      for (const name of holdersOf(gpu.record)) {
         const person = found.get(name) ?? {
           user: name,
           gpus: 0,
@@ -50,7 +48,7 @@ function add(person: Person, node: FleetNode, gpu: Gpu): void {
   if (gpu.record.verdict === 'idle') person.idle++;
   if (gpu.record.verdict === 'booked') person.booked++;
   for (const use of gpu.record.users ?? [])
-    if (use.user === person.user) {
+    if (holderName(use) === person.user) {
       person.memoryBytes += use.memory_used_bytes ?? 0;
       person.processes += use.processes;
     }

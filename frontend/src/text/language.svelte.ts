@@ -1,11 +1,38 @@
-import type { Key, Words } from './en';
+import type { Words } from './en';
+import type { MoreWords } from './en-more';
+
+type AllWords = Words & MoreWords;
+export type Key = keyof AllWords;
+
+interface Spoken {
+  name: string;
+  load: () => Promise<Words>;
+  /** What the board itself can do without, until something opens. */
+  loadMore: () => Promise<MoreWords>;
+}
 
 export const LANGUAGES = {
-  en: { name: 'English', load: async () => (await import('./en')).en },
-  'zh-TW': { name: '繁體中文', load: async () => (await import('./zh-TW')).zhTW },
-  fr: { name: 'Français', load: async () => (await import('./fr')).fr },
-  de: { name: 'Deutsch', load: async () => (await import('./de')).de },
-} as const satisfies Record<string, { name: string; load: () => Promise<Words> }>;
+  en: {
+    name: 'English',
+    load: async () => (await import('./en')).en,
+    loadMore: async () => (await import('./en-more')).more,
+  },
+  'zh-TW': {
+    name: '繁體中文',
+    load: async () => (await import('./zh-TW')).zhTW,
+    loadMore: async () => (await import('./zh-TW-more')).more,
+  },
+  fr: {
+    name: 'Français',
+    load: async () => (await import('./fr')).fr,
+    loadMore: async () => (await import('./fr-more')).more,
+  },
+  de: {
+    name: 'Deutsch',
+    load: async () => (await import('./de')).de,
+    loadMore: async () => (await import('./de-more')).more,
+  },
+} as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;
 
 /** The first language of the viewer that we speak. */
@@ -25,7 +52,7 @@ type Values = Record<string, string | number>;
 
 /** Words, numbers and times the way this viewer writes them. */
 export class Language {
-  #words: Words;
+  #words: Partial<AllWords>;
   #tag: Tag;
   #plural = $derived(new Intl.PluralRules(this.tag));
   #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
@@ -45,7 +72,7 @@ export class Language {
   #list = $derived(new Intl.ListFormat(this.tag, { type: 'conjunction' }));
   #date = $derived(new Intl.DateTimeFormat(this.tag, { day: 'numeric', month: 'short' }));
 
-  constructor(tag: Tag, words: Words) {
+  constructor(tag: Tag, words: Partial<AllWords>) {
     this.#tag = $state(tag);
     this.#words = $state.raw(words);
   }
@@ -55,12 +82,18 @@ export class Language {
   }
 
   async change(tag: Tag): Promise<void> {
-    this.#words = await LANGUAGES[tag].load();
+    const { load, loadMore } = LANGUAGES[tag];
+    this.#words = { ...(await load()), ...(await loadMore()) };
     this.#tag = tag;
   }
 
+  /** Learn the words of what opens later. */
+  async complete(): Promise<void> {
+    if (!this.knows('help')) await this.change(this.#tag);
+  }
+
   say = (key: Key, values: Values = {}): string => {
-    const entry = this.#words[key];
+    const entry = this.#words[key] ?? key;
     let text: string;
     if (typeof entry === 'string') text = entry;
     else {
@@ -75,7 +108,7 @@ export class Language {
 
   /** The same, or null if a value is missing: a sentence with a hole is worse than none. */
   sayWhole = (key: Key, values: Values): string | null => {
-    const entry = this.#words[key];
+    const entry = this.#words[key] ?? '';
     const names = (typeof entry === 'string' ? entry : entry.other).match(/(?<=\{)\w+(?=\})/g) ?? [];
     return names.every((name) => values[name] !== undefined) ? this.say(key, values) : null;
   };
@@ -88,13 +121,13 @@ export class Language {
     // Rounded first, and without a minus before zero.
     value == null ? '—' : this.#decimal.format(Math.round(value * 10) / 10 || 0);
 
-  /** Memory in GiB, as people say it of GPUs. */
+  /** Memory as people say it of GPUs: a "GB" is 2^30 bytes, as in the output of nvidia-smi. */
   memory = (bytes: number | null | undefined): string => {
     if (bytes == null) return '—';
     const gib = bytes / 2 ** 30;
-    if (gib < 0.95) return `${this.#integer.format(bytes / 2 ** 20)} MiB`;
-    if (gib >= 1000) return `${this.#decimal.format(gib / 1024)} TiB`;
-    return `${(gib < 9.95 ? this.#decimal : this.#integer).format(gib)} GiB`;
+    if (gib < 0.95) return `${this.#integer.format(bytes / 2 ** 20)} MB`;
+    if (gib >= 1000) return `${this.#decimal.format(gib / 1024)} TB`;
+    return `${(gib < 9.95 ? this.#decimal : this.#integer).format(gib)} GB`;
   };
 
   /** "51 min", "1 h 40", "2 d". */
@@ -131,8 +164,14 @@ export class Language {
 
   list = (items: string[]): string => this.#list.format(items);
 
-  exactTime = (at: number | null | undefined): string =>
-    at == null ? '—' : this.#exact.format(new Date(at * 1000));
+  /** To the second; another day than today is dated. */
+  exactTime = (at: number | null | undefined, now: number): string => {
+    if (at == null) return '—';
+    const moment = new Date(at * 1000);
+    const day =
+      moment.toDateString() === new Date(now * 1000).toDateString() ? '' : this.#date.format(moment);
+    return `${day} ${this.#exact.format(moment)}`.trim();
+  };
 }
 
 /** A full moment in UTC, for hovering. */

@@ -15,13 +15,13 @@ from gpuboard.web import pages
 from gpuboard.web.guard import Guard
 from gpuboard.web.openapi import DocumentPlugin, whole_document
 from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
-from gpuboard.web.routes import badge, fleet, health, ingest, stream
+from gpuboard.web.routes import badge, fleet, health, ingest, preview, stream
 from gpuboard.web.services import Services
 
 
 def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
     """Make the application that serves these parts."""
-    return Guard(_routes(services), services.access, base_path=base_path)
+    return Guard(_routes(services, base_path), services.access, base_path=base_path)
 
 
 def openapi_document() -> dict[str, Any]:
@@ -29,7 +29,7 @@ def openapi_document() -> dict[str, Any]:
     return whole_document(_routes(None).openapi_schema.to_schema())
 
 
-def _routes(services: Services | None) -> Litestar:
+def _routes(services: Services | None, base_path: str = "/") -> Litestar:
     return Litestar(
         route_handlers=[
             fleet.ROUTER,
@@ -39,9 +39,13 @@ def _routes(services: Services | None) -> Litestar:
             health.readyz,
             health.metrics,
             badge.badge,
+            preview.preview,
             pages.ROUTER,
         ],
-        dependencies={"services": Provide(lambda: services, sync_to_thread=False)},
+        dependencies={
+            "services": Provide(lambda: services, sync_to_thread=False),
+            "base_path": Provide(lambda: base_path, sync_to_thread=False),
+        },
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
         compression_config=CompressionConfig(
             backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=pages.COMPRESSED

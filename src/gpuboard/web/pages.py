@@ -10,6 +10,9 @@ from typing import Any, Final
 from litestar import MediaType, Request, Response, Router, get
 from litestar.exceptions import NotFoundException
 
+from gpuboard.web.routes import preview
+from gpuboard.web.services import Services
+
 AnyRequest = Request[Any, Any, Any]
 
 UI: Final = Path(__file__).parent / "ui"
@@ -37,26 +40,34 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _index(request: AnyRequest, base: str) -> Response[bytes]:
+def _index(request: AnyRequest, services: Services, base_path: str, base: str) -> Response[bytes]:
     body = _read("index.html")
     if body is None:
         return Response(_ABSENT.encode(), status_code=503, media_type=MediaType.HTML)
     # Relative, so that the page works under any path that a proxy gives it.
     page = body.replace(b'<base href="./" />', f'<base href="{base}" />'.encode())
-    return _answer(request, page, MediaType.HTML, "no-cache")
+    headers = _headers(page, "no-cache")
+    if _is_known(request, headers):
+        return Response(b"", status_code=304, media_type=MediaType.HTML, headers=headers)
+    # Not part of the tag: no browser shows it, and it changes whenever a GPU does.
+    page = page.replace(b"  </head>", preview.head(request, services, base_path) + b"  </head>")
+    if _may_compress(request):
+        headers["content-encoding"] = "gzip"
+        page = gzip.compress(page, mtime=0)
+    return Response(page, media_type=MediaType.HTML, headers=headers)
 
 
 @get(["/", "/people"], include_in_schema=False, sync_to_thread=False)
-def page(request: AnyRequest) -> Response[bytes]:
+def page(request: AnyRequest, services: Services, base_path: str) -> Response[bytes]:
     """The page; which part of it is shown is the browser's business."""
-    return _index(request, "./")
+    return _index(request, services, base_path, "./")
 
 
 # A path, not a word: the UUID of a MIG instance may hold slashes.
 @get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
-def page_below(request: AnyRequest, _name: str) -> Response[bytes]:
+def page_below(request: AnyRequest, services: Services, base_path: str, _name: str) -> Response[bytes]:
     """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
-    return _index(request, "../" * (request.scope["raw_path"].count(b"/") - 1))
+    return _index(request, services, base_path, "../" * (request.scope["raw_path"].count(b"/") - 1))
 
 
 @get("/assets/{path:path}", include_in_schema=False, sync_to_thread=False)
@@ -81,16 +92,27 @@ def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:
 
 def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response[bytes]:
     """A file, or 304 for those who have it already."""
-    # Weak: the same file may travel compressed or not.
-    tag = f'W/"{_digest(body)}"'
-    headers = {"cache-control": cache, "etag": tag, "vary": "accept-encoding"}
-    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
-    if tag in known or "*" in known:
+    headers = _headers(body, cache)
+    if _is_known(request, headers):
         return Response(b"", status_code=304, media_type=kind, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", "") and len(body) >= _COMPRESS_FROM_BYTES:
+    if _may_compress(request) and len(body) >= _COMPRESS_FROM_BYTES:
         headers["content-encoding"] = "gzip"
         body = _compress(body)
     return Response(body, media_type=kind, headers=headers)
+
+
+def _headers(body: bytes, cache: str) -> dict[str, str]:
+    # Weak: the same file may travel compressed or not.
+    return {"cache-control": cache, "etag": f'W/"{_digest(body)}"', "vary": "accept-encoding"}
+
+
+def _is_known(request: AnyRequest, headers: dict[str, str]) -> bool:
+    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    return headers["etag"] in known or "*" in known
+
+
+def _may_compress(request: AnyRequest) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 @lru_cache(maxsize=256)

@@ -185,3 +185,28 @@ def test_on_a_phone_a_tap_opens_the_detail_as_a_sheet(browser: Browser, demo: Ru
         expect(page.get_by_role("dialog")).to_be_visible()
         assert_fits(page)
         keep(page, "detail-phone")
+
+
+def test_the_name_is_never_what_is_cut(page: Page, demo: RunningBoard) -> None:
+    """Whose an idle or booked GPU is matters more than for how long."""
+    open_board(page, demo, "?view=rows")
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('.cell.fill-idle > span, .cell.fill-booked > span')]
+          .map((name) => [name.textContent, name.scrollWidth > name.clientWidth])"""
+    )
+    assert cut
+    assert [name for name, is_cut in cut if is_cut] == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
+    browser: Browser, demo: RunningBoard, size: Size
+) -> None:
+    """A title is for pointers only: the reason is a link, whole on the page of its node."""
+    with visit(browser, demo.url, size=size) as page:
+        open_board(page, demo, "?view=rows")
+        reason = page.get_by_role("link", name=re.compile("^the GPU has fallen off the bus"))
+        reason.focus()
+        assert reason.evaluate("(link) => link.scrollHeight <= link.clientHeight + 1")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Problems")).to_be_visible()

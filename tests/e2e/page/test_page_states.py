@@ -16,6 +16,13 @@ pytestmark = pytest.mark.xdist_group("browser")
 GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
 TRANSPARENT = "rgba(0, 0, 0, 0)"
+# Whatever is drawn in a colour of "free", or says that it is live.
+GREEN = """() => [...document.querySelectorAll('body *')].filter((each) => {
+  const style = getComputedStyle(each);
+  return ['rgb(0, 133, 96)', 'rgb(0, 112, 79)'].some((green) =>
+    [style.color, style.backgroundColor, style.borderTopColor].includes(green))
+    || (each.childElementCount === 0 && /^live/i.test(each.textContent.trim()));
+}).map((each) => each.outerHTML.slice(0, 120))"""
 
 
 def test_a_dead_board_is_never_shown_as_live(browser: Browser, tmp_path: Path) -> None:
@@ -55,6 +62,24 @@ def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> Non
         assert page.evaluate(FILL) == TRANSPARENT
         page.get_by_role("button", name="Resume").click()
         expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["?view=rows", "?view=cards&q=free", "nodes/{node}", "gpus/{uuid}"])
+def test_nothing_keeps_the_green_of_free_once_the_data_is_old(
+    browser: Browser, demo: RunningBoard, path: str
+) -> None:
+    """Not a chip, not a count, not a badge, not the word "live": none of it may be true any more."""
+    block = httpx.get(f"{demo.url}api/v1/free").json()["blocks"][0]
+    with visit(browser, demo.url) as page:
+        page.goto(demo.url + path.format(node=block["node"], uuid=block["uuids"][0]))
+        page.wait_for_selector(".fill-free")
+        assert page.evaluate(GREEN)
+        page.keyboard.press("p")
+        expect(page.get_by_role("button", name=re.compile("^Paused"))).to_be_visible()
+        assert page.evaluate(GREEN) == []
+        wait_until(lambda: page.title().startswith("? free"))
+        icon = page.locator("link[rel=icon]").get_attribute("href") or ""
+        assert "008560" not in icon
 
 
 def test_hidden_names_are_nowhere_on_the_page(browser: Browser, demo: RunningBoard, tmp_path: Path) -> None:

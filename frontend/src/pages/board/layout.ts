@@ -7,11 +7,11 @@ const CELL = 34;
 const CELL_GAP = 5;
 const ROW_EDGE = 9;
 const SECTION = 40;
-// A phone's card: edges, name, note; then per line of cells. NodeCard.svelte draws exactly this.
+// A phone's card: edges, name, note; then per line of cells; a button or two lines of trouble make its foot tall. NodeCard.svelte draws exactly this.
 const CARD_EDGE = 76;
 const CARD_LINE = 62;
 const CARD_FOOT = 28;
-const CARD_FOOT_COPY = 50;
+const CARD_FOOT_TALL = 50;
 export const CARD_SLOTS = 8;
 
 export function items(sections: Section[], isCollapsed: (title: string) => boolean): Item[] {
@@ -42,7 +42,9 @@ export function rowHeight(item: Item, slots: number): number {
 export function cardHeight(item: Item): number {
   if (item.kind === 'section') return SECTION;
   const cells = Math.max(1, Math.ceil(item.row.shown.size / CARD_SLOTS));
-  return CARD_EDGE + cells * CARD_LINE + (item.row.counts.free ? CARD_FOOT_COPY : CARD_FOOT);
+  const { state, problems } = item.row.node.record;
+  const tall = item.row.counts.free || state !== 'live' || problems.length;
+  return CARD_EDGE + cells * CARD_LINE + (tall ? CARD_FOOT_TALL : CARD_FOOT);
 }
 
 /** How many cells of a node fit beside each other. */

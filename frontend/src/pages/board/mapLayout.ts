@@ -26,7 +26,7 @@ export interface MapLayout {
 }
 
 const STRIP = 8;
-const SIZES = [22, 18, 14, 11, 8];
+const SIZES = [52, 48, 44, 40, 36, 32, 28, 25, 22, 18, 14, 11, 8];
 const TITLE = 26;
 
 /** The largest squares that still fit the height, never below eight pixels. */

@@ -49,12 +49,12 @@ export function paint(
   for (const [verdict, squares] of byVerdict) {
     context.fillStyle = palette.fill[verdict];
     context.strokeStyle = verdict === 'stale' ? palette.edge : palette.ink[verdict];
-    context.lineWidth = size > 11 ? 2 : 1.5;
+    context.lineWidth = size > 24 ? 3 : size > 11 ? 2 : 1.5;
     context.beginPath();
     for (const { x, y } of squares) {
       // Old data never looks takeable: then a free GPU is only an outline.
       if (verdict === 'free' && !current) {
-        context.strokeStyle = palette.fill.free;
+        context.strokeStyle = palette.edge;
         context.rect(x + 1, y + 1, size - 2, size - 2);
         continue;
       }
