@@ -6,6 +6,7 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
+from gpuboard.web.components import Components
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
@@ -19,5 +20,6 @@ class Services(Struct, frozen=True, kw_only=True):
     access: AccessPolicy
     info: BoardInfo
     started_at: float
+    components: Components
     # None: the board has nowhere to keep tokens.
     agents: AgentDoor | None = None
