@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from gpuboard.accounts.positions import NodePositions, PositionWriter
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.model.errors import StorageError
@@ -29,19 +30,28 @@ class AgentSide:
         tokens = NodeTokens(database)
         self._database = database
         self._roster = Roster(tokens)
-        self.source = PushSource(CountingLedger())
+        store = NodePositions(database)
+        positions = store.load()
+        self.source = PushSource(CountingLedger(positions))
+        self.source.restore(positions)
+        self._writer = PositionWriter(store, self.source.positions, positions)
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
-        components.add(STORAGE, str(database.path), lambda: self._roster.trouble)
+        components.add(STORAGE, str(database.path), self._trouble)
 
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""
         return (
             ("tokens", lambda: self._roster.follow(self.door.tokens_changed)),
             ("agents", self.door.watch),
+            ("positions", self._writer.follow),
         )
 
+    def _trouble(self) -> Reason | None:
+        return self._roster.trouble or self._writer.trouble
+
     def close(self) -> None:
-        """Let go of the database."""
+        """Write down how far the nodes have come, and let go of the database."""
+        self._writer.write_last()
         self._database.close()
 
 
@@ -56,6 +66,7 @@ def open_agent_side(settings: BoardTable, url: str, components: Components) -> A
         database = open_database(directory)
         # So that `gpuboard node enroll` can print the whole command.
         database.set_fact(BOARD_URL, url)
+        return AgentSide(database, components)
     except StorageError as error:
         if settings.state_dir:
             raise
@@ -63,4 +74,3 @@ def open_agent_side(settings: BoardTable, url: str, components: Components) -> A
         why = Reason(code="storage", text=f"agents cannot push: {error}")
         components.add(STORAGE, str(directory), lambda: why)
         return None
-    return AgentSide(database, components)

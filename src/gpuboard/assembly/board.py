@@ -25,6 +25,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.node import node_name_of
+from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings, VerdictTable
 from gpuboard.sources.base import Source
@@ -39,6 +40,7 @@ from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
 GOODBYE_SECONDS: Final = 0.2
+CLOSE_SECONDS: Final = 5.0
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 GARBAGE_AFTER_OBJECTS: Final = 20_000
 CONNECTIONS: Final = 4096
@@ -160,7 +162,10 @@ class Board:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self._agent_side:
-                await asyncio.to_thread(self._agent_side.close)
+                # A disk that hangs must not keep the board from stopping.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(CLOSE_SECONDS):
+                        await off_loop(self._agent_side.close)
 
     async def _tick(self) -> None:
         loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
