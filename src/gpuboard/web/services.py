@@ -1,6 +1,6 @@
 """What the routes work with; made by the assembly, handed to every route."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
@@ -8,6 +8,7 @@ from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
 from gpuboard.web.stream import Broadcaster
+from gpuboard.web.throttle import Crowd
 from gpuboard.wire.stream import BoardInfo
 
 
@@ -23,3 +24,4 @@ class Services(Struct, frozen=True, kw_only=True):
     components: Components
     # None: the board has nowhere to keep tokens.
     agents: AgentDoor | None = None
+    crowd: Crowd = field(default_factory=Crowd)
