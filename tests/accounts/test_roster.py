@@ -1,6 +1,7 @@
 """Tokens in memory, and how they follow the database."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from gpuboard.accounts import roster as roster_module
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.model.errors import StorageError
 from gpuboard.storage.database import open_database
 
 
@@ -113,3 +115,50 @@ async def test_use_is_written_down(tokens: NodeTokens, monkeypatch: pytest.Monke
             break
     following.cancel()
     assert (await asyncio.to_thread(tokens.records))[0].last_used_at is not None
+
+
+async def test_storage_that_cannot_be_read_is_a_trouble_until_it_can(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tokens known so far stay good meanwhile."""
+    monkeypatch.setattr(roster_module, "LOOK_SECONDS", 0.01)
+    roster = Roster(tokens)
+    known = await roster.find(await make(tokens, "gpu01"))
+    assert known is not None
+    generation = tokens.generation
+
+    def broken() -> str:
+        raise StorageError("the disk is gone")
+
+    monkeypatch.setattr(tokens, "generation", broken)
+    following = asyncio.create_task(roster.follow(lambda: None))
+    await asyncio.sleep(0.2)
+    trouble, is_good = roster.trouble, roster.is_good(known)
+    monkeypatch.setattr(tokens, "generation", generation)
+    await asyncio.sleep(0.2)
+    following.cancel()
+    assert trouble is not None
+    assert (trouble.text, is_good, roster.trouble) == ("the disk is gone", True, None)
+
+
+async def test_storage_that_does_not_answer_is_a_trouble(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may hang for ever and never say an error."""
+    monkeypatch.setattr(roster_module, "HUNG_SECONDS", 0.05)
+    release = threading.Event()
+    generation = tokens.generation
+
+    def hung() -> str:
+        release.wait()
+        return generation()
+
+    monkeypatch.setattr(tokens, "generation", hung)
+    roster = Roster(tokens)
+    following = asyncio.create_task(roster.follow(lambda: None))
+    await asyncio.sleep(0.2)
+    trouble = roster.trouble
+    release.set()
+    following.cancel()
+    assert trouble is not None
+    assert trouble.code == "storage-hung"

@@ -6,11 +6,25 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx
+import msgspec
 import pytest
 
-from tests.board import free_port, running_board
+from gpuboard.wire.ingest import (
+    Acknowledgement,
+    AgentMessage,
+    BoardMessage,
+    Hello,
+    Live,
+    Sample,
+    Welcome,
+    decode_from_board,
+    encode,
+    encode_sample,
+)
+from tests.board import RunningBoard, free_port, running_board
 from tests.outage import INTERVAL_SECONDS, Sampling, acknowledged, any_taken, handed_over
-from tests.pushing import Wire, enrol, running_pusher, token_file, wait_until
+from tests.pushing import Wire, enrol, report_of, running_pusher, token_file, wait_until
 
 AGENTS = tuple(f"dgx-{number}" for number in range(40, 60))
 OUTAGE_SECONDS = 5.0
@@ -63,3 +77,36 @@ def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Pat
         assert wire.refusals() == []
         assert wire.most_under_way <= 2
     assert all(pusher.lost == 0 for pusher in pushers.values())
+
+
+def say(board: RunningBoard, token: str, message: AgentMessage) -> BoardMessage:
+    """Send one message and return the answer."""
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/msgpack"}
+    answer = httpx.post(f"{board.url}api/v1/reports", headers=headers, content=encode(message))
+    return decode_from_board(answer.raise_for_status().content)
+
+
+def test_a_board_that_was_stopped_knows_afterwards_what_it_had_shown(tmp_path: Path) -> None:
+    """A recorded sample cannot be shown again by waiting for a restart."""
+    log = tmp_path / "log"
+    (node,) = AGENTS[:1]
+    token = enrol(log.parent / "state", node)[node]
+    report = report_of(node)
+    sequence = report.sequence or 0
+    recorded = Live(
+        sample=Sample(sequence=sequence, waited_seconds=0.0, report=msgspec.Raw(encode_sample(report))),
+        follows=-1,
+    )
+    hello = Hello(node=node, boot_id="boot-1")
+    with running_board("--demo", "1", log=log) as board:
+        say(board, token, hello)
+        first = say(board, token, recorded)
+    with running_board("--demo", "1", log=log) as board:
+        welcome = say(board, token, hello)
+        again = say(board, token, recorded)
+    assert isinstance(first, Acknowledgement)
+    assert (first.taken, first.refused) == (sequence, ())
+    assert isinstance(welcome, Welcome)
+    assert (welcome.shown, welcome.taken) == (sequence, sequence)
+    assert isinstance(again, Acknowledgement)
+    assert [refusal.sequence for refusal in again.refused] == [sequence]

@@ -127,6 +127,34 @@ async def test_a_secret_on_a_hung_mount_starts_only_one_thread(monkeypatch: pyte
     assert await value.value() == "late"
 
 
+async def test_a_followed_file_on_a_hung_mount_is_told_and_read_again_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By one thread, however long it hangs; the same content is told once more, for it was in doubt."""
+    monkeypatch.setattr("gpuboard.outside.files.HUNG_SECONDS", 0.05)
+    hangs, release, reads = threading.Event(), threading.Event(), []
+
+    def read() -> str:
+        reads.append(1)
+        if hangs.is_set():
+            release.wait()
+        return "same"
+
+    told = follow(read, every=0.01)
+    assert await anext(told) == "same"
+    hangs.set()
+    trouble = await anext(told)
+    assert isinstance(trouble, OutsideError)
+    assert trouble.code == "file-hung"
+    begun = len(reads)
+    await asyncio.sleep(0.2)
+    assert len(reads) == begun
+    hangs.clear()
+    release.set()
+    assert await anext(told) == "same"
+    await told.aclose()
+
+
 async def test_a_ca_file_without_certificate_is_named(tmp_path: Path) -> None:
     """OpenSSL's own words for this help nobody."""
     path = tmp_path / "ca.pem"

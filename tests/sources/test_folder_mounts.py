@@ -50,11 +50,12 @@ async def test_a_read_that_hangs_is_said_and_blocks_nobody(
     monkeypatch.setattr(folder_module, "HUNG_SECONDS", 0.3)
     with lagging(tmp_path, lag_seconds=0.0) as share:
         await drop(share.behind, "good")
-        sink = RecordingSink()
-        async with running(source(share.mount), sink):
+        sink, shared = RecordingSink(), source(share.mount)
+        async with running(shared, sink):
             await sink.reports_of("good", 1)
             await drop(share.behind, HUNG)
             code, state, text = await sink.trouble_of("good")
+            said = shared.trouble
             began = time.monotonic()
             await asyncio.sleep(0.1)
             held_up = time.monotonic() - began
@@ -64,3 +65,5 @@ async def test_a_read_that_hangs_is_said_and_blocks_nobody(
             await sink.reports_of(HUNG, 1)
     assert (code, state, "mount hangs" in text) == ("folder-hung", "error", True)
     assert held_up < 1
+    assert said is not None
+    assert (said.code, shared.trouble) == ("folder-hung", None)

@@ -310,3 +310,63 @@ async def test_a_source_listens_only_while_it_runs() -> None:
     assert (names, left) == (["gpu01", "gpu02"], ["gpu01"])
     with pytest.raises(SourceError):
         source.accept(NODE, b"")
+
+
+def restarted(desk: Desk) -> Desk:
+    """A new run of the board that knows the positions of the last one, and nothing else."""
+    positions = desk.source.positions()
+    new = Desk()
+    new.ledger = CountingLedger(positions)
+    new.source = PushSource(new.ledger)
+    new.source._sink = new.fleet.sink("push")
+    new.source.restore(positions)
+    return new
+
+
+def test_after_a_restart_the_board_asks_for_nothing_that_it_had() -> None:
+    """The agent hears through which sample all was shown and taken."""
+    desk = Desk()
+    desk.hello()
+    desk.live(5)
+    welcome = restarted(desk).hello()
+    assert (welcome.shown, welcome.taken) == (5, 5)
+
+
+def test_after_a_restart_a_sample_that_was_shown_is_refused() -> None:
+    """A replay stays a replay; the next sample is shown and taken."""
+    desk = Desk()
+    desk.hello()
+    desk.live(5)
+    after = restarted(desk)
+    after.hello()
+    replayed = after.live(5, follows=None)
+    assert ([r.sequence for r in replayed.refused], after.shown) == ([5], None)
+    fresh = after.live(6, follows=5)
+    assert (fresh.taken, fresh.again, after.shown) == (6, False, 6)
+
+
+def test_after_a_restart_an_earlier_boot_is_still_an_earlier_boot() -> None:
+    """What two machines with one token do to each other does not begin anew."""
+    desk = Desk()
+    desk.hello("boot-1")
+    desk.hello("boot-2")
+    with pytest.raises(AccessRefused, match="started again since"):
+        restarted(desk).hello("boot-1")
+
+
+def test_positions_never_claim_what_was_only_shown() -> None:
+    """A live sample with others before it is shown at once, and taken only in its turn."""
+    desk = Desk()
+    desk.hello()
+    desk.live(9, follows=None)
+    position = desk.source.positions()[NODE]
+    assert (position.shown, position.taken) == (9, None)
+
+
+def test_positions_of_a_node_that_lost_its_token_are_forgotten() -> None:
+    """Revoked and enrolled again, it starts anew."""
+    desk = Desk()
+    desk.hello()
+    desk.live(5)
+    desk.source.set_nodes(["other"])
+    assert desk.source.positions() == {}

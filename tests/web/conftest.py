@@ -16,6 +16,7 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.app import create_app
+from gpuboard.web.components import Components
 from gpuboard.web.guard import Guard
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
@@ -52,6 +53,7 @@ def web_app() -> Litestar:
         access=AccessPolicy(),
         info=info,
         started_at=0.0,
+        components=Components(),
     )
     with warnings.catch_warnings():
         # A newer way to name dependencies, which the oldest version that we allow does not have.

@@ -38,3 +38,27 @@ def test_other_forwarding_headers_never_make_a_viewer_local(header: str) -> None
     """They are not read, so they say only that the request came from elsewhere."""
     headers = Headers([(header.encode(), b"127.0.0.1")])
     assert [POLICY.tier(peer, headers) for peer in (LOCAL, PROXY, "10.0.0.9")] == ["counts"] * 3
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "counted"),
+    [
+        ("10.0.0.9", None, "10.0.0.9"),
+        (PROXY, "192.0.2.7", "192.0.2.7"),
+        # This machine, and proxies that do not say for whom they ask.
+        ("127.0.0.5", None, None),
+        ("::1", None, None),
+        (PROXY, "", None),
+        (PROXY, PROXY, None),
+        ("127.0.0.5", "192.0.2.7", None),
+        # A viewer that only claims to be a proxy is itself.
+        ("10.0.0.9", "127.0.0.1", "10.0.0.9"),
+        (None, None, None),
+    ],
+)
+def test_viewers_are_counted_by_the_address_that_can_be_believed(
+    peer: str | None, forwarded: str | None, counted: str | None
+) -> None:
+    """Nobody escapes the count by a header, and nobody pays for others behind a proxy."""
+    headers = Headers([] if forwarded is None else [(b"x-forwarded-for", forwarded.encode())])
+    assert POLICY.counted_address(peer, headers) == counted

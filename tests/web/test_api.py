@@ -1,6 +1,7 @@
 """The API, asked over real HTTP."""
 
 import socket
+from pathlib import Path
 
 import httpx
 import pytest
@@ -156,4 +157,14 @@ def test_prometheus_reads_the_fleet_without_names_of_people(http: httpx.Client) 
 def test_health_needs_no_name(board: RunningBoard) -> None:
     """The process is alive; sources work."""
     assert httpx.get(f"{board.url}healthz").text == "ok\n"
-    assert httpx.get(f"{board.url}readyz").json() == {"nodes": 8, "nodes_live": 7}
+    ready = httpx.get(f"{board.url}readyz").json()
+    assert (ready["ready"], ready["ok"], ready["nodes"], ready["nodes_live"]) == (True, True, 8, 7)
+    assert {one["component"] for one in ready["components"]} >= {"simulated", "push", "storage", "stream"}
+
+
+def test_every_metric_of_the_board_is_in_the_reference(http: httpx.Client) -> None:
+    """A dashboard is made from the reference, not from the code."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text()
+    served = {line.split()[2] for line in http.get("metrics").text.splitlines() if line.startswith("# TYPE")}
+    assert "gpuboard_component_up" in served
+    assert [name for name in served if f"`{name}`" not in page] == []

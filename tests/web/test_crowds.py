@@ -6,12 +6,16 @@ import select
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
-from websockets.sync.client import connect
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
+from gpuboard.web.throttle import MAX_OF_ONE_ADDRESS
 from tests.board import RunningBoard, running_board
+from tests.pushing import wait_until
 from tests.web.conftest import decode_frame
 
 HALF_OPEN = 300
@@ -86,3 +90,37 @@ def test_half_open_connections_keep_nobody_out(lively: RunningBoard) -> None:
                 assert client.get("healthz").status_code == 200
             took.append(time.monotonic() - started)
     assert sorted(took)[-2] < 2
+
+
+def test_one_address_has_so_many_pages_and_is_told_so(tmp_path: Path) -> None:
+    """Another visitor behind the same proxy is let in, and so is this machine itself."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[access]\ntrusted_proxies = ["127.0.0.1"]\n')
+
+    def look(address: str | None) -> ClientConnection:
+        headers = {"x-forwarded-for": address} if address else {}
+        return connect(where, additional_headers=headers, compression=None, open_timeout=30)
+
+    def is_shown(address: str | None) -> bool:
+        with look(address) as viewer:
+            return bool(decode_frame(viewer.recv(timeout=10))["kind"] == "snapshot")
+
+    with (
+        running_board("--config", str(config), "--demo", "1", log=tmp_path / "log") as board,
+        contextlib.ExitStack() as stack,
+    ):
+        where = board.url.replace("http", "ws") + "api/v1/stream"
+        pages = [stack.enter_context(look("192.0.2.7")) for _ in range(MAX_OF_ONE_ADDRESS)]
+        for page in pages:
+            page.recv(timeout=10)
+        with look("192.0.2.7") as more, pytest.raises(ConnectionClosed) as closed:
+            more.recv(timeout=10)
+        others = [is_shown("192.0.2.8"), is_shown(None)]
+        pages[0].close()
+        wait_until(
+            lambda: f"gpuboard_viewers {MAX_OF_ONE_ADDRESS - 1}" in httpx.get(f"{board.url}metrics").text
+        )
+        again = is_shown("192.0.2.7")
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, "close some" in closed.value.rcvd.reason) == (1013, True)
+    assert (others, again) == ([True, True], True)

@@ -30,12 +30,23 @@ export interface ChangeMessage {
   nodes: Record<string, (unknown)[]>;
   gpus: Record<string, (unknown)[]>;
   gone: Gone;
+  troubles: (ComponentView)[] | null;
 }
 
 export interface ClaimView {
   who: string | null;
   until: number | null;
   comment: string | null;
+}
+
+export interface ComponentView {
+  component: string;
+  kind: string;
+  name: string | null;
+  state: "ok" | "trouble";
+  code: string | null;
+  reason: string | null;
+  since: number | null;
 }
 
 export interface Disk {
@@ -266,6 +277,14 @@ export interface ProblemDocument {
   type: string;
 }
 
+export interface Readiness {
+  ready: boolean;
+  ok: boolean;
+  nodes: number | null;
+  nodes_live: number | null;
+  components: (ComponentView)[] | null;
+}
+
 export interface Reason {
   code: string;
   text: string;
@@ -281,6 +300,7 @@ export interface Snapshot {
   board: BoardInfo;
   nodes: Record<string, (unknown)[]>;
   gpus: Record<string, (unknown)[]>;
+  troubles: (ComponentView)[];
 }
 
 export interface Summary {

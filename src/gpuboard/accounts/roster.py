@@ -9,12 +9,15 @@ from typing import Final
 
 from gpuboard.accounts.tokens import KnownToken, NodeTokens, digest
 from gpuboard.model.errors import StorageError, WireError
+from gpuboard.model.verdict import Reason
 from gpuboard.wire.enrolment import node_of_token
 
 log = logging.getLogger(__name__)
 
 # How soon a token made or revoked by another process counts here.
 LOOK_SECONDS: Final = 1.0
+# A look that takes longer hangs.
+HUNG_SECONDS: Final = 30.0
 NOTE_SECONDS: Final = 60.0
 
 
@@ -31,6 +34,15 @@ class Roster:
         self._noted_at = time.monotonic()
         self._used_at: dict[str, float] = {}
         self._looking = asyncio.Lock()
+        self._failed: Reason | None = None
+        self._began_at: float | None = None
+
+    @property
+    def trouble(self) -> Reason | None:
+        """Why tokens cannot be read or noted at the moment; None: all is well."""
+        if self._began_at is not None and time.monotonic() - self._began_at > HUNG_SECONDS:
+            return Reason(code="storage-hung", text="the state directory does not answer: its disk hangs")
+        return self._failed
 
     @property
     def nodes(self) -> frozenset[str]:
@@ -89,12 +101,18 @@ class Roster:
         """Keep up with all changes until cancelled; `changed` hears of each."""
         heard: dict[str, list[KnownToken]] | None = None
         while True:
+            self._began_at = time.monotonic()
             try:
                 await self.look()
                 await self._write_down()
             except StorageError as error:
                 # The tokens known so far stay good: a full disk must not cut off the nodes.
-                log.warning("tokens not read: reason=%s", error)
+                if self._failed is None or self._failed.text != str(error):
+                    log.warning("tokens not read: reason=%s", error)
+                self._failed = Reason(code="storage", text=str(error))
+            else:
+                self._failed = None
+            self._began_at = None
             if self._by_node is not heard:
                 heard = self._by_node
                 changed()

@@ -15,6 +15,7 @@ import uvicorn
 from gpuboard import __version__
 from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
+from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
@@ -22,7 +23,9 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
+from gpuboard.model.component import Troubled
 from gpuboard.model.node import node_name_of
+from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings, VerdictTable
 from gpuboard.sources.base import Source
@@ -30,6 +33,7 @@ from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
+from gpuboard.web.components import Components
 from gpuboard.web.deadline import DeadlineProtocol
 from gpuboard.web.direct import DirectSocket
 from gpuboard.web.services import Services
@@ -37,6 +41,7 @@ from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
 GOODBYE_SECONDS: Final = 0.2
+CLOSE_SECONDS: Final = 5.0
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 GARBAGE_AFTER_OBJECTS: Final = 100_000
 CONNECTIONS: Final = 4096
@@ -68,7 +73,8 @@ class Board:
             demo=settings.demo_nodes > 0,
             tick_seconds=float(settings.board.tick),
         )
-        self._broadcaster = Broadcaster(tracker, info)
+        self._components = Components()
+        self._broadcaster = Broadcaster(tracker, info, self._components)
         access = AccessPolicy(
             anonymous=settings.access.anonymous,
             trusted_proxies=frozenset(settings.access.trusted_proxies),
@@ -76,7 +82,7 @@ class Board:
         )
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname)
-        self._agent_side = open_agent_side(settings.board, self.url)
+        self._agent_side = open_agent_side(settings.board, self.url, self._components)
         services = Services(
             fleet=self.fleet,
             tracker=tracker,
@@ -84,13 +90,15 @@ class Board:
             access=access,
             info=info,
             started_at=self._clock.now(),
+            components=self._components,
             agents=self._agent_side.door if self._agent_side else None,
         )
         self.app = create_app(services, base_path=settings.board.base_path)
-        self._sources = self._make_sources(node_name_of(hostname))
+        self._keepers = [self._keeper_of(source) for source in self._make_sources(node_name_of(hostname))]
+        self._keepers += self._other_keepers()
 
     def _make_sources(self, node: str) -> Sequence[Source]:
-        around = Surroundings(now=self._clock.now, node=node)
+        around = Surroundings(now=self._clock.now, node=node, watch=self._watch)
         settings = self._settings
         if settings.demo_nodes:
             names = node_names(settings.demo_nodes)
@@ -115,17 +123,39 @@ class Board:
         # Agents may always push, if they have a token; a table only says in which place.
         return sources if pushed is None or pushed in sources else [*sources, pushed]
 
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Sources and ticks run inside; they are stopped at the end."""
-        tasks = [asyncio.create_task(self._keep(source), name=source.kind) for source in self._sources]
-        tasks.append(asyncio.create_task(self._tick(), name="tick"))
+    def _watch(self, part: Troubled, keeper: Keeper | None = None) -> None:
+        """Show how a part is, by what it notes itself and by whether it keeps running."""
+        self._components.add(part.kind, part.name, lambda: (keeper and keeper.trouble()) or part.trouble)
+
+    def _keeper_of(self, source: Source) -> Keeper:
+        sink = self.fleet.sink(source.kind)
+        keeper = Keeper(source.kind, lambda: source.run(sink), pause=self._settings.board.tick)
+        if isinstance(source, Troubled):
+            self._watch(source, keeper)
+        else:
+            self._components.add(source.kind, "", keeper.trouble)
+        return keeper
+
+    def _other_keepers(self) -> Iterator[Keeper]:
+        pause = self._settings.board.tick
+        ticking = Keeper("tick", self._tick, pause=pause)
+        self._components.add("stream", "", ticking.trouble)
+        yield ticking
         comments = self._settings.bookings.comments_json
         if comments is not None:
             follower = CommentsFile(comments, self.fleet.set_claims, now=self._clock.now)
-            tasks.append(asyncio.create_task(follower.run(), name="comments"))
-        if self._agent_side:
-            tasks += self._agent_side.tasks()
+            keeper = Keeper("comments", follower.run, pause=pause)
+            self._watch(follower, keeper)
+            yield keeper
+        for name, start in self._agent_side.parts() if self._agent_side else ():
+            keeper = Keeper(name, start, pause=pause)
+            self._components.add(name, "", keeper.trouble)
+            yield keeper
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Sources and ticks run inside; they are stopped at the end."""
+        tasks = [asyncio.create_task(keeper.run(), name=keeper.name) for keeper in self._keepers]
         try:
             yield
         finally:
@@ -133,26 +163,16 @@ class Board:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self._agent_side:
-                await asyncio.to_thread(self._agent_side.close)
-
-    async def _keep(self, source: Source) -> None:
-        """Run a source for ever; a mistake in it must not stop the others."""
-        sink = self.fleet.sink(source.kind)
-        while True:
-            try:
-                await source.run(sink)
-            except Exception:
-                log.exception("source failed: source=%s", source.kind)
-            await asyncio.sleep(self._settings.board.tick)
+                # A disk that hangs must not keep the board from stopping.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(CLOSE_SECONDS):
+                        await off_loop(self._agent_side.close)
 
     async def _tick(self) -> None:
         loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
         due = loop.time()
         while True:
-            try:
-                self._broadcaster.tick()
-            except Exception:
-                log.exception("tick failed")
+            self._broadcaster.tick()
             # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
             due = max(due + period, loop.time())
             await asyncio.sleep(due - loop.time())

@@ -2,12 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from gpuboard.discovery.hosts import read_targets
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import UsageError
 from gpuboard.model.report import NodeReport
 from gpuboard.sources.ssh import SshOptions, read_once
+
+# Why a host, or we ourselves, do not allow it; what is merely out of reach may be there the next time.
+REFUSALS: Final = frozenset(
+    {"auth-failed", "host-key-changed", "host-key-refused", "host-key-unknown"}
+    | {"file-unreadable", "key-unreadable"}
+)
 
 
 def look_at_hosts(hosts: Sequence[str], fleet: Fleet) -> None:
@@ -30,4 +37,4 @@ async def _look(hosts: Sequence[str], fleet: Fleet) -> None:
         if isinstance(outcome, NodeReport):
             sink.report(node, outcome)
         else:
-            sink.trouble(node, outcome)
+            sink.trouble(node, outcome, state="refused" if outcome.code in REFUSALS else "error")

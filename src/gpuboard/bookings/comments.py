@@ -19,6 +19,8 @@ Claims = Mapping[tuple[str, int], Claim]
 class CommentsFile:
     """Hands over the claims of the file whenever it changes; a missing or damaged file changes nothing."""
 
+    kind = "comments_json"
+
     def __init__(
         self,
         path: str,
@@ -27,6 +29,7 @@ class CommentsFile:
         now: Callable[[], float] = time.time,
         every: float = POLL_SECONDS,
     ) -> None:
+        self.name = path
         self._path = user_path(path)
         self._set_claims = set_claims
         self._now = now

@@ -11,6 +11,7 @@ from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
 from gpuboard.model.verdict import Claim
 from gpuboard.wire.clean import clean_text
+from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
 
 MAX_BYTES: Final = 1024 * 1024
@@ -33,10 +34,12 @@ def parse_comments(
     """
     if len(data) > MAX_BYTES:
         raise WireError(f"comments of {len(data)} bytes refused: at most {MAX_BYTES} are allowed")
+    text = decode_text(data)
     try:
-        hosts = msgspec.json.decode(decode_text(data))
+        hosts = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
         raise WireError(f"not whole JSON: {str(error) or type(error).__name__}") from None
+    refuse_twice(text)
     # PHP writes an empty object as a list.
     if hosts == []:
         return {}

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from gpuboard.cli.exits import CANNOT_TELL, DONE
-from gpuboard.cli.looking import add_where, make_seer
+from gpuboard.cli.looking import add_where, exit_code, make_seer
 from gpuboard.export.csv import to_csv
 from gpuboard.export.files import write_whole
 from gpuboard.export.html import to_html
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
-    return DONE if any(node.gpus for node in fleet.nodes) else CANNOT_TELL
+    return exit_code(fleet, arguments)
 
 
 def _saved(path: Path) -> FleetView:

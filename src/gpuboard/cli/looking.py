@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 
+from gpuboard.cli.exits import CANNOT_TELL, DONE, REFUSED
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
@@ -50,6 +51,15 @@ def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
         return fleet_view(fleet)
 
     return see
+
+
+def exit_code(fleet: FleetView, arguments: argparse.Namespace) -> int:
+    """What a look was good for: GPUs were seen, or nothing can be told, or nobody lets us look."""
+    if any(node.gpus for node in fleet.nodes):
+        return DONE
+    # On a board a refused node is the board's affair; over ssh it is we who were refused.
+    is_refused = arguments.hosts and all(node.state == "refused" for node in fleet.nodes)
+    return REFUSED if is_refused else CANNOT_TELL
 
 
 def _look_at(arguments: argparse.Namespace) -> Look:

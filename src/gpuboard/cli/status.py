@@ -7,8 +7,7 @@ import time
 import msgspec
 
 from gpuboard.cli.environment import seconds
-from gpuboard.cli.exits import CANNOT_TELL, DONE
-from gpuboard.cli.looking import add_where, make_seer
+from gpuboard.cli.looking import add_where, exit_code, make_seer
 from gpuboard.wire.views import FleetView, NodeView
 
 
@@ -47,7 +46,7 @@ def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
     else:
         _print_table(fleet)
     sys.stdout.flush()
-    return DONE if any(node.gpus for node in fleet.nodes) else CANNOT_TELL
+    return exit_code(fleet, arguments)
 
 
 def _print_table(fleet: FleetView) -> None:

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from gpuboard.model.verdict import Reason
-
 
 class Target(Struct, frozen=True, kw_only=True):
     """One node to read and where it answers."""
@@ -24,7 +22,10 @@ Found = Callable[[Sequence[Target]], None]
 
 
 class Discovery(Protocol):
-    """One place that knows which nodes there are."""
+    """One place that knows which nodes there are.
+
+    One whose list may go out of date notes why (`gpuboard.model.component.Troubled`): the board shows it.
+    """
 
     kind: str
 
@@ -33,10 +34,3 @@ class Discovery(Protocol):
 
         An outage, or an empty answer where there were nodes before, does not wipe the list at once.
         """
-
-
-class Troubled(Protocol):
-    """A discovery that can say why its list may be out of date."""
-
-    # None: all is well.
-    trouble: Reason | None

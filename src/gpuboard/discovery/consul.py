@@ -73,6 +73,7 @@ class ConsulDiscovery:
             SettingsError: the address is no http or https URL.
         """
         self._options = options
+        self.name = options.service
         self._clock = clock
         try:
             url = urlsplit(options.consul)

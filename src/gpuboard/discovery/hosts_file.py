@@ -33,6 +33,7 @@ class HostsFileDiscovery:
     kind = "hosts_file"
 
     def __init__(self, options: HostsFileOptions, *, every: float = POLL_SECONDS) -> None:
+        self.name = options.hosts_file
         self._path = user_path(options.hosts_file)
         self._every = every
         self.trouble: Reason | None = None

@@ -38,6 +38,7 @@ class SshConfigDiscovery:
     kind = "ssh_config"
 
     def __init__(self, options: SshConfigOptions, *, every: float = POLL_SECONDS) -> None:
+        self.name = options.ssh_config
         self._path = user_path(options.ssh_config)
         self._only = options.only
         self._every = every

@@ -11,9 +11,13 @@ from gpuboard.model.errors import OutsideError
 from gpuboard.outside.threads import off_loop
 
 POLL_SECONDS: Final = 5.0
+# How long a read may take before its mount counts as hung.
+HUNG_SECONDS: Final = 30.0
 MAX_FILE_BYTES: Final = 1024 * 1024
 
 Value = TypeVar("Value")
+
+_HUNG: Final = OutsideError("the file does not answer: its mount hangs", code="file-hung")
 
 
 def user_path(text: str) -> Path:
@@ -65,16 +69,26 @@ async def follow(
     """Yield what `read` returns, or the error that it raises, at the start and whenever that changes.
 
     The content is compared, not the modification time: an editor may restore that, and network mounts
-    tell it late, while opening a file anew always shows what is in it. Files here are small.
+    tell it late, while opening a file anew always shows what is in it. Files here are small. A read that
+    hangs is told as an error, and no other is begun until it ends.
     """
     last: tuple[str, object] | None = None
-    while True:
-        outcome = await off_loop(lambda: _outcome(read))
-        seen = ("error", outcome.text) if isinstance(outcome, OutsideError) else ("value", outcome)
-        if seen != last:
-            last = seen
-            yield outcome
-        await asyncio.sleep(every)
+    look: asyncio.Task[Value | OutsideError] | None = None
+    try:
+        while True:
+            look = look or asyncio.create_task(off_loop(lambda: _outcome(read)))
+            await asyncio.wait({look}, timeout=HUNG_SECONDS)
+            outcome: Value | OutsideError = _HUNG
+            if look.done():
+                outcome, look = look.result(), None
+            seen = ("error", outcome.text) if isinstance(outcome, OutsideError) else ("value", outcome)
+            if seen != last:
+                last = seen
+                yield outcome
+            await asyncio.sleep(every)
+    finally:
+        if look is not None:
+            look.cancel()
 
 
 def _outcome(read: Callable[[], Value]) -> Value | OutsideError:

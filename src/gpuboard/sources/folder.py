@@ -72,6 +72,9 @@ class FolderSource:
 
     def __init__(self, options: FolderOptions) -> None:
         self._options = options
+        self.name = options.path
+        # Why the folder as a whole cannot be read; None: all is well.
+        self.trouble: Reason | None = None
         self._path = user_path(options.path)
         self._stamps: dict[str, Stamp] = {}
         self._known: set[str] = set()
@@ -109,6 +112,9 @@ class FolderSource:
         except OSError as error:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
             return
+        if self.trouble is not None:
+            log.info("folder read again: %s", self._path)
+        self.trouble = None
         self._take(scan, sink)
 
     def _take(self, scan: Scan, sink: Sink) -> None:
@@ -121,9 +127,11 @@ class FolderSource:
                 sink.trouble(node, outcome)
 
     def _trouble_for_all(self, sink: Sink, code: str, text: str) -> None:
-        log.warning("folder failed: %s", text)
+        before, self.trouble = self.trouble, Reason(code=code, text=text)
+        if self.trouble != before:
+            log.warning("folder failed: %s", text)
         for node in self._known:
-            sink.trouble(node, Reason(code=code, text=text))
+            sink.trouble(node, self.trouble)
 
     def _aged(self, read: Read) -> NodeReport:
         report = read.report

@@ -1,8 +1,20 @@
 """The seam to history: every sample of a node once, in order, back-filled ones included."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
+from msgspec import Struct
+
 from gpuboard.model.report import NodeReport
+
+
+class Position(Struct, frozen=True, kw_only=True, gc=False):
+    """How far a node has come in its boot; it outlives the board, so that nothing old is taken for new."""
+
+    boot_id: str
+    earlier_boots: tuple[str, ...] = ()
+    shown: int | None = None
+    taken: int | None = None
 
 
 class Ledger(Protocol):
@@ -20,12 +32,20 @@ class Ledger(Protocol):
 
 
 class CountingLedger:
-    """Keeps no samples, only how far each node has come; the board without a history."""
+    """Keeps no samples, only how far each node has come; the board without a history.
 
-    def __init__(self) -> None:
+    So "taken" means acknowledged here. The positions of an earlier run may lag behind what agents were told
+    then: they come again with what they still have, and whatever they let go of is missed by nobody.
+    """
+
+    def __init__(self, positions: Mapping[str, Position] | None = None) -> None:
         self.live: dict[str, int] = {}
         self.backfilled: dict[str, int] = {}
-        self._taken: dict[str, tuple[str | None, int]] = {}
+        self._taken: dict[str, tuple[str | None, int]] = {
+            node: (position.boot_id, position.taken)
+            for node, position in (positions or {}).items()
+            if position.taken is not None
+        }
 
     def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
         """Count one sample."""

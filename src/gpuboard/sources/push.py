@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.base import Sink
-from gpuboard.sources.ledger import Ledger
+from gpuboard.sources.ledger import Ledger, Position
 from gpuboard.wire.ingest import (
     Acknowledgement,
     Backfill,
@@ -77,6 +77,28 @@ class PushSource:
         self._voices = {node: voice for node, voice in self._voices.items() if node in set(self._nodes)}
         if self._sink is not None:
             self._sink.expect(self._nodes)
+
+    def positions(self) -> dict[str, Position]:
+        """How far every node that said hello has come; never further than what is really taken."""
+        return {
+            node: Position(
+                boot_id=voice.boot_id,
+                earlier_boots=tuple(voice.earlier_boots),
+                shown=voice.shown,
+                taken=self._ledger.taken(node, voice.boot_id),
+            )
+            for node, voice in self._voices.items()
+            if voice.boot_id is not None
+        }
+
+    def restore(self, positions: Mapping[str, Position]) -> None:
+        """Go on where an earlier run of the board ended; how much is taken, the ledger knows best."""
+        for node, position in positions.items():
+            voice = self._voices[node] = _Voice()
+            voice.boot_id, voice.shown = position.boot_id, position.shown
+            voice.earlier_boots.extend(position.earlier_boots)
+            taken = self._ledger.taken(node, position.boot_id)
+            voice.received = -1 if taken is None else taken
 
     def accept(self, node: str, data: bytes) -> bytes:
         """Take in one message of a node and return the answer.

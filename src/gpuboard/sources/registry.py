@@ -5,7 +5,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from gpuboard.discovery.base import Discovery
 from gpuboard.discovery.registry import make_for_source
+from gpuboard.model.component import Troubled
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import read_options
 from gpuboard.sources.base import Source
@@ -22,6 +24,15 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     now: Callable[[], float]
     # This machine's own name as a node.
     node: str
+    # Hears of every part of a source that can be in trouble by itself.
+    watch: Callable[[Troubled], None] = lambda _: None
+
+    def discovery(self, options: SshOptions | PullOptions, *, where: str) -> Discovery:
+        """Make the discovery of a source, and let the board see how it is."""
+        discovery = make_for_source(options.hosts, options.discover, where=where)
+        if isinstance(discovery, Troubled):
+            self.watch(discovery)
+        return discovery
 
 
 class Kind(NamedTuple):
@@ -37,15 +48,11 @@ SOURCES: Final[Mapping[str, Kind]] = {
     "folder": Kind(FolderOptions, lambda options, _, __: FolderSource(options)),
     "ssh": Kind(
         SshOptions,
-        lambda options, _, where: SshSource(
-            options, make_for_source(options.hosts, options.discover, where=where)
-        ),
+        lambda options, around, where: SshSource(options, around.discovery(options, where=where)),
     ),
     "pull": Kind(
         PullOptions,
-        lambda options, _, where: PullSource(
-            options, make_for_source(options.hosts, options.discover, where=where)
-        ),
+        lambda options, around, where: PullSource(options, around.discovery(options, where=where)),
     ),
 }
 

@@ -20,6 +20,11 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             digest VARCHAR PRIMARY KEY, node VARCHAR NOT NULL, created_at DOUBLE PRECISION NOT NULL,
             expires_at DOUBLE PRECISION NOT NULL)""",
     ),
+    (
+        """CREATE TABLE node_positions (
+            node VARCHAR PRIMARY KEY, boot_id VARCHAR NOT NULL, earlier_boots VARCHAR NOT NULL,
+            shown BIGINT, taken BIGINT)""",
+    ),
 )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sqlalchemy import Column, Double, Integer, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, Double, Integer, MetaData, String, Table
 
 METADATA: Final = MetaData()
 
@@ -42,4 +42,15 @@ ENROLMENT_CODES: Final = Table(
     Column("node", String, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double, nullable=False),
+)
+
+# How far each pushing node has come in its boot; the boots before it as a JSON list.
+NODE_POSITIONS: Final = Table(
+    "node_positions",
+    METADATA,
+    Column("node", String, primary_key=True),
+    Column("boot_id", String, nullable=False),
+    Column("earlier_boots", String, nullable=False),
+    Column("shown", BigInteger),
+    Column("taken", BigInteger),
 )

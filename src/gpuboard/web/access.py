@@ -46,6 +46,17 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
         hops = [hop.strip() for hop in ",".join(lines).split(",")]
         return next((hop for hop in reversed(hops) if hop not in self.trusted_proxies), None)
 
+    def counted_address(self, peer: str | None, headers: Headers) -> str | None:
+        """The address whose viewers are counted; None for those that are not limited.
+
+        That is this machine, a proxy on it that is not listed (nobody can tell then who asks), and a listed
+        one that does not say for whom it asks.
+        """
+        address = self.viewer_address(peer, headers)
+        if not address:
+            address = None if peer in self.trusted_proxies else peer
+        return None if is_loopback(address) else address
+
     def accepts_host(self, host: str | None) -> bool:
         """Whether a Host header names this board; keeps pages of others from reaching it by rebinding.
 

@@ -1,12 +1,14 @@
 """What the routes work with; made by the assembly, handed to every route."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
+from gpuboard.web.components import Components
 from gpuboard.web.stream import Broadcaster
+from gpuboard.web.throttle import Crowd
 from gpuboard.wire.stream import BoardInfo
 
 
@@ -19,5 +21,7 @@ class Services(Struct, frozen=True, kw_only=True):
     access: AccessPolicy
     info: BoardInfo
     started_at: float
+    components: Components
     # None: the board has nowhere to keep tokens.
     agents: AgentDoor | None = None
+    crowd: Crowd = field(default_factory=Crowd)

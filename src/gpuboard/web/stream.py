@@ -10,6 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from gpuboard.fleet.changes import Change, ChangeTracker
+from gpuboard.web.components import Components
+from gpuboard.wire.component import ComponentView, component_for_tier
 from gpuboard.wire.redact import hide_names_in_row
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
 from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
@@ -48,19 +50,25 @@ class _Past(Struct, frozen=True):
     sequence: int
     frames: dict[Tier, Frame]
     change: Change
+    # None: as before.
+    troubles: list[ComponentView] | None
 
 
 class Broadcaster:
     """Hands every change of the fleet to every viewer."""
 
-    def __init__(self, tracker: ChangeTracker, board: BoardInfo) -> None:
+    def __init__(
+        self, tracker: ChangeTracker, board: BoardInfo, components: Components | None = None
+    ) -> None:
         self._tracker = tracker
+        self._components = components or Components()
         self._board = board
         self._stream = secrets.token_hex(8)
         self._sequence = 0
         self._past: deque[_Past] = deque(maxlen=REMEMBERED_FRAMES)
         self._viewers: set[Viewer] = set()
         self._last_sent = 0.0
+        self._told: list[ComponentView] = []
 
     @property
     def viewers(self) -> int:
@@ -75,9 +83,10 @@ class Broadcaster:
     def tick(self) -> None:
         """Bring all viewers up to now."""
         change = self._tracker.tick()
-        if change:
+        troubles = self._new_troubles(change.at)
+        if change or troubles is not None:
             self._sequence += 1
-            self._past.append(_Past(self._sequence, {}, change))
+            self._past.append(_Past(self._sequence, {}, change, troubles))
             for viewer in list(self._viewers):
                 self._send(viewer, self._frame(self._past[-1], viewer.tier))
             self._last_sent = change.at
@@ -108,6 +117,15 @@ class Broadcaster:
                 viewer.frames.put_nowait(None)
             self.leave(viewer)
 
+    def _new_troubles(self, now: float) -> list[ComponentView] | None:
+        self._components.look(now)
+        found = self._components.troubles()
+        # Compared with what was told: others look at the parts in between.
+        if found == self._told:
+            return None
+        self._told = found
+        return found
+
     def _send(self, viewer: Viewer, frame: Frame) -> None:
         viewer.offer(frame)
         if viewer.is_too_slow:
@@ -134,13 +152,14 @@ class Broadcaster:
             board=self._board,
             nodes=columns(NodeRow, nodes),
             gpus=columns(GpuRow, for_tier(gpus, tier)),
+            troubles=[component_for_tier(one, tier) for one in self._told],
         )
         return encode(message)
 
     def _frame(self, past: _Past, tier: Tier) -> Frame:
         """The frame of one change for one tier, made when the first viewer needs it."""
         if tier not in past.frames:
-            change = past.change
+            change, troubles = past.change, past.troubles
             past.frames[tier] = encode(
                 ChangeMessage(
                     sequence=past.sequence,
@@ -148,6 +167,9 @@ class Broadcaster:
                     nodes=columns(NodeRow, change.nodes),
                     gpus=columns(GpuRow, for_tier(change.gpus, tier)),
                     gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
+                    troubles=None
+                    if troubles is None
+                    else [component_for_tier(one, tier) for one in troubles],
                 )
             )
         return past.frames[tier]

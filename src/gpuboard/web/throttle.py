@@ -1,9 +1,14 @@
-"""Limits on how often somebody may try or send. Pure: the caller brings the clock."""
+"""Limits on how often somebody may try or send, and be here at once. Pure: the caller brings the clock."""
 
-from collections import OrderedDict
+import ipaddress
+from collections import Counter, OrderedDict
 from typing import Final
 
 MAX_REMEMBERED: Final = 4096
+# Open pages of one address: more than a person has tabs, and far fewer than the board has room for.
+MAX_OF_ONE_ADDRESS: Final = 64
+# Whoever has IPv6 has this much of it.
+_HOME_NETWORK_BITS: Final = 64
 
 
 class Pace:
@@ -51,3 +56,43 @@ class FailureLimit:
         while len(self._paces) > MAX_REMEMBERED:
             forgotten, _ = self._paces.popitem(last=False)
             self._blocked.pop(forgotten, None)
+
+
+class Crowd:
+    """Counts who is here per address, so that one cannot take the room of all."""
+
+    def __init__(self, *, most: int = MAX_OF_ONE_ADDRESS) -> None:
+        self.most = most
+        self._here: Counter[str] = Counter()
+
+    def enter(self, address: str | None) -> bool:
+        """Count one more of this address; False if it has too many here. None is never too many."""
+        if address is None:
+            return True
+        who = _who(address)
+        if self._here[who] >= self.most:
+            return False
+        self._here[who] += 1
+        return True
+
+    def leave(self, address: str | None) -> None:
+        """Count one less, who had been let in."""
+        if address is None:
+            return
+        who = _who(address)
+        self._here[who] -= 1
+        if self._here[who] <= 0:
+            del self._here[who]
+
+
+def _who(address: str) -> str:
+    """Addresses that are one customer's are counted as one."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv4Address):
+        return str(known)
+    if known.ipv4_mapped is not None:
+        return str(known.ipv4_mapped)
+    return str(ipaddress.ip_network((int(known), _HOME_NETWORK_BITS), strict=False))

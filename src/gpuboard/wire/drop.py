@@ -7,6 +7,7 @@ import msgspec
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
+from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import MAX_REPORT_BYTES, decode_report, encode_report
 
 DROP_VERSION: Final = 1
@@ -47,7 +48,7 @@ def decode_drop(data: bytes) -> NodeReport:
     """Read a report from the content of a file, checked and cleaned.
 
     Raises:
-        WireError: too large, cut off, changed, no drop, or of a version that we cannot read.
+        WireError: too large, cut off, changed, no drop, a key stands twice, or a version that we cannot read.
     """
     if len(data) > MAX_REPORT_BYTES + _FRAME_BYTES:
         raise WireError(
@@ -57,6 +58,7 @@ def decode_drop(data: bytes) -> NodeReport:
         drop = msgspec.json.decode(data, type=_Drop)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise WireError(f"not a whole drop: {str(error) or type(error).__name__}") from None
+    refuse_twice(data)
     if drop.gpuboard_drop != DROP_VERSION:
         raise WireError(
             f"drop version {drop.gpuboard_drop} cannot be read here (version {DROP_VERSION} can): "

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpuboard.wire.component import ComponentView
 from gpuboard.wire.views import Tier
 
 Columns = dict[str, list[Any]]
@@ -35,6 +36,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapsho
     board: BoardInfo
     nodes: Columns
     gpus: Columns
+    # The parts of the board that are in trouble.
+    troubles: list[ComponentView]
 
 
 class ChangeMessage(Struct, frozen=True, kw_only=True, tag_field="kind", tag="change"):
@@ -45,6 +48,8 @@ class ChangeMessage(Struct, frozen=True, kw_only=True, tag_field="kind", tag="ch
     nodes: Columns
     gpus: Columns
     gone: Gone
+    # All parts of the board that are in trouble now; null: as before.
+    troubles: list[ComponentView] | None = None
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat"):

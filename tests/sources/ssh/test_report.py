@@ -106,3 +106,15 @@ def test_every_report_is_one_that_the_border_lets_in(body: bytes) -> None:
         host = Frame(kind="host", sequence=2, body=body)
         report = node.read_hung(host, seconds=3, doing=None)
         assert decode_report(encode_report(report)) == report
+
+
+def test_a_node_with_more_processes_than_a_report_holds_is_still_shown() -> None:
+    """The largest ones, and a problem that says so; before, one crowded node told nothing at all."""
+    many = "".join(logs.process(pid, "python", memory=f"{pid} MiB") for pid in range(1, 601))
+    gpu_of_all = logs.new_gpu(0, inside=f"<processes>{many}</processes>")
+    document = (logs.NEW_HEAD + gpu_of_all + logs.TAIL).encode()
+    report = reader().read_sample(frame(HEAD.encode() + b"nvidia-smi 0\n" + document))
+    (gpu,) = report.gpus or ()
+    assert sorted(process.pid for process in gpu.processes or ()) == list(range(89, 601))
+    assert [problem.kind for problem in report.problems] == ["too-many-processes"]
+    assert decode_report(encode_report(report)) == report

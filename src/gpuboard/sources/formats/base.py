@@ -8,7 +8,9 @@ import msgspec
 from gpuboard.model.errors import ProbeError, WireError
 from gpuboard.model.report import HostFacts, NodeReport
 from gpuboard.probes.base import Devices
+from gpuboard.probes.fit import fit_processes
 from gpuboard.wire.clean import clean_facts
+from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import check_report
 
 # nvidia-smi's XML is by far the longest: about 70 kB a GPU.
@@ -37,7 +39,7 @@ def finished(report: NodeReport) -> NodeReport:
     """
     try:
         # Cleaned first, as that makes texts longer.
-        checked = msgspec.convert(msgspec.to_builtins(clean_facts(report)), NodeReport)
+        checked = msgspec.convert(msgspec.to_builtins(clean_facts(fit_processes(report))), NodeReport)
     except (msgspec.ValidationError, RecursionError) as error:
         raise WireError(f"not a valid report: {error}") from None
     return check_report(checked)
@@ -106,12 +108,13 @@ def read_json(data: bytes) -> dict[str, Any]:
     """Read a file that should be one JSON object.
 
     Raises:
-        WireError: it is not, or not whole.
+        WireError: it is not, or not whole, or a key stands twice in it.
     """
     try:
         found = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise WireError(f"not whole JSON: {str(error) or type(error).__name__}") from None
+    refuse_twice(data)
     if not isinstance(found, dict):
         raise WireError(f"a JSON object was expected, not {type(found).__name__}")
     return found

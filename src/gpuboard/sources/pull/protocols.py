@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpuboard.model.errors import SourceError
 from gpuboard.model.report import NodeReport
 from gpuboard.outside.answer import Answer
+from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import Encoding, decode_report
 
 OK: Final = 200
@@ -74,6 +75,8 @@ class AgentProtocol:
         if answer.status != OK or encoding is None:
             raise not_an_agent(answer, "a gpuboard agent")
         report = decode_report(answer.body, encoding)
+        if encoding == "json":
+            refuse_twice(answer.body)
         return Sample(replace(report, node=node), report.sequence, report.node)
 
 

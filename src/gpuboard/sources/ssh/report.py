@@ -10,6 +10,7 @@ from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
 from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import format_duration
 from gpuboard.probes.base import Devices
+from gpuboard.probes.fit import fit_processes
 from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
@@ -109,20 +110,19 @@ class NodeReader:
                 sample.host, driver_version=devices.driver_version, cuda_version=devices.cuda_version
             )
         age = _age(sample)
-        return check_report(
-            NodeReport(
-                node=self._node,
-                boot_id=sample.boot_id,
-                sequence=None if sample.sent is None else int(sample.sent * 100),
-                taken_at=None if sample.time is None else max(0.0, sample.time - age),
-                age_seconds=age,
-                interval_seconds=_interval(sample, age) or self._interval,
-                probe=PROBE,
-                host=sample.host,
-                gpus=None if gpus is None else tuple(gpus),
-                problems=tuple(problems),
-            )
+        report = NodeReport(
+            node=self._node,
+            boot_id=sample.boot_id,
+            sequence=None if sample.sent is None else int(sample.sent * 100),
+            taken_at=None if sample.time is None else max(0.0, sample.time - age),
+            age_seconds=age,
+            interval_seconds=_interval(sample, age) or self._interval,
+            probe=PROBE,
+            host=sample.host,
+            gpus=None if gpus is None else tuple(gpus),
+            problems=tuple(problems),
         )
+        return check_report(fit_processes(report))
 
     def _answer(self, command: Sequence[str], /) -> bytes:
         """Stand in for nvidia-smi with what the node has sent of it."""

@@ -5,13 +5,16 @@ from typing import Final
 import psutil
 from litestar import MediaType, Response, get
 from litestar.openapi.datastructures import ResponseSpec
+from msgspec.structs import replace
 
+from gpuboard.metrics.components import component_families
 from gpuboard.metrics.fleet import fleet_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, Family, write
 from gpuboard.web.problems import problems
 from gpuboard.web.routes.fleet import AnyRequest, admit
 from gpuboard.web.services import Services
+from gpuboard.wire.component import Readiness, component_for_tier
 
 _MYSELF = psutil.Process()
 # So long a board may take to hear of its nodes.
@@ -32,16 +35,27 @@ def healthz() -> str:
 
 @get(
     "/readyz",
-    summary="The sources work",
-    responses={**problems(), 503: ResponseSpec(dict[str, int], description="No node is live")},
+    summary="The board and its parts work",
+    responses={**problems(), 503: ResponseSpec(Readiness, description="No node is live")},
 )
-async def readyz(services: Services) -> Response[dict[str, int]]:
-    """Say how many nodes are live; 503 while none is, and at the start until each has an outcome."""
+async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]:
+    """Say how many nodes are live, and how the board's own parts are.
+
+    503 while no node is live, and at the start until each has an outcome. A part in trouble (Consul down, a
+    mount that hangs) makes `ok` false and no more: the board goes on answering with what it has.
+    """
     states = [node.freshness.state for node in services.fleet]
     live = sum(row.state == "live" for row in services.tracker.nodes.values())
     is_starting = "never" in states and services.fleet.clock.now() - services.started_at < START_SECONDS
     is_ready = not states or (live > 0 and not is_starting)
-    return Response({"nodes": len(states), "nodes_live": live}, status_code=200 if is_ready else 503)
+    services.components.look(services.fleet.clock.now())
+    is_ok = is_ready and not services.components.troubles()
+    tier = services.access.tier(request.client.host if request.client else None, request.headers)
+    view = Readiness(ready=is_ready, ok=is_ok)
+    if tier is not None:
+        parts = [component_for_tier(part, tier) for part in services.components.views()]
+        view = replace(view, nodes=len(states), nodes_live=live, components=parts)
+    return Response(view, status_code=200 if is_ready else 503)
 
 
 @get("/metrics", summary="The fleet for Prometheus", media_type=MediaType.TEXT, responses=problems(401))
@@ -53,8 +67,10 @@ async def metrics(request: AnyRequest, services: Services) -> Response[str]:
         name="gpuboard_viewers", help="Open pages.", samples=[({}, services.broadcaster.viewers)]
     )
     now = services.fleet.clock.now()
+    services.components.look(now)
     families = [
         *fleet_families(rows.nodes.values(), rows.gpus.values(), now=now),
+        *component_families(services.components.views()),
         viewers,
         *own_families(_MYSELF),
     ]

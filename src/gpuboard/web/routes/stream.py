@@ -8,7 +8,7 @@ from litestar import WebSocket, websocket
 from litestar.exceptions import WebSocketDisconnect
 
 from gpuboard.web.services import Services
-from gpuboard.web.stream import Viewer
+from gpuboard.web.stream import Broadcaster, Viewer
 
 SEND_SECONDS: Final = 10.0
 NOT_ALLOWED: Final = 4401
@@ -22,7 +22,8 @@ async def stream(
 ) -> None:
     """Send one snapshot, then every change, until the viewer leaves or is too slow."""
     await socket.accept()
-    tier = services.access.tier(socket.client.host if socket.client else None, socket.headers)
+    peer = socket.client.host if socket.client else None
+    tier = services.access.tier(peer, socket.headers)
     if tier is None:
         await socket.close(
             code=NOT_ALLOWED, reason="this board shows nothing to people who are not signed in"
@@ -31,13 +32,24 @@ async def stream(
     if services.broadcaster.viewers >= MAX_VIEWERS:
         await socket.close(code=TRY_LATER, reason="too many viewers")
         return
-    viewer = services.broadcaster.join(tier, stream=stream, after=after)
+    address = services.access.counted_address(peer, socket.headers)
+    if not services.crowd.enter(address):
+        reason = f"{services.crowd.most} pages are open from your address already; close some of them"
+        await socket.close(code=TRY_LATER, reason=reason)
+        return
+    try:
+        await _show(socket, services.broadcaster, services.broadcaster.join(tier, stream=stream, after=after))
+    finally:
+        services.crowd.leave(address)
+
+
+async def _show(socket: WebSocket[Any, Any, Any], broadcaster: Broadcaster, viewer: Viewer) -> None:
     hearing = asyncio.ensure_future(_hear(socket))
     hearing.add_done_callback(lambda _: viewer.stop())
     try:
         await _send_all(socket, viewer, hearing)
     finally:
-        services.broadcaster.leave(viewer)
+        broadcaster.leave(viewer)
         hearing.cancel()
         with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect):
             await hearing

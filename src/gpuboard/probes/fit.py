@@ -17,14 +17,11 @@ TEXT_BUDGET: Final = MAX_REPORT_BYTES // 2
 
 def fit(report: NodeReport) -> NodeReport:
     """Return the report, cleaned, and without what would make the board refuse it."""
-    report = clean_facts(report)
+    report = fit_processes(clean_facts(report))
     gpus = report.gpus
     problems = report.problems
     if gpus is not None:
         gpus = gpus[:MAX_GPUS]
-        if sum(len(gpu.processes or ()) for gpu in gpus) > MAX_PROCESSES:
-            gpus = _largest_only(gpus)
-            problems = (problem("too-many-processes", f"more than {MAX_PROCESSES}"), *problems)
         if sum(_words(process) for gpu in gpus for process in gpu.processes or ()) > TEXT_BUDGET:
             gpus = tuple(_without_extras(gpu) for gpu in gpus)
     if gpus is report.gpus and problems is report.problems and len(problems) <= MAX_PROBLEMS:
@@ -32,21 +29,30 @@ def fit(report: NodeReport) -> NodeReport:
     return replace(report, gpus=gpus, problems=problems[:MAX_PROBLEMS])
 
 
+def fit_processes(report: NodeReport) -> NodeReport:
+    """Return the report with as many processes as a board accepts, and a problem if some are left out."""
+    gpus = report.gpus or ()
+    found = sum(len(gpu.processes or ()) for gpu in gpus)
+    if found <= MAX_PROCESSES:
+        return report
+    left_out = problem("too-many-processes", f"{MAX_PROCESSES} of {found}")
+    return replace(report, gpus=_largest_only(gpus), problems=(left_out, *report.problems))
+
+
 def _largest_only(gpus: tuple[GpuReading, ...]) -> tuple[GpuReading, ...]:
-    sizes = [process.memory_used_bytes or 0 for gpu in gpus for process in gpu.processes or ()]
-    threshold = sorted(sizes, reverse=True)[MAX_PROCESSES - 1]
-    # Of those just as large as the last that fits, only as many as there is room for.
-    room = MAX_PROCESSES - sum(size > threshold for size in sizes)
-    kept = []
-    for gpu in gpus:
-        processes = []
-        for process in gpu.processes or ():
-            size = process.memory_used_bytes or 0
-            if size > threshold or (size == threshold and room > 0):
-                room -= size == threshold
-                processes.append(process)
-        kept.append(gpu if gpu.processes is None else replace(gpu, processes=tuple(processes)))
-    return tuple(kept)
+    ranked: list[tuple[bool, int, int, int]] = []
+    for place, gpu in enumerate(gpus):
+        sizes = [process.memory_used_bytes or 0 for process in gpu.processes or ()]
+        by_size = sorted(range(len(sizes)), key=lambda at: -sizes[at])
+        # The largest of each GPU stays in any case: a GPU without processes would look free.
+        ranked += [(rank > 0, -sizes[at], place, at) for rank, at in enumerate(by_size)]
+    kept = {(place, at) for _, _, place, at in sorted(ranked)[:MAX_PROCESSES]}
+    return tuple(
+        gpu
+        if gpu.processes is None
+        else replace(gpu, processes=tuple(p for at, p in enumerate(gpu.processes) if (place, at) in kept))
+        for place, gpu in enumerate(gpus)
+    )
 
 
 def _words(process: GpuProcess) -> int:

@@ -1,5 +1,5 @@
-from gpuboard.agent.fit import fit
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.probes.fit import fit, fit_processes
 from gpuboard.probes.problems import problem
 from gpuboard.wire.report import MAX_PROCESSES, MAX_REPORT_BYTES, decode_report, encode_report
 
@@ -56,3 +56,19 @@ def test_more_gpus_and_problems_than_a_report_holds_are_cut() -> None:
     many = NodeReport(node="n1", gpus=report(0, gpus=70).gpus, problems=(problem("gpu-lost"),) * 200)
     fitted = fit(many)
     assert (len(fitted.gpus or ()), len(fitted.problems)) == (64, 128)
+
+
+def test_a_busy_gpu_never_loses_its_last_process() -> None:
+    """Its processes may all be smaller than those of the others, but it is not free."""
+    crowded = GpuReading(
+        uuid="GPU-0",
+        index=0,
+        processes=tuple(GpuProcess(pid=pid, memory_used_bytes=10**9) for pid in range(600)),
+    )
+    small = GpuReading(uuid="GPU-1", index=1, processes=(GpuProcess(pid=1), GpuProcess(pid=2)))
+    empty = GpuReading(uuid="GPU-2", index=2, processes=())
+    unknown = GpuReading(uuid="GPU-3", index=3)
+    fitted = fit_processes(NodeReport(node="n1", gpus=(crowded, small, empty, unknown)))
+    kept = [gpu.processes if gpu.processes is None else len(gpu.processes) for gpu in fitted.gpus or ()]
+    assert kept == [MAX_PROCESSES - 1, 1, 0, None]
+    assert "512 of 602" in fitted.problems[0].text

@@ -1,0 +1,68 @@
+"""The board's own parts and how they are: the assembly names them, the web shows them."""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from gpuboard.model.verdict import Reason
+from gpuboard.wire.clean import clean_text
+from gpuboard.wire.component import ComponentView
+
+_REASON_LENGTH: Final = 500
+
+# Why a part is in trouble; None: all is well. Only looks at what the part has noted, so it never waits.
+Ask = Callable[[], Reason | None]
+
+
+class _Part(Struct):
+    component: str
+    kind: str
+    name: str
+    ask: Ask
+    trouble: Reason | None = None
+    since: float | None = None
+
+
+class Components:
+    """All parts that can be in trouble by themselves, each with the moment since when it is."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+
+    def add(self, kind: str, name: str, ask: Ask) -> None:
+        """Name a part; two of one kind are told apart by a number."""
+        number = 1 + sum(part.kind == kind for part in self._parts)
+        component = kind if number == 1 else f"{kind}-{number}"
+        self._parts.append(_Part(component, kind, clean_text(name), ask))
+
+    def look(self, now: float) -> None:
+        """Ask every part how it is."""
+        for part in self._parts:
+            part.trouble = part.ask()
+            if part.trouble is None:
+                part.since = None
+            elif part.since is None:
+                # Another reason later is still the same trouble: it lasts since it began.
+                part.since = now
+
+    def views(self) -> list[ComponentView]:
+        """All parts as they were at the last look."""
+        return [_view(part) for part in self._parts]
+
+    def troubles(self) -> list[ComponentView]:
+        """Those that were in trouble at the last look."""
+        return [_view(part) for part in self._parts if part.trouble is not None]
+
+
+def _view(part: _Part) -> ComponentView:
+    trouble = part.trouble
+    return ComponentView(
+        component=part.component,
+        kind=part.kind,
+        name=part.name,
+        state="ok" if trouble is None else "trouble",
+        code=None if trouble is None else trouble.code,
+        reason=None if trouble is None else clean_text(trouble.text)[:_REASON_LENGTH],
+        since=part.since,
+    )
