@@ -31,7 +31,6 @@ def hosts() -> Iterator[Server]:
     """An sshd with a driver of 8 GPUs; nothing that it started is left afterwards."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # sshd's own limit counts logins of all nodes together, as no real host has to.
         with running_server(folder) as server:
             _install_driver(server)
             try:
