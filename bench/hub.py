@@ -23,7 +23,7 @@ MICRO: Final = 1e6
 SSH_NODES: Final = 200
 SSH_DEAD: Final = 20
 # Slow enough that this machine also can be all of the nodes.
-SSH_INTERVAL_SECONDS: Final = 30.0
+SSH_INTERVAL_SECONDS: Final = 20.0
 
 
 def main() -> None:
