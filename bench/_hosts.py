@@ -31,9 +31,11 @@ def hosts() -> Iterator[Server]:
     """An sshd with a driver of 8 GPUs; nothing that it started is left afterwards."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # sshd's own limit counts logins of all nodes together, as no real host has to.
-        with running_server(folder) as server:
+        with running_server(folder, config="PermitUserEnvironment yes") as server:
             _install_driver(server)
+            # What somebody's ~/.bashrc does at every login would cost more than all the rest.
+            public = server.user_key.with_suffix(".pub").read_text()
+            (folder / "authorized_keys").write_text(f'environment="HOME={folder}" {public}')
             try:
                 yield server
             finally:

@@ -6,6 +6,7 @@ with the same parsers; both leave out what the board does with a report.
 
 import asyncio
 import contextlib
+import logging
 import os
 import sys
 import time
@@ -137,7 +138,11 @@ async def by_source(order: SshOrder) -> SshFigures:
         ssh_config=os.devnull,
         port=order.port,
         interval=Duration(order.interval_seconds),
+        # One machine plays all nodes: slowly, so that it is not still busy with logins when it should answer.
+        max_connections=2,
     )
+    # That dead nodes are dead is no news; the sink prints what is.
+    logging.disable(logging.WARNING)
     ages = Ages()
     task = asyncio.create_task(SshSource(options, Nodes(order)).run(ages))
     try:

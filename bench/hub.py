@@ -106,7 +106,7 @@ def read_over_ssh(_arguments: argparse.Namespace) -> None:
             port=server.port,
             nodes=SSH_NODES,
             interval_seconds=SSH_INTERVAL_SECONDS,
-            seconds=3 * SSH_INTERVAL_SECONDS,
+            seconds=2 * SSH_INTERVAL_SECONDS,
         )
         logins = _sweep("a login each time", replace(order, way="logins", seconds=1))
         ours = _sweep("our connections", order)

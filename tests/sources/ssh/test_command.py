@@ -335,6 +335,16 @@ def test_what_is_left_out_of_the_document_is_not_missed(node: Node, tmp_path: Pa
     assert report.gpus == parse_xml(log, node="node").gpus
 
 
+def test_a_process_whose_type_is_unknown_keeps_it_so(node: Node, tmp_path: Path) -> None:
+    """Other values that a driver cannot tell are left out; without a type it would count as computing."""
+    process = logs.process(4_000_000, "python", kind="N/A")
+    node.has_log(logs.log(logs.new_gpu(inside=f"<processes>{process}\n\t\t</processes>")).decode())
+    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc").script).stdout)
+    assert frame.body.count(b">N/A<") == 1
+    (gpu,) = NodeReader("node", interval=5).read_sample(frame).gpus or ()
+    assert [one.kind for one in gpu.processes or ()] == [None]
+
+
 class Machine:
     """A recorded /proc."""
 

@@ -1,6 +1,5 @@
 """What nvidia-smi writes for one value, as a number, a word, or the reason why there is none."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -57,12 +56,12 @@ _WINDOWS_PROGRAM: Final = re.compile(r"[A-Za-z]:\\(?:[^\\]*\\)*?([^\\]*?\.exe)",
 
 def silence(text: str) -> Silence | None:
     """Why this text is no value; None when it is one."""
-    return _silence(text.strip()[:_LONGEST])
+    return _silence(text if len(text) <= _LONGEST else text.strip()[:_LONGEST])
 
 
 @lru_cache(_REMEMBERED)
 def _silence(text: str) -> Silence | None:
-    return _SILENCES.get(text.strip("[]").strip().rstrip(".").lower())
+    return _SILENCES.get(text.strip().strip("[]").strip().rstrip(".").lower())
 
 
 @lru_cache(_REMEMBERED)
@@ -79,7 +78,7 @@ def number(text: str | None, *, low: float = 0, high: float) -> float | None:
         return None
     value, _ = figure
     # Drivers have been seen to print 4294967295 and the like for "unknown".
-    return value if math.isfinite(value) and low <= value <= high else None
+    return value if low <= value <= high else None
 
 
 def count(text: str | None, *, high: int = 2**53) -> int | None:
@@ -130,20 +129,20 @@ class Texts:
         self._texts = texts
         self.silent: dict[Silence, list[str]] = {}
 
-    def first(self, names: Iterable[str]) -> str | None:
+    def first(self, names: tuple[str, ...]) -> str | None:
         """The first of these fields that holds a value; drivers rename fields over the years."""
-        reasons: list[tuple[Silence, str]] = []
         for name in names:
             text = self._texts.get(name)
-            if text is None:
-                continue
-            reason = silence(text)
-            if reason is None:
+            if text is not None and silence(text) is None:
                 return text
-            reasons.append((reason, name))
-        for reason, name in reasons:
-            self.silent.setdefault(reason, []).append(name)
+        self._note_silence(names)
         return None
+
+    def _note_silence(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            reason = silence(self._texts[name]) if name in self._texts else None
+            if reason is not None:
+                self.silent.setdefault(reason, []).append(name)
 
     def total(self, names: Iterable[str]) -> int | None:
         """The sum of those counters that are known; None when none is."""

@@ -80,7 +80,7 @@ def _gpu(record: Record, *, index: int, node: str) -> Iterator[Device]:
     ids = {_instance(instance) for instance in instances}
     # An empty list is empty; `N/A` in its place means that the driver cannot list processes.
     known = record.texts.get("processes", record.texts.get("compute_processes")) == ""
-    own = [process for process in processes if _instance(process) not in ids]
+    own = [process for process in processes if _instance(process) not in ids] if ids else processes
     device = read_device(record.texts, index=index, node=node, processes=_processes(own) if known else None)
     yield device
     for number, instance in enumerate(instances):

@@ -38,6 +38,8 @@ function ask_driver(command, line, until, tag, pids, divided) {
         if (index(line, "</" tag ">") == 0) until = "</" tag ">";
         continue;
       }
+      # What a card cannot tell may as well be absent; a process without a type would be taken for a usual one.
+      if (tag != "type" && line ~ />(N\/A|None|Requested functionality has been deprecated)<\//) continue;
       if (tag == "process_name") {
         if (index(line, "</process_name>") == 0) until = "</process_name>";
         line = "<process_name>" only_program(substr(line, 15)) "</process_name>";
