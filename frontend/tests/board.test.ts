@@ -4,11 +4,13 @@ import { step } from '../src/pages/board/gridKeys';
 import { items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
-import { takeCommand } from '../src/parts/words';
+import { cellSentence, cellWords, takeCommand } from '../src/parts/words';
 import { freeBlocks, freeByModel, holders } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { people } from '../src/state/people';
+import { en } from '../src/text/en';
+import { Language } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
 
 const NOW = 100_000;
@@ -144,6 +146,18 @@ describe('the answers', () => {
     ]);
   });
 
+  test('say how many more were freed just now, and offer them last', () => {
+    const fleet = fleetOf(
+      [node({ name: 'one' })],
+      [
+        gpu({ uuid: 'a', node: 'one', index: 0, since: 9 }),
+        gpu({ uuid: 'b', node: 'one', index: 1, since: NOW - 10 }),
+      ],
+    );
+    const [block] = freeBlocks(fleet.nodes.values(), NOW);
+    expect([block?.gpus.length, block?.fresh, block?.justFreed]).toEqual([1, 1, false]);
+  });
+
   test('split what is free by model and never count the stale', () => {
     const counts = freeByModel(smallFleet().gpus.values());
     expect(counts.map(({ model, free, total }) => [model, free, total])).toEqual([
@@ -182,6 +196,21 @@ describe('the answers', () => {
       ['a-10', [2, 3]],
       ['a-2', [1, 2, 3]],
     ]);
+  });
+});
+
+describe('a cell', () => {
+  const language = new Language('en', en);
+
+  test('has a word that may go, a time that may go, and a name that stays', () => {
+    const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });
+    expect(cellWords(idle, NOW, language)).toEqual({ lead: 'idle', main: '1 h', side: 'ana' });
+    const booked = gpu({ verdict: 'booked', claim: { who: 'bob', until: NOW + 60, comment: null } });
+    expect(cellWords(booked, NOW, language)).toMatchObject({ lead: 'to', side: 'bob' });
+  });
+
+  test('says what its flag means', () => {
+    expect(cellSentence(gpu({ flags: ['hot'] }), NOW, language)).toMatch(/, hot$/);
   });
 });
 

@@ -80,6 +80,12 @@ describe('the language', () => {
     expect(language.say('gpus', { count: 1200 })).toBe('1,200 GPUs');
   });
 
+  test('names another day, also to the second', () => {
+    const { exactTime } = new Language('en', english);
+    expect(exactTime(86_400 * 3, 86_400 * 3 + 1)).toMatch(/^\d\d:\d\d:\d\d$/);
+    expect(exactTime(86_400 * 3, 86_400 * 9)).toMatch(/Jan.* \d\d:\d\d:\d\d$/);
+  });
+
   test('what cannot be told is a dash, never zero', () => {
     const { number, memory, duration, decimal } = new Language('en', english);
     for (const write of [number, memory, duration, decimal]) expect(write(null)).toBe('—');

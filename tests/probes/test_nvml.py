@@ -33,6 +33,7 @@ def test_busy_gpus_are_read_whole(driver: StandInDriver, probe: NvmlProbe) -> No
     assert (gpu.graphics_clock_mhz, gpu.memory_clock_mhz, gpu.performance_state) == (1980, 2619, "P0")
     assert (gpu.ecc_enabled, gpu.ecc_corrected_errors, gpu.ecc_uncorrected_errors) == (True, 0, 0)
     assert (gpu.pcie_bus_id, gpu.pcie_generation, gpu.pcie_width) == ("00000000:61:00.0", 5, 16)
+    assert (gpu.nvlink_active, gpu.nvlink_total) == (16, 18)
     assert (gpu.persistence_mode, gpu.throttle_reasons, gpu.fan_percent) == (True, (), None)
     assert [(process.pid, process.kind) for process in gpu.processes or ()] == [
         (4_000_007, "compute"),
@@ -51,7 +52,19 @@ def test_what_a_consumer_card_cannot_tell_is_none_and_no_problem(
     assert (gpu.ecc_enabled, gpu.ecc_uncorrected_errors, gpu.power_limit_watts, gpu.fan_percent) == (
         None,
     ) * 4
+    assert (gpu.nvlink_active, gpu.nvlink_total) == (None, None)
     assert (gpu.utilization_percent, gpu.processes) == (0, ())
+
+
+def test_links_that_fail_stop_nothing_else(driver: StandInDriver, probe: NvmlProbe) -> None:
+    """A count of the links before the one that failed would look like a machine with fewer."""
+    rules = nvml.Rules(errors={"nvmlDeviceGetNvLinkState": UNKNOWN_ERROR})
+    driver.show(nvml.eight_busy_datacenter().with_gpu(3, rules=rules))
+    devices = probe.read()
+    gpu = devices.gpus[3]
+    assert (gpu.nvlink_active, gpu.nvlink_total, gpu.utilization_percent) == (None, None, 93)
+    assert kinds(devices) == [("sensor-error", gpu.uuid)]
+    assert "nvlink" in devices.problems[0].text
 
 
 def test_a_process_that_draws_and_computes_is_one_process(driver: StandInDriver, probe: NvmlProbe) -> None:

@@ -130,6 +130,8 @@ export interface GpuReading {
   pcie_bus_id: string | null;
   pcie_generation: number | null;
   pcie_width: number | null;
+  nvlink_active: number | null;
+  nvlink_total: number | null;
   persistence_mode: boolean | null;
   mig_parent_uuid: string | null;
   mig_profile: string | null;

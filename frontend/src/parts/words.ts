@@ -27,7 +27,7 @@ export function cellWords(gpu: GpuRecord, now: number, language: Language): Cell
       return {
         lead: '',
         main: say('free'),
-        side: lasted === null ? '' : lasted < JUST_FREED_SECONDS ? say('justNow') : duration(lasted),
+        side: lasted === null ? '' : lasted < JUST_FREED_SECONDS ? say('justNow') : duration(lasted, true),
       };
     case 'busy':
       return {
@@ -38,7 +38,7 @@ export function cellWords(gpu: GpuRecord, now: number, language: Language): Cell
     case 'idle':
       return lasted === null
         ? { lead: '', main: say('idle'), side: userNames(gpu) }
-        : { lead: say('idle'), main: duration(lasted), side: userNames(gpu) };
+        : { lead: say('idle'), main: duration(lasted, true), side: userNames(gpu) };
     case 'booked':
       return {
         lead: gpu.claim?.until ? say('until', { time: '' }).trim() : '',

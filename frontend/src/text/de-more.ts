@@ -117,6 +117,8 @@ export const more: MoreWords = {
   off: 'aus',
   pcie: 'PCIe',
   pcieValue: 'Generation {generation} × {width}, {bus}',
+  nvlink: 'NVLink',
+  linksValue: '{active} von {total} Verbindungen aktiv',
   persistence: 'Persistenzmodus',
   mig: 'MIG',
   migParent: 'Teil von {uuid}',

@@ -132,6 +132,8 @@ export const more = {
   off: 'off',
   pcie: 'PCIe',
   pcieValue: 'generation {generation} × {width}, {bus}',
+  nvlink: 'NVLink',
+  linksValue: '{active} of {total} links active',
   persistence: 'Persistence mode',
   mig: 'MIG',
   migParent: 'part of {uuid}',

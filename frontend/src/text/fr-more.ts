@@ -117,6 +117,8 @@ export const more: MoreWords = {
   off: 'non',
   pcie: 'PCIe',
   pcieValue: 'génération {generation} × {width}, {bus}',
+  nvlink: 'NVLink',
+  linksValue: '{active} liens actifs sur {total}',
   persistence: 'Mode persistant',
   mig: 'MIG',
   migParent: 'partie de {uuid}',

@@ -130,8 +130,8 @@ export class Language {
     return `${(gib < 9.95 ? this.#decimal : this.#integer).format(gib)} GB`;
   };
 
-  /** "51 min", "1 h 40", "2 d". */
-  duration = (seconds: number | null | undefined): string => {
+  /** "51 min", "1 h 40" (brief: "1 h"), "2 d". */
+  duration = (seconds: number | null | undefined, brief = false): string => {
     if (seconds == null) return '—';
     const whole = Math.max(0, Math.round(seconds));
     if (whole < 60) return this.say('seconds', { n: whole });
@@ -140,7 +140,7 @@ export class Language {
     const hours = Math.floor(minutes / 60);
     if (hours >= 48) return this.say('days', { n: Math.floor(hours / 24) });
     const rest = minutes % 60;
-    if (hours >= 6 || rest === 0) return this.say('hours', { n: hours });
+    if (hours >= 6 || rest === 0 || brief) return this.say('hours', { n: hours });
     return this.say('hoursMinutes', { h: hours, m: String(rest).padStart(2, '0') });
   };
 

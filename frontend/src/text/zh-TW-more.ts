@@ -114,6 +114,8 @@ export const more: MoreWords = {
   off: '關',
   pcie: 'PCIe',
   pcieValue: '第 {generation} 代 × {width}，{bus}',
+  nvlink: 'NVLink',
+  linksValue: '{total} 條連線中有 {active} 條使用中',
   persistence: '持續模式',
   mig: 'MIG',
   migParent: '屬於 {uuid}',

@@ -74,6 +74,9 @@ class GpuReading(Struct, frozen=True, kw_only=True, gc=False):
     pcie_bus_id: Word | None = None
     pcie_generation: Count | None = None
     pcie_width: Count | None = None
+    # Links to other GPUs: how many carry data now, of how many there are.
+    nvlink_active: Count | None = None
+    nvlink_total: Count | None = None
     persistence_mode: bool | None = None
     mig_parent_uuid: Word | None = None
     mig_profile: Word | None = None

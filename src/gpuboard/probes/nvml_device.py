@@ -1,6 +1,7 @@
 """One device, asked through NVML one value after the other; a value that fails is None and stops no other."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 import pynvml
@@ -77,6 +78,7 @@ class DeviceReader:
             pynvml.nvmlDeviceGetCurrentClocksThrottleReasons,
         )
         persistence = self._ask("persistence mode", pynvml.nvmlDeviceGetPersistenceMode)
+        links = self._links()
         return GpuReading(
             uuid=self._uuid,
             index=self._index,
@@ -103,6 +105,8 @@ class DeviceReader:
             pcie_bus_id=self._ask("bus id", _bus_id),
             pcie_generation=self._pcie("pcie generation", pynvml.nvmlDeviceGetCurrPcieLinkGeneration),
             pcie_width=self._pcie("pcie width", pynvml.nvmlDeviceGetCurrPcieLinkWidth),
+            nvlink_active=sum(links) if links else None,
+            nvlink_total=len(links) or None,
             persistence_mode=None if persistence is None else bool(persistence),
             processes=self._processes(total),
         )
@@ -200,6 +204,17 @@ class DeviceReader:
     def _pcie(self, what: str, question: Callable[[Any], Any]) -> int | None:
         return whole_within(self._ask(what, question), 1, 64)
 
+    def _links(self) -> list[bool]:
+        """Whether each NVLink is active; none where there are none, or where they cannot be told."""
+        links: list[bool] = []
+        for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
+            state = self._ask("nvlink", partial(_link_state, link=link))
+            if state is None:
+                break
+            links.append(bool(state))
+        # A part of the links would look like a machine with fewer.
+        return [] if "nvlink" in self._failures else links
+
     def _ecc(self, mode: list[int] | None, kind: int) -> int | None:
         if not mode or not mode[0]:
             return None
@@ -242,6 +257,14 @@ def _first_known(questions: Iterable[Callable[[Any], Any]], handle: Handle) -> H
         except _OUTDATED:
             continue
     return oldest(handle)
+
+
+def _link_state(handle: Handle, link: int) -> int | None:
+    try:
+        return int(pynvml.nvmlDeviceGetNvLinkState(handle, link))
+    except pynvml.NVMLError_InvalidArgument:
+        # One beyond the last.
+        return None
 
 
 def _bus_id(handle: Handle) -> str | None:

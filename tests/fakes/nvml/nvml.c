@@ -366,6 +366,11 @@ FUNCTION(nvmlDeviceGetTotalEccErrors, THE_DEVICE, (DEVICE, unsigned uncorrected,
     value && uncorrected < 2 && aggregate < 2,
     *value = get(&call, ecc_corrected_volatile + 2 * uncorrected + aggregate);)
 
+FUNCTION(nvmlDeviceGetNvLinkState, THE_DEVICE, (DEVICE, unsigned link, unsigned *active), active,
+    if (link >= get(&call, nvlinks) && call.code == SUCCESS)
+        call.code = INVALID_ARGUMENT;
+    *active = link < get(&call, nvlinks_active);)
+
 #define PAIR(name, type, one, two)                                                                                     \
     FUNCTION(name, THE_DEVICE, (DEVICE, type *first, type *second), first && second,                                   \
         *first = (type)(one);                                                                                          \

@@ -42,6 +42,8 @@ static const char NA_TEXT[] = "na";
     /* generation, lanes, KB/s; the ids are device << 16 | vendor */                                                   \
     shared(pcie_generation, 4) shared(pcie_width, 16) shared(pcie_generation_max, 5) shared(pcie_width_max, 16)        \
     key(pcie_tx, 0) key(pcie_rx, 0) shared(pci_device_id, 0x233010DE) shared(pci_subsystem_id, 0x16C110DE)             \
+    /* how many there are, and how many of them, the first ones, are active */                                         \
+    key(nvlinks, NA) key(nvlinks_active, 0)                                                                            \
     /* 0 or 1; mig_mode na = this card has no MIG */                                                                   \
     shared(persistence_mode, 1) key(mig_mode, NA) key(display_active, 0) key(display_mode, 0)                          \
     /* numbers of NVML; compute_capability is 10 * major + minor */                                                    \

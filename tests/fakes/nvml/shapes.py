@@ -35,6 +35,7 @@ def eight_busy_datacenter(pids: Sequence[int] = FICTIONAL_PIDS) -> Scenario:
                 clock_graphics=1980,
                 clock_sm=1980,
                 throttle_reasons=0,
+                more={"nvlinks": 18, "nvlinks_active": 16},
                 processes=(
                     FakeProcess(pid=next(ids), memory=40 * GIB, name="/opt/conda/bin/python"),
                     FakeProcess(pid=next(ids), memory=index * GIB + 300 * MIB, name="python3"),

@@ -27,6 +27,10 @@ export function gpuFacts(gpu: GpuRecord, view: GpuView | null, language: Languag
             width: reading.pcie_width,
             bus: reading.pcie_bus_id,
           });
+  const links =
+    reading?.nvlink_total == null
+      ? null
+      : say('linksValue', { active: number(reading.nvlink_active), total: number(reading.nvlink_total) });
   const parent = gpu.mig_parent_uuid === null ? null : say('migParent', { uuid: gpu.mig_parent_uuid });
   return [
     [
@@ -34,6 +38,7 @@ export function gpuFacts(gpu: GpuRecord, view: GpuView | null, language: Languag
       [say('model'), reading?.model ?? gpu.model],
       [say('index'), String(gpu.index)],
       [say('pcie'), pcie],
+      [say('nvlink'), links],
       [say('ecc'), ecc],
       [say('persistence'), yes(reading?.persistence_mode)],
       ...(gpu.mig_profile || parent

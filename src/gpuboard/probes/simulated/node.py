@@ -21,13 +21,14 @@ class Hardware(Struct, frozen=True):
     power_limit_watts: float
     gpus: int
     has_fan: bool
+    links: int | None = None
 
 
 HARDWARE: Final = {
     "vision": Hardware("NVIDIA GeForce RTX 4090", 24 * GIB, 450.0, 8, has_fan=True),
     "nlp": Hardware("NVIDIA RTX A6000", 48 * GIB, 300.0, 8, has_fan=True),
-    "a100": Hardware("NVIDIA A100-SXM4-80GB", 80 * GIB, 400.0, 8, has_fan=False),
-    "dgx": Hardware("NVIDIA H100 80GB HBM3", 80 * GIB, 700.0, 8, has_fan=False),
+    "a100": Hardware("NVIDIA A100-SXM4-80GB", 80 * GIB, 400.0, 8, has_fan=False, links=12),
+    "dgx": Hardware("NVIDIA H100 80GB HBM3", 80 * GIB, 700.0, 8, has_fan=False, links=18),
 }
 
 
@@ -112,6 +113,8 @@ def _gpu(seed: int, node: str, index: int, hardware: Hardware, now: float) -> Gp
         pcie_bus_id=f"0000:{0x1B + index * 8:02x}:00.0",
         pcie_generation=4,
         pcie_width=16,
+        nvlink_active=hardware.links,
+        nvlink_total=hardware.links,
         persistence_mode=True,
         processes=() if job is None else (_process(job, held),),
     )
