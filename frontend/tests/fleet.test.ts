@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Trouble } from '../src/api/wire';
 import { Fleet } from '../src/state/fleet.svelte';
 import { change, gpu, node, snapshot } from './samples';
 
@@ -20,6 +21,23 @@ describe('the fleet', () => {
   test('keeps the GPUs of a node in the order of the driver', () => {
     const fleet = fleetOf([node()], [gpu({ uuid: 'b', index: 1 }), gpu({ uuid: 'a', index: 0 })]);
     expect(fleet.nodes.get('dgx-01')?.gpus.map((each) => each.record.uuid)).toEqual(['a', 'b']);
+  });
+
+  test('keeps the troubles of the board until a frame says otherwise', () => {
+    const consul: Trouble = {
+      component: 'consul',
+      kind: 'consul',
+      name: 'gpu-host',
+      state: 'trouble',
+      code: 'timeout',
+      reason: 'no answer',
+      since: 900,
+    };
+    const fleet = fleetOf([node()], [gpu()], { troubles: [consul] });
+    fleet.queue(change([], [gpu({ verdict: 'busy' })]));
+    expect(fleet.troubles).toEqual([consul]);
+    fleet.queue(change([], [], { troubles: [] }));
+    expect(fleet.troubles).toEqual([]);
   });
 
   test('counts verdicts, and a stale GPU is never among the free', () => {

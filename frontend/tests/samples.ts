@@ -67,6 +67,7 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
     board: { version: '0.1.0', name: 'gpus.lab.example', demo: true, tick_seconds: 1 },
     nodes: columns(nodes),
     gpus: columns(gpus),
+    troubles: [],
     ...change,
   };
 }
@@ -79,6 +80,7 @@ export function change(nodes: NodeRecord[], gpus: GpuRecord[], rest: Partial<Cha
     nodes: columns(nodes),
     gpus: columns(gpus),
     gone: { nodes: [], gpus: [] },
+    troubles: null,
     ...rest,
   };
 }

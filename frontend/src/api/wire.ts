@@ -4,6 +4,7 @@ import type {
   BoardInfo,
   Bye,
   ClaimView,
+  ComponentView,
   GpuRow,
   Heartbeat,
   HolderView,
@@ -25,6 +26,7 @@ export type {
   Reason,
 } from './generated';
 export type Claim = ClaimView;
+export type Trouble = ComponentView;
 export type GpuUser = HolderView;
 export type Verdict = VerdictView['word'];
 
@@ -49,6 +51,7 @@ export interface Snapshot {
   board: BoardInfo;
   nodes: Columns<NodeRecord>;
   gpus: Columns<GpuRecord>;
+  troubles: Trouble[];
 }
 
 export interface Change {
@@ -58,6 +61,8 @@ export interface Change {
   nodes: Columns<NodeRecord>;
   gpus: Columns<GpuRecord>;
   gone: { nodes: string[]; gpus: string[] };
+  /** Null: as before. */
+  troubles: Trouble[] | null;
 }
 
 export type StreamMessage = Snapshot | Change | Heartbeat | Bye;

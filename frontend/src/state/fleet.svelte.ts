@@ -8,6 +8,7 @@ import {
   type NodeRecord,
   type Snapshot,
   type Tier,
+  type Trouble,
   type Verdict,
 } from '../api/wire';
 
@@ -92,6 +93,7 @@ export class Fleet {
   #tier = $state<Tier>('counts');
   #board = $state.raw<BoardFacts | null>(null);
   #at = $state<number | null>(null);
+  #troubles = $state.raw<Trouble[]>([]);
   #counts = $derived.by(() => {
     void this.#version;
     return countVerdicts(this.gpus.values());
@@ -115,6 +117,11 @@ export class Fleet {
     return this.#board;
   }
 
+  /** The parts of the board itself that do not work just now. */
+  get troubles(): Trouble[] {
+    return this.#troubles;
+  }
+
   /** The board's time of what is shown. */
   get at(): number | null {
     return this.#at;
@@ -128,6 +135,7 @@ export class Fleet {
   queue(message: Snapshot | Change | { kind: 'heartbeat'; at: number }): void {
     this.#waitingAt = message.at;
     if (message.kind === 'heartbeat') return;
+    this.#troubles = message.troubles ?? this.#troubles;
     if (message.kind === 'snapshot') {
       this.#snapshot = message;
       this.#waitingNodes.clear();

@@ -132,3 +132,23 @@ def test_who_may_see_nothing_is_told_so(browser: Browser, tmp_path: Path) -> Non
         page.goto(board.url)
         expect(page.get_by_text("The board does not show itself to you")).to_be_visible()
         keep(page, "refused")
+
+
+def test_a_part_of_the_board_in_trouble_is_said_until_it_is_well(browser: Browser, tmp_path: Path) -> None:
+    """One line with what, since when and why; gone by itself."""
+    share = tmp_path / "share"
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "500ms"\n')
+    with (
+        running_board("--config", str(config), "--demo", "2", log=tmp_path / "log") as board,
+        visit(browser, board.url) as page,
+    ):
+        page.goto(board.url)
+        line = page.get_by_text(
+            re.compile(rf"^\s*folder {share}: in trouble since .*No such file or directory")
+        )
+        expect(line).to_be_visible()
+        assert_fits(page)
+        keep(page, "trouble")
+        share.mkdir()
+        expect(line).to_have_count(0)
