@@ -101,7 +101,7 @@ export const fr: Words = {
   until: '→ {time}',
   bookedNow: 'réservé · {who}',
   noGpus: 'aucun GPU',
-  cpuLoad: 'charge {percent} %',
+  cpuLoad: 'CPU {percent} %',
   ram: 'RAM {percent} %',
   noModel: 'Modèle inconnu',
   nobody: 'Personne',
