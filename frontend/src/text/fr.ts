@@ -69,7 +69,8 @@ export const fr: Words = {
   freeSince: 'libre depuis {time}',
   justFreed: 'tout juste libéré',
   plusFreed: { one: '+{count} tout juste libéré', other: '+{count} tout juste libérés' },
-  freshExplained: 'Tout juste libéré : moins de 5 min, peut-être un simple redémarrage.',
+  freshExplained:
+    'Ce qui vient d’être libéré (moins de 5 min) passe en dernier : peut-être un simple redémarrage.',
   whoHas: 'Qui a les autres',
   idleExplained: 'Rayé : mémoire tenue, aucun travail',
   nobodyHas: 'Personne ne tient de GPU.',
