@@ -159,6 +159,9 @@ def _oldest_start(gpu: GpuReading) -> float | None:
     """Since when somebody has been on it: its oldest process knows better than who looks at it."""
     if not gpu.processes:
         return None
+    if len(gpu.processes) == 1:
+        (process,) = gpu.processes
+        return process.started_at if is_alive(process) else None
     starts = [p.started_at for p in gpu.processes if p.started_at is not None and is_alive(p)]
     return min(starts, default=None)
 

@@ -20,7 +20,8 @@ COMPRESS_FROM_BYTES: Final = 4096
 HEARTBEAT_SECONDS: Final = 5.0
 # A viewer that is so many frames behind is cut; it comes back with a snapshot.
 QUEUE_FRAMES: Final = 10
-REMEMBERED_FRAMES: Final = 60
+# More than that are never sent again, so older ones need not be known.
+REMEMBERED_FRAMES: Final = QUEUE_FRAMES
 
 Frame = str | bytes
 
