@@ -1,6 +1,6 @@
 """What the page costs: bytes, time to the first GPU, work per tick, memory and scrolling, in a real Chromium.
 
-Usage: script/bench page [--minutes FIRST LAST] [--only load,first,rows,map,scroll,heap]
+Usage: script/bench page [--minutes FIRST LAST] [--only load,first,view,rows,map,scroll,heap,pixel]
 """
 
 import argparse
@@ -16,12 +16,14 @@ from typing import Any, Final
 import msgspec
 from playwright.sync_api import Browser, CDPSession, Page
 
+from bench import _pixel
 from tests.board import RunningBoard, running_board
 from tests.browser import running_chromium
 
 PATIENCE_MS: Final = 120_000
 MEASURE_SECONDS: Final = 20.0
 ROUNDS: Final = 5
+TURNS: Final = 40
 GPU: Final = ".cell[data-uuid], article[data-uuid]"
 # Counts what the page hears and how long its longest task was.
 WATCH: Final = """
@@ -45,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="script/bench page", description=__doc__)
     parser.add_argument("--minutes", nargs=2, type=float, default=(1.0, 3.0), metavar=("FIRST", "LAST"))
     parser.add_argument("--nodes", type=int, default=1000, help="nodes of the large fleet, 8 GPUs each")
-    parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas between")
+    parser.add_argument("--only", default=",".join((*PARTS, "pixel")), help="parts, with commas between")
     chosen = parser.parse_args()
     parts = chosen.only.split(",")
     print(f"machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
@@ -55,6 +57,8 @@ def main() -> None:
                 for part in ("load", "first"):
                     if part in parts:
                         PARTS[part](browser, board, chosen)
+        if "pixel" in parts:
+            pixel(browser)
         large = [part for part in ("view", "rows", "map", "scroll", "heap") if part in parts]
         if large:
             with board_of(chosen.nodes) as board:
@@ -117,6 +121,14 @@ def load(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> 
 def first(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
     """Time from the click to the first visible GPU."""
     tell(f"first GPU visible, 200 GPUs, median of {ROUNDS}", first_gpu(browser, board, ""), "ms", 1000)
+
+
+def pixel(browser: Browser) -> None:
+    """From a change on a node to what people see, beside 500 nodes that report every 5 s too."""
+    seconds = sorted(_pixel.measure(browser, nodes=500, turns=TURNS))
+    p50, p95 = seconds[TURNS // 2], seconds[int(TURNS * 0.95)]
+    tell(f"change on a node to pixel, p95 of {TURNS}, 500 nodes", p95, "s", _pixel.INTERVAL_SECONDS + 1)
+    print(f"    median {p50:.1f} s, longest {seconds[-1]:.1f} s")
 
 
 def view(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
