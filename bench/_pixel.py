@@ -17,10 +17,11 @@ from playwright.sync_api import Browser, Page
 from websockets.sync.client import ClientConnection, connect
 
 from bench._load import Order
+from bench._server import push_board
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import node_names
 from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
-from tests.board import RunningBoard, running_board
+from tests.board import free_port
 from tests.pushing import enrol, report_of
 
 NODE: Final = "turning-01"
@@ -79,7 +80,7 @@ def measure(browser: Browser, *, nodes: int, turns: int) -> list[float]:
     node = Turning()
     with _crowded(nodes) as (board, token), _reporting(board, token, node):
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(f"{board.url}?view=rows&q=node:{NODE}")
+        page.goto(f"http://{board}/?view=rows&q=node:{NODE}")
         page.wait_for_selector(f'[data-uuid="{node.uuid}"]', timeout=60_000)
         page.wait_for_timeout(WARM_UP_SECONDS * 1000)
         page.evaluate(WATCH, node.uuid)
@@ -99,37 +100,38 @@ def _turn(page: Page, node: Turning) -> float:
 
 
 @contextlib.contextmanager
-def _crowded(nodes: int) -> Iterator[tuple[RunningBoard, str]]:
+def _crowded(nodes: int) -> Iterator[tuple[str, str]]:
     """A board to which that many other nodes push, and a token for one more."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, port = Path(name), free_port()
         tokens = enrol(folder / "state", NODE, *node_names(nodes))
         own = tokens.pop(NODE)
-        (folder / "gpuboard.toml").write_text('[[source]]\nkind = "push"\n')
-        with running_board("--config", str(folder / "gpuboard.toml"), log=folder / "log") as board:
-            order = Order(
-                port=int(board.url.rstrip("/").rsplit(":", 1)[1]),
-                tokens=tokens,
-                viewers=0,
-                interval_seconds=INTERVAL_SECONDS,
-                warm_up_seconds=1,
-                seconds=3600,
-            )
-            command = [sys.executable, "-m", "bench._load"]
-            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as load:
-                try:
-                    assert load.stdin is not None
-                    load.stdin.write(msgspec.json.encode(order))
-                    load.stdin.close()
-                    yield board, own
-                finally:
-                    load.kill()
+        order = Order(
+            port=port,
+            tokens=tokens,
+            viewers=0,
+            interval_seconds=INTERVAL_SECONDS,
+            warm_up_seconds=1,
+            seconds=3600,
+        )
+        command = [sys.executable, "-m", "bench._load"]
+        with (
+            push_board(folder, port),
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as load,
+        ):
+            try:
+                assert load.stdin is not None
+                load.stdin.write(msgspec.json.encode(order))
+                load.stdin.close()
+                yield f"127.0.0.1:{port}", own
+            finally:
+                load.kill()
 
 
 @contextlib.contextmanager
-def _reporting(board: RunningBoard, token: str, node: Turning) -> Iterator[None]:
+def _reporting(board: str, token: str, node: Turning) -> Iterator[None]:
     stop = threading.Event()
-    address = board.url.replace("http", "ws", 1) + "api/v1/ingest"
+    address = f"ws://{board}/api/v1/ingest"
     with connect(address, additional_headers={"Authorization": f"Bearer {token}"}) as line:
         agent = threading.Thread(target=node.report, args=(line, stop))
         agent.start()

@@ -51,10 +51,9 @@ def load_board(
     """Run a board of its own under this load."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "gpuboard.toml").write_text(_CONFIG)
         tokens = enrol(folder / "state", *node_names(nodes))
         port = free_port()
-        with _board(folder, port) as board:
+        with push_board(folder, port) as board:
             order = Order(
                 port=port,
                 tokens=tokens,
@@ -75,8 +74,9 @@ def load_board(
 
 
 @contextmanager
-def _board(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def push_board(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A board that agents may push to; none of them is there yet, so it is alive but not ready."""
+    (folder / "gpuboard.toml").write_text(_CONFIG)
     address, log = f"127.0.0.1:{port}", folder / "log"
     command = [
         sys.executable, "-m", "gpuboard", "serve", "--listen", address,
