@@ -56,6 +56,19 @@ def test_what_a_consumer_card_cannot_tell_is_none_and_no_problem(
     assert (gpu.utilization_percent, gpu.processes) == (0, ())
 
 
+def test_links_are_asked_for_once_a_minute(driver: StandInDriver) -> None:
+    """Each of them is a question of its own, and they seldom change."""
+    clock = Clock()
+    probe = NvmlProbe(clock=clock)
+    found = []
+    for active, seconds in ((16, 0.0), (15, 59.0), (14, 1.0)):
+        clock.now += seconds
+        driver.show(nvml.eight_busy_datacenter().with_gpu(3, more={"nvlinks": 18, "nvlinks_active": active}))
+        found.append(probe.read().gpus[3].nvlink_active)
+    probe.close()
+    assert found == [16, 16, 14]
+
+
 def test_links_that_fail_stop_nothing_else(driver: StandInDriver, probe: NvmlProbe) -> None:
     """A count of the links before the one that failed would look like a machine with fewer."""
     rules = nvml.Rules(errors={"nvmlDeviceGetNvLinkState": UNKNOWN_ERROR})

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, place, touch_all
 from gpuboard.probes.inventory import Inventory, in_order, name_of, roll_call
-from gpuboard.probes.nvml_device import DeviceReader, Handle, LeftOut, text
+from gpuboard.probes.nvml_device import DeviceReader, Handle, LeftOut, Links, text
 from gpuboard.probes.nvml_errors import SESSION_OVER, device_kind, explain
 from gpuboard.probes.nvml_values import cuda_version
 from gpuboard.probes.problems import problem
@@ -23,6 +23,8 @@ Answer = TypeVar("Answer")
 
 # NVML looks for devices only when it is opened; one that came back is found by opening it anew.
 REOPEN_SECONDS: Final = 60.0
+# Links seldom change, and each of them is a question of its own.
+LINKS_SECONDS: Final = 60.0
 
 
 class _Round:
@@ -58,6 +60,7 @@ class NvmlProbe:
         self._inventory = Inventory()
         # Within one session a device keeps its index, so that a hang can be named before it is asked.
         self._uuids: dict[int, str] = {}
+        self._links: dict[str, tuple[float, Links]] = {}
 
     def read(self, touch: Touch = touch_all) -> Devices:
         """Return one reading per device; see the contract."""
@@ -78,6 +81,7 @@ class NvmlProbe:
         if self._opened_at is not None:
             self._opened_at = None
             self._uuids.clear()
+            self._links.clear()
             with suppress(pynvml.NVMLError):
                 pynvml.nvmlShutdown()
 
@@ -124,7 +128,8 @@ class NvmlProbe:
     def _read_device(self, found: _Found, touch: Touch, gathered: _Round) -> None:
         reader = DeviceReader(found.handle, uuid=found.uuid, index=found.index, touch=touch)
         try:
-            gpu = reader.read()
+            gpu = reader.read(self._known_links(found.uuid))
+            self._remember_links(gpu)
             troubles = reader.problems(gpu)
             gpu = replace(gpu, mig_enabled=_is_divided(found.handle))
         except LeftOut:
@@ -143,6 +148,14 @@ class NvmlProbe:
             # The whole GPU lists its instances' processes too; they belong to one place only.
             own = gpu.processes and tuple(process for process in gpu.processes if process.pid not in theirs)
             gathered.gpus[-1:] = [replace(gpu, processes=own), *instances]
+
+    def _known_links(self, uuid: str) -> Links | None:
+        asked_at, links = self._links.get(uuid, (-LINKS_SECONDS, None))
+        return links if self._clock() - asked_at < LINKS_SECONDS else None
+
+    def _remember_links(self, gpu: GpuReading) -> None:
+        if gpu.nvlink_total is not None and self._known_links(gpu.uuid) is None:
+            self._links[gpu.uuid] = (self._clock(), (gpu.nvlink_active, gpu.nvlink_total))
 
     def _instances(
         self, handle: Handle, gpu: GpuReading, touch: Touch, gathered: _Round

@@ -25,6 +25,8 @@ from gpuboard.wire.clean import clean_text
 
 # The binding publishes no types.
 Handle = Any
+# NVLinks that are active, and all of them.
+Links = tuple[int | None, int | None]
 
 # The values without which nobody can say whether a device is in use.
 _VITAL: Final = frozenset({"memory", "processes"})
@@ -58,8 +60,8 @@ class DeviceReader:
         self._failures: dict[str, pynvml.NVMLError] = {}
         self._needs_reset = False
 
-    def read(self) -> GpuReading:
-        """Read all that a whole GPU can tell.
+    def read(self, links: Links | None = None) -> GpuReading:
+        """Read all that a whole GPU can tell, except for its NVLinks where they are known already.
 
         Raises:
             LeftOut: the caller gave this device up meanwhile.
@@ -78,7 +80,7 @@ class DeviceReader:
             pynvml.nvmlDeviceGetCurrentClocksThrottleReasons,
         )
         persistence = self._ask("persistence mode", pynvml.nvmlDeviceGetPersistenceMode)
-        links = self._links()
+        active, links_in_all = links or self._links()
         return GpuReading(
             uuid=self._uuid,
             index=self._index,
@@ -105,8 +107,8 @@ class DeviceReader:
             pcie_bus_id=self._ask("bus id", _bus_id),
             pcie_generation=self._pcie("pcie generation", pynvml.nvmlDeviceGetCurrPcieLinkGeneration),
             pcie_width=self._pcie("pcie width", pynvml.nvmlDeviceGetCurrPcieLinkWidth),
-            nvlink_active=sum(links) if links else None,
-            nvlink_total=len(links) or None,
+            nvlink_active=active,
+            nvlink_total=links_in_all,
             persistence_mode=None if persistence is None else bool(persistence),
             processes=self._processes(total),
         )
@@ -204,16 +206,16 @@ class DeviceReader:
     def _pcie(self, what: str, question: Callable[[Any], Any]) -> int | None:
         return whole_within(self._ask(what, question), 1, 64)
 
-    def _links(self) -> list[bool]:
-        """Whether each NVLink is active; none where there are none, or where they cannot be told."""
-        links: list[bool] = []
+    def _links(self) -> Links:
+        """How many NVLinks are active, and how many there are; nothing where they cannot all be told."""
+        states: list[bool] = []
         for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
             state = self._ask("nvlink", partial(_link_state, link=link))
             if state is None:
                 break
-            links.append(bool(state))
+            states.append(bool(state))
         # A part of the links would look like a machine with fewer.
-        return [] if "nvlink" in self._failures else links
+        return (None, None) if not states or "nvlink" in self._failures else (sum(states), len(states))
 
     def _ecc(self, mode: list[int] | None, kind: int) -> int | None:
         if not mode or not mode[0]:
