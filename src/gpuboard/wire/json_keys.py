@@ -1,6 +1,5 @@
 """Keys that stand twice in a JSON object: who writes them hopes that two readers take different values."""
 
-import json
 from typing import Any, Final
 
 from gpuboard.model.errors import WireError
@@ -20,6 +19,8 @@ def refuse_twice(data: bytes | str) -> None:
     Raises:
         WireError: a key stands twice, or this is no JSON at all.
     """
+    import json  # noqa: PLC0415 - agents read no JSON, and are to stay small
+
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     try:
         # Numbers are not looked at: one with thousands of digits would take its time.
