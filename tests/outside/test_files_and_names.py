@@ -22,7 +22,7 @@ async def test_a_hung_call_does_not_hold_up_the_others() -> None:
     hung = [asyncio.ensure_future(off_loop(release.wait)) for _ in range(40)]
     started = time.monotonic()
     assert await off_loop(lambda: 7) == 7
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 10
     release.set()
     await asyncio.gather(*hung)
 

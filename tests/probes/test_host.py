@@ -62,7 +62,7 @@ def test_a_disk_that_hangs_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def hang() -> tuple[Disk, ...]:
         asked.append(1)
-        time.sleep(1)
+        time.sleep(4)
         return ()
 
     monkeypatch.setattr(host, "disks", hang)
@@ -70,7 +70,7 @@ def test_a_disk_that_hangs_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(3):
         clock.now += 60
         assert reader.read().disks == (Disk(mount="/", total_bytes=2),)
-    assert time.monotonic() - begun < 0.8
+    assert time.monotonic() - begun < 3
     assert len(asked) == 1
 
 

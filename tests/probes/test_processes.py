@@ -165,14 +165,14 @@ def test_a_slow_directory_delays_nobody() -> None:
 
     def slow(uid: int) -> str:
         asked.append(uid)
-        time.sleep(0.4)
+        time.sleep(1.5)
         return f"user{uid}"
 
     clock = Clock()
     names = UserNames(slow, patience_seconds=0.05, clock=clock)
     begun = time.monotonic()
     assert [names.name(1), names.name(1), names.name(2)] == [None, None, None]
-    assert time.monotonic() - begun < 0.3
+    assert time.monotonic() - begun < 1.2
     assert asked == [1]
     eventually(lambda: names.name(1) == "user1")
 
