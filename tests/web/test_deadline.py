@@ -2,17 +2,14 @@
 
 import contextlib
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 
 from gpuboard.web import deadline
 from gpuboard.web.deadline import DeadlineProtocol
-from tests.board import free_port
+from tests.serving import serving
 
 
 async def hello(_scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own
@@ -24,20 +21,8 @@ async def hello(_scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401 
 @contextlib.contextmanager
 def server() -> Iterator[int]:
     """A server with these limits in a thread."""
-    port = free_port()
-    config = uvicorn.Config(
-        hello, port=port, http=DeadlineProtocol, lifespan="off", log_level="error", timeout_keep_alive=1
-    )
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run)
-    thread.start()
-    try:
-        while not running.started:
-            time.sleep(0.01)
+    with serving(hello, http=DeadlineProtocol, timeout_keep_alive=1) as port:
         yield port
-    finally:
-        running.should_exit = True
-        thread.join()
 
 
 def test_one_address_cannot_hold_many_half_requests(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,18 @@
 """The short way for simple messages, and that all else takes the ordinary one; on a server of its own."""
 
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-import uvicorn
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
 from gpuboard.web.direct import DirectSocket, answer_directly
 from gpuboard.wire.ingest import MAX_MESSAGE_BYTES
-from tests.board import free_port
+from tests.serving import serving
 
 
 def answer(message: bytes) -> bytes | None:
@@ -35,25 +33,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A server that knows the short way."""
-    chosen = free_port()
-    config = uvicorn.Config(
-        application,
-        port=chosen,
-        ws=DirectSocket,
-        lifespan="off",
-        log_level="error",
-        ws_per_message_deflate=False,
-    )
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run)
-    thread.start()
-    try:
-        while not running.started:
-            time.sleep(0.01)
+    with serving(application, ws=DirectSocket, ws_per_message_deflate=False) as chosen:
         yield chosen
-    finally:
-        running.should_exit = True
-        thread.join()
 
 
 @pytest.fixture
