@@ -7,6 +7,7 @@ from typing import Final
 from gpuboard.model.report import GpuReading
 from gpuboard.model.verdict import Verdict
 from gpuboard.verdict import Activity, Holder
+from gpuboard.wire.views import HolderView
 
 MINUTES: Final = 60
 RECENT: Final = 3
@@ -24,6 +25,7 @@ class GpuMemory:
         "people",
         "quiet_since",
         "recent",
+        "shown",
         "verdict",
     )
 
@@ -34,6 +36,8 @@ class GpuMemory:
         self.verdict: Verdict | None = None
         # Who was on it when that was said; None: unknown.
         self.people: tuple[Holder, ...] | None = None
+        # The same for viewers; None: not written yet.
+        self.shown: tuple[HolderView, ...] | None = None
         self._ring = array("f", [nan]) * MINUTES
         self._minute: int | None = None
         self._sum = 0.0

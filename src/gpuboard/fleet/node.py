@@ -33,6 +33,8 @@ class Node:
     def problems(self) -> tuple[Problem, ...]:
         """What the node says is wrong, and what the board knows to be wrong with it."""
         told = self.report.problems if self.report is not None else ()
+        if not self.also_from and not self.twins:
+            return told
         return (
             *told,
             *(_duplicate(self.source, other) for other in sorted(self.also_from)),

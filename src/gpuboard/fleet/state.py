@@ -183,10 +183,12 @@ class Fleet:
         problems = node.problems()
         for reading in node.readings():
             memory = node.gpus[reading.uuid]
-            memory.people = holders(reading)
+            people = holders(reading)
+            if people != memory.people:
+                memory.people, memory.shown = people, None
             verdict = judge(
                 reading,
-                people=memory.people,
+                people=people,
                 now=now,
                 problems=problems,
                 freshness=node.freshness,

@@ -43,7 +43,7 @@ def gpu_view(fleet: Fleet, node: Node, reading: GpuReading) -> GpuView:
         node=node.name,
         model=fleet.names.model(reading),
         verdict=memory.verdict or _UNJUDGED,
-        users=_people(fleet, memory.people),
+        users=_people(fleet, memory),
         claim=claim_view(fleet.claim_of(node.name, reading)),
         reading=reading,
     )
@@ -78,7 +78,7 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         memory_used_bytes=host.memory_used_bytes,
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
-        gpus_missing=sum(problem.kind == "gpu-lost" for problem in problems),
+        gpus_missing=len([problem for problem in problems if problem.kind == "gpu-lost"]),
     )
 
 
@@ -103,25 +103,27 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) ->
         temperature_celsius=reading.temperature_celsius,
         power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
-        users=_people(fleet, memory.people),
+        users=_people(fleet, memory),
         claim=claim_view(fleet.claim_of(node.name, reading)),
     )
 
 
-def _people(fleet: Fleet, found: tuple[Holder, ...] | None) -> tuple[HolderView, ...] | None:
-    if not found:
-        return None if found is None else ()
-    return tuple(
-        [
-            HolderView(
-                user=fleet.names.person(holder.user),
-                uid=holder.uid,
-                memory_used_bytes=holder.memory_used_bytes,
-                since=_whole(holder.since),
-                processes=holder.processes,
-            )
-            for holder in found
-        ]
+def _people(fleet: Fleet, memory: GpuMemory) -> tuple[HolderView, ...] | None:
+    """Those on a GPU as viewers see them; written once, as most stay for hours."""
+    if not memory.people:
+        return None if memory.people is None else ()
+    if memory.shown is None:
+        memory.shown = tuple([_person(fleet, holder) for holder in memory.people])
+    return memory.shown
+
+
+def _person(fleet: Fleet, holder: Holder) -> HolderView:
+    return HolderView(
+        user=fleet.names.person(holder.user),
+        uid=holder.uid,
+        memory_used_bytes=holder.memory_used_bytes,
+        since=_whole(holder.since),
+        processes=holder.processes,
     )
 
 

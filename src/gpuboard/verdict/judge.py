@@ -1,6 +1,7 @@
 """The verdict as a pure function: the first rule that matches wins."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -65,6 +66,9 @@ LIVE: Final = Freshness()
 # A look without a past: it never says idle.
 ONE_SHOT: Final = Activity()
 _DEFAULTS: Final = Thresholds()
+_NOBODY: Final = Reason(code="free", text="nobody is on it")
+# Thousands of GPUs are in use for few different reasons: so many of them are made once and shared.
+_REMEMBERED: Final = 4096
 
 
 def judge(  # noqa: PLR0911 - one return per word
@@ -103,8 +107,7 @@ def judge(  # noqa: PLR0911 - one return per word
         return Verdict(word="unknown", reason=missing, flags=flags)
     if claim is not None and (claim.until is None or claim.until > now):
         return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
-    nobody = Reason(code="free", text="nobody is on it")
-    return Verdict(word="free", reason=nobody, since=activity.empty_since, flags=flags)
+    return Verdict(word="free", reason=_NOBODY, since=activity.empty_since, flags=flags)
 
 
 def _concerns(problem: Problem, gpu: GpuReading) -> bool:
@@ -132,20 +135,17 @@ def _use(
     line = thresholds.busy_utilization_percent
     percent = gpu.utilization_percent
     if percent is not None and percent >= line:
-        return Reason(
-            code="utilization", text=_working(percent, people), values=_values(people, percent=percent)
-        )
-    working = [p for p in gpu.processes or () if is_alive(p) and is_compute(p)]
-    if working:
-        text = f"{_names(people)} {'has' if len(working) == 1 else 'have'} {_count(len(working))} on it"
-        return Reason(code="process", text=text, values=_values(people, processes=len(working)))
+        return _working(percent, _users(people))
+    computing = [p for p in gpu.processes or () if is_alive(p) and is_compute(p)]
+    if computing:
+        return _present(len(computing), _users(people))
     if _holds_memory(gpu, thresholds):
         held = gpu.memory_used_bytes
         visible = any(is_alive(p) for p in gpu.processes or ())
         code = "memory" if visible or gpu.processes is None else "orphaned-memory"
-        whose = f"held by {_names(people)}" if visible else "held, no process visible"
+        whose = f"held by {_names(_users(people))}" if visible else "held, no process visible"
         return Reason(
-            code=code, text=f"{format_size(held)} {whose}", values=_values(people, memory_bytes=held)
+            code=code, text=f"{format_size(held)} {whose}", values=_values(_users(people), memory_bytes=held)
         )
     recent = max(activity.recent_percent, default=0.0)
     if recent >= line:
@@ -176,9 +176,10 @@ def _missing(gpu: GpuReading) -> Reason | None:
 
 def _idle(gpu: GpuReading, people: tuple[Holder, ...] | None, seconds: float) -> Reason:
     held = gpu.memory_used_bytes
-    by = f" by {_names(people)}" if people else ""
+    users = _users(people)
+    by = f" by {_names(users)}" if users else ""
     text = f"{format_size(held)} held{by}, no work for {format_duration(seconds)}"
-    return Reason(code="idle", text=text, values=_values(people, memory_bytes=held, seconds=seconds))
+    return Reason(code="idle", text=text, values=_values(users, memory_bytes=held, seconds=seconds))
 
 
 def _booked(claim: Claim, now: float) -> Reason:
@@ -217,17 +218,28 @@ def _holds_memory(gpu: GpuReading, thresholds: Thresholds) -> bool:
     return held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
 
 
-def _working(percent: float, people: tuple[Holder, ...] | None) -> str:
-    return f"{percent:.0f} % in use" + (f" by {_names(people)}" if people else "")
+@lru_cache(_REMEMBERED)
+def _working(percent: float, users: tuple[str | None, ...]) -> Reason:
+    by = f" by {_names(users)}" if users else ""
+    text = f"{percent:.0f} % in use{by}"
+    return Reason(code="utilization", text=text, values=_values(users, percent=percent))
 
 
-def _names(people: tuple[Holder, ...] | None) -> str:
-    return ", ".join([holder.user or "somebody unknown" for holder in people or ()]) or "somebody unknown"
+@lru_cache(_REMEMBERED)
+def _present(processes: int, users: tuple[str | None, ...]) -> Reason:
+    have = "has a process" if processes == 1 else f"have {processes} processes"
+    return Reason(
+        code="process", text=f"{_names(users)} {have} on it", values=_values(users, processes=processes)
+    )
 
 
-def _values(people: tuple[Holder, ...] | None, **values: float | None) -> dict[str, object]:
-    return {"users": [holder.user for holder in people or ()], **values}
+def _users(people: tuple[Holder, ...] | None) -> tuple[str | None, ...]:
+    return tuple([holder.user for holder in people or ()])
 
 
-def _count(processes: int) -> str:
-    return "a process" if processes == 1 else f"{processes} processes"
+def _names(users: tuple[str | None, ...]) -> str:
+    return ", ".join([user or "somebody unknown" for user in users]) or "somebody unknown"
+
+
+def _values(users: tuple[str | None, ...], **values: float | None) -> dict[str, object]:
+    return {"users": [*users], **values}
