@@ -48,11 +48,10 @@ class Viewer:
 
 
 class _Past(Struct, frozen=True):
+    """One change as it was sent; its rows are not kept, they would be most of the board's memory."""
+
     sequence: int
     frames: dict[Tier, Frame]
-    change: Change
-    # None: as before.
-    troubles: list[ComponentView] | None
 
 
 class Broadcaster:
@@ -68,6 +67,8 @@ class Broadcaster:
         self._sequence = 0
         self._past: deque[_Past] = deque(maxlen=REMEMBERED_FRAMES)
         self._viewers: set[Viewer] = set()
+        # The last change at which somebody of this tier was here.
+        self._here: dict[Tier, int] = {}
         self._last_sent = 0.0
         self._told: list[ComponentView] = []
 
@@ -86,10 +87,12 @@ class Broadcaster:
         change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
+            tiers = self._wanted()
             self._sequence += 1
-            self._past.append(_Past(self._sequence, {}, change, troubles))
+            frames = {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+            self._past.append(_Past(self._sequence, frames))
             for viewer in list(self._viewers):
-                self._send(viewer, self._frame(self._past[-1], viewer.tier))
+                self._send(viewer, frames[viewer.tier])
             self._last_sent = change.at
         elif change.at - self._last_sent >= HEARTBEAT_SECONDS:
             beat = encode(Heartbeat(sequence=self._sequence, at=change.at))
@@ -103,6 +106,7 @@ class Broadcaster:
         for frame in self._missed(tier, stream, after):
             viewer.offer(frame)
         self._viewers.add(viewer)
+        self._here[tier] = self._sequence
         return viewer
 
     def leave(self, viewer: Viewer) -> None:
@@ -117,6 +121,11 @@ class Broadcaster:
             if not viewer.is_too_slow:
                 viewer.frames.put_nowait(None)
             self.leave(viewer)
+
+    def _wanted(self) -> list[Tier]:
+        """The tiers somebody sees now, or saw so lately that he may come back and ask for what he missed."""
+        self._here.update({viewer.tier: self._sequence for viewer in self._viewers})
+        return [tier for tier, at in self._here.items() if self._sequence - at < REMEMBERED_FRAMES]
 
     def _new_troubles(self, now: float) -> list[ComponentView] | None:
         self._components.look(now)
@@ -135,9 +144,9 @@ class Broadcaster:
     def _missed(self, tier: Tier, stream: str | None, after: int | None) -> list[Frame]:
         if stream == self._stream and after is not None:
             missed = [past for past in self._past if past.sequence > after]
-            whole = after == self._sequence or (bool(missed) and missed[0].sequence == after + 1)
-            if whole and len(missed) < QUEUE_FRAMES:
-                return [self._frame(past, tier) for past in missed] or [self._beat()]
+            frames = [past.frames[tier] for past in missed if tier in past.frames]
+            if len(frames) == self._sequence - after < QUEUE_FRAMES:
+                return frames or [self._beat()]
         return [self._snapshot(tier)]
 
     def _beat(self) -> Frame:
@@ -157,23 +166,15 @@ class Broadcaster:
         )
         return encode(message)
 
-    def _frame(self, past: _Past, tier: Tier) -> Frame:
-        """The frame of one change for one tier, made when the first viewer needs it."""
-        if tier not in past.frames:
-            change, troubles = past.change, past.troubles
-            past.frames[tier] = encode(
-                ChangeMessage(
-                    sequence=past.sequence,
-                    at=change.at,
-                    nodes=columns(NodeRow, change.nodes),
-                    gpus=columns(GpuRow, for_tier(change.gpus, tier)),
-                    gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
-                    troubles=None
-                    if troubles is None
-                    else [component_for_tier(one, tier) for one in troubles],
-                )
-            )
-        return past.frames[tier]
+    def _message(self, change: Change, troubles: list[ComponentView] | None, tier: Tier) -> ChangeMessage:
+        return ChangeMessage(
+            sequence=self._sequence,
+            at=change.at,
+            nodes=columns(NodeRow, change.nodes),
+            gpus=columns(GpuRow, for_tier(change.gpus, tier)),
+            gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
+            troubles=None if troubles is None else [component_for_tier(one, tier) for one in troubles],
+        )
 
 
 def for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
