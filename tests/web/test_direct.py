@@ -1,6 +1,7 @@
 """The short way for simple messages, and that all else takes the ordinary one; on a server of its own."""
 
 import contextlib
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -17,6 +18,8 @@ from tests.serving import serving
 
 def answer(message: bytes) -> bytes | None:
     """Answer what is not odd."""
+    if message == b"broken":
+        raise RuntimeError("cannot answer that")
     return None if message == b"odd" else b"direct " + message
 
 
@@ -128,3 +131,32 @@ def test_who_reads_no_answers_is_not_answered_without_end(port: int) -> None:
                 line.socket.sendall(message)
                 sent += 1
     assert sent < 1000
+
+
+def test_many_lines_that_speak_within_a_moment_are_all_answered(port: int) -> None:
+    """Each once, with its own answer."""
+    with contextlib.ExitStack() as stack:
+        lines = [
+            stack.enter_context(connect(f"ws://127.0.0.1:{port}/", compression=None, close_timeout=1))
+            for _ in range(20)
+        ]
+        for number, line in enumerate(lines):
+            line.socket.sendall(frame(b"%d" % number))
+        assert [line.recv(timeout=5) for line in lines] == [b"direct %d" % number for number in range(20)]
+
+
+def test_an_answer_that_fails_ends_its_own_line_only(port: int, line: ClientConnection) -> None:
+    """Whoever speaks in the same moment is answered all the same."""
+    with connect(f"ws://127.0.0.1:{port}/", compression=None, close_timeout=1) as broken:
+        broken.socket.sendall(frame(b"broken"))
+        line.socket.sendall(frame(b"a"))
+        assert line.recv(timeout=5) == b"direct a"
+        with pytest.raises(ConnectionClosed):
+            broken.recv(timeout=5)
+
+
+def test_who_hangs_up_at_once_is_still_answered(line: ClientConnection) -> None:
+    """Its last words count."""
+    line.socket.sendall(frame(b"a"))
+    line.socket.shutdown(socket.SHUT_WR)
+    assert line.recv(timeout=5) == b"direct a"
