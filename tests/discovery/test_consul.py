@@ -170,10 +170,11 @@ async def test_nodes_come_and_go_as_consul_says(consul: Consul, token_file: Path
     await admin.register("gpu1.lab", "10.0.0.1", Port=8043)
     async with following(discovery(consul, token_file, grace=Duration(2))) as lists:
         await lists.until(["gpu1"])
-        assert list(lists.targets) == [Target(node="gpu1", host="10.0.0.1", port=8043)]
+        first = Target(node="gpu1", whole_name="gpu1.lab", host="10.0.0.1", port=8043)
+        assert list(lists.targets) == [first]
         await admin.register("gpu2.lab", "10.0.0.2", Address="10.9.9.2")
         await lists.until(["gpu1", "gpu2"])
-        assert lists.targets[-1] == Target(node="gpu2", host="10.9.9.2")
+        assert lists.targets[-1] == Target(node="gpu2", whole_name="gpu2.lab", host="10.9.9.2")
         await admin.deregister("gpu1.lab")
         await lists.until(["gpu2"])
     assert lists.all == [["gpu1"], ["gpu1", "gpu2"], ["gpu2"]]
