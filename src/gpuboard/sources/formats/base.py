@@ -8,8 +8,7 @@ import msgspec
 from gpuboard.model.errors import ProbeError, WireError
 from gpuboard.model.report import HostFacts, NodeReport
 from gpuboard.probes.base import Devices
-from gpuboard.probes.fit import fit_processes
-from gpuboard.wire.clean import clean_facts
+from gpuboard.probes.fit import fit
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import check_report
 
@@ -38,8 +37,7 @@ def finished(report: NodeReport) -> NodeReport:
         WireError: it breaks a limit.
     """
     try:
-        # Cleaned first, as that makes texts longer.
-        checked = msgspec.convert(msgspec.to_builtins(clean_facts(fit_processes(report))), NodeReport)
+        checked = msgspec.convert(msgspec.to_builtins(fit(report)), NodeReport)
     except (msgspec.ValidationError, RecursionError) as error:
         raise WireError(f"not a valid report: {error}") from None
     return check_report(checked)
