@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 import pytest
 import pytest_asyncio
@@ -20,13 +19,12 @@ from gpuboard.discovery.consul_answer import read_catalog, read_health
 from gpuboard.discovery.grace import Grace
 from gpuboard.model.errors import WireError
 from gpuboard.settings.base import Duration
-from tests.fakes.consul import TOKEN, ConsulDouble, consul_double
+from tests.fakes.consul import TOKEN, consul_double
+from tests.fakes.consul_admin import Admin, Consul, trouble_is
 from tests.fakes.lists import following
-from tests.fakes.real_consul import RealConsul, real_consul
+from tests.fakes.real_consul import real_consul
 
 pytestmark = pytest.mark.xdist_group("consul")
-
-Consul = ConsulDouble | RealConsul
 
 
 @pytest_asyncio.fixture(params=["double", "real"])
@@ -56,54 +54,17 @@ def put(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-class Admin:
-    """Registers nodes as an administrator would."""
-
-    def __init__(self, consul: Consul) -> None:
-        self._url = f"http://127.0.0.1:{consul.port}"
-
-    async def ask(
-        self, method: str, path: str, *, token: str | None = TOKEN, json: object = None
-    ) -> httpx.Response:
-        """Send one request."""
-        headers = {} if token is None else {"X-Consul-Token": token}
-        async with httpx.AsyncClient(base_url=self._url, headers=headers, timeout=30) as client:
-            return await client.request(method, path, json=json)
-
-    async def register(self, node: str, address: str, *, status: str = "passing", **service: object) -> None:
-        """Put a node into the catalog, with its one service and that service's check."""
-        body = {
-            "Node": node,
-            "Address": address,
-            "Service": {"Service": "gpu-host", **service},
-            "Check": {"CheckID": "alive", "Name": "alive", "ServiceID": "gpu-host", "Status": status},
-        }
-        (await self.ask("PUT", "/v1/catalog/register", json=body)).raise_for_status()
-
-    async def deregister(self, node: str) -> None:
-        """Take a node's service out again."""
-        body = {"Node": node, "ServiceID": "gpu-host"}
-        (await self.ask("PUT", "/v1/catalog/deregister", json=body)).raise_for_status()
-
-
 def discovery(consul: Consul, token_file: Path | None, **options: Any) -> ConsulDiscovery:  # noqa: ANN401 - any option
     """A discovery that asks this Consul."""
     options.setdefault("grace", Duration(600))
     return ConsulDiscovery(
         ConsulOptions(
-            consul=f"http://127.0.0.1:{consul.port}",
+            consul=consul.url,
             service="gpu-host",
             token_file=None if token_file is None else str(token_file),
             **options,
         )
     )
-
-
-async def trouble_is(discovery: ConsulDiscovery, code: str) -> None:
-    """Wait until the discovery has this trouble."""
-    async with asyncio.timeout(10):
-        while discovery.trouble is None or discovery.trouble.code != code:  # noqa: ASYNC110 - it has no event
-            await asyncio.sleep(0.02)
 
 
 async def test_contract_entries_and_their_fields(consul: Consul) -> None:
@@ -170,10 +131,11 @@ async def test_nodes_come_and_go_as_consul_says(consul: Consul, token_file: Path
     await admin.register("gpu1.lab", "10.0.0.1", Port=8043)
     async with following(discovery(consul, token_file, grace=Duration(2))) as lists:
         await lists.until(["gpu1"])
-        assert list(lists.targets) == [Target(node="gpu1", host="10.0.0.1", port=8043)]
+        first = Target(node="gpu1", whole_name="gpu1.lab", host="10.0.0.1", port=8043)
+        assert list(lists.targets) == [first]
         await admin.register("gpu2.lab", "10.0.0.2", Address="10.9.9.2")
         await lists.until(["gpu1", "gpu2"])
-        assert lists.targets[-1] == Target(node="gpu2", host="10.9.9.2")
+        assert lists.targets[-1] == Target(node="gpu2", whole_name="gpu2.lab", host="10.9.9.2")
         await admin.deregister("gpu1.lab")
         await lists.until(["gpu2"])
     assert lists.all == [["gpu1"], ["gpu1", "gpu2"], ["gpu2"]]

@@ -23,6 +23,15 @@ class ConsulDouble:
         self._changed = asyncio.Event()
         self._running = AsyncExitStack()
 
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def trust(self) -> bool:
+        """There is no certificate to believe."""
+        return True
+
     async def start(self) -> None:
         """Listen, on the same port as before, having forgotten everything."""
         self._entries.clear()

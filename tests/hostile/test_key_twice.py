@@ -16,6 +16,7 @@ from gpuboard.sources.formats.node_info import decode_seed4
 from gpuboard.sources.pull.protocols import AgentProtocol
 from gpuboard.wire.drop import decode_drop
 from gpuboard.wire.json_keys import refuse_twice
+from gpuboard.wire.report import decode_report
 from tests.pushing import report_of
 
 NODE = "gpu01"
@@ -146,3 +147,24 @@ def test_a_long_key_does_not_make_a_long_message() -> None:
         refuse_twice(last(document, document[1:-1]))
     assert len(str(refused.value)) < 500
     assert str(refused.value).isprintable()
+
+
+def packed(*pairs: tuple[str, object]) -> bytes:
+    """A msgpack map in which a key may stand twice."""
+    parts = [msgspec.msgpack.encode(part) for pair in pairs for part in pair]
+    return bytes([0x80 + len(pairs)]) + b"".join(parts)
+
+
+GOOD: tuple[tuple[str, object], ...] = (("node", NODE), ("version", 1), ("gpus", []))
+
+
+def test_between_programs_the_last_counts() -> None:
+    """A report is about its sender alone and has one reader, so that nobody is deceived."""
+    assert decode_report(packed(("node", "other"), *GOOD), "msgpack").node == NODE
+
+
+@pytest.mark.parametrize("last", [("gpus", [{"uuid": "GPU-1"}]), ("node", "../etc"), ("version", 99)])
+def test_between_programs_what_counts_is_what_was_checked(last: tuple[str, object]) -> None:
+    """Nothing slips past the checks behind a good value of the same name."""
+    with pytest.raises(WireError):
+        decode_report(packed(*GOOD, last), "msgpack")

@@ -34,7 +34,7 @@ from gpuboard.wire.ingest import (
     encode_sample,
 )
 from tests.board import RunningBoard
-from tests.pushing import report_of, token_of, wait_until
+from tests.pushing import invite, report_of, token_of, wait_until
 
 
 @pytest.fixture
@@ -353,6 +353,32 @@ def test_codes_cannot_be_guessed_for_long(board: RunningBoard) -> None:
     answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": "x"})
     assert codes == [403] * 11 + [429] * 4
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ('{"code":"x","code":"CODE"}', "code"),
+        ('{"code":"CODE","code":"CODE"}', "code"),
+        ('{"c\\u006fde":"x","code":"CODE"}', "code"),
+        ('{"code":"CODE","more":[{"a":1,"a":2}]}', "a"),
+    ],
+)
+def test_an_enrolment_that_says_something_twice_is_refused(board: RunningBoard, body: str, key: str) -> None:
+    """Whatever stands between may have read the other value; the code is not spent by it."""
+    code = invite(board.state, "dgx-28")
+    headers = {"content-type": "application/json"}
+    url = f"{board.url}api/v1/enroll"
+    answer = httpx.post(url, content=body.replace("CODE", code), headers=headers)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert answer.json()["detail"] == f"the key '{key}' stands twice in one object"
+    assert httpx.post(url, json={"code": code, "more": [{"a": 1}, {"a": 2}]}).status_code == 201
+
+
+def test_an_enrolment_larger_than_any_code_is_refused(board: RunningBoard) -> None:
+    """Anybody may send one, and reading it takes time."""
+    answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": "x", "more": "x" * 16 * 1024})
+    assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"code":7}', b'{"code":"' + b"x" * 100 + b'"}'])

@@ -65,7 +65,7 @@ def test_an_origin_that_is_none_is_refused(board: RunningBoard, origin: str) -> 
     assert answer.startswith((b"HTTP/1.1 421 ", b"HTTP/1.1 400 "))
 
 
-@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 50_000, b'{"code":' + b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"[" * 15_000, b'{"a":' * 3_000, b'{"code":' + b"[" * 15_000])
 def test_a_deep_body_is_refused(http: httpx.Client, body: bytes) -> None:
     """Before it can exhaust anything."""
     answer = http.post("api/v1/enroll", content=body)

@@ -51,7 +51,7 @@ def test_an_unreadable_version_says_what_to_do() -> None:
         {"node": "a", "gpus": [{"uuid": "x", "index": 0, "memory_used_bytes": 2**63}]},
         {"node": "a", "gpus": [{"uuid": "x" * 300, "index": 0}]},
         {"node": "a", "gpus": [{"uuid": "x", "index": 0}, {"uuid": "x", "index": 1}]},
-        {"node": "a", "gpus": [{"uuid": str(i), "index": i} for i in range(65)]},
+        {"node": "a", "gpus": [{"uuid": str(i), "index": i} for i in range(257)]},
         {"node": "a", "gpus": [{"uuid": "x", "index": 0, "processes": [{"pid": i} for i in range(513)]}]},
         {"node": "a", "gpus": "none"},
         {"node": "a", "problems": [{"kind": "x", "text": "y" * 5000, "remedy": ""}]},

@@ -11,6 +11,8 @@ class Target(Struct, frozen=True, kw_only=True):
 
     # The node's name, valid and lower-cased.
     node: str
+    # What the list itself calls it, where `node` is a shortening that depends on who else is listed.
+    whole_name: str | None = None
     # Host name, address or ssh alias.
     host: str
     port: int | None = None

@@ -73,7 +73,12 @@ def name_nodes(targets: Sequence[Target]) -> tuple[Target, ...]:
         count = Counter([*names.values(), *tried.values()])
         names |= {at: name for at, name in tried.items() if count[name] == 1}
     # What has no name of its own even now is the same node once more.
-    return tuple(replace(unique[at], node=name) for at, name in sorted(names.items()))
+    return tuple(_named(unique[at], name) for at, name in sorted(names.items()))
+
+
+def _named(target: Target, name: str) -> Target:
+    whole = target.node if target.node.startswith(f"{name}.") else None
+    return replace(target, node=name, whole_name=whole)
 
 
 def _short(target: Target) -> str:

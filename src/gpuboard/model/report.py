@@ -11,6 +11,9 @@ from msgspec import Meta, Struct
 from gpuboard.model.node import NodeName
 
 REPORT_VERSION: Final = 1
+# Sixteen GPUs with seven instances each are 128.
+MAX_GPUS: Final = 256
+MAX_PROBLEMS: Final = 256
 
 # Limits travel with the types, so that the decoder refuses what no honest node sends.
 Word = Annotated[str, Meta(max_length=256)]
@@ -147,5 +150,5 @@ class NodeReport(Struct, frozen=True, kw_only=True, gc=False):
     probe: Word | None = None
     host: HostFacts | None = None
     # None: the list of GPUs itself could not be read; () means that there are none.
-    gpus: Annotated[tuple[GpuReading, ...], Meta(max_length=64)] | None = ()
-    problems: Annotated[tuple[Problem, ...], Meta(max_length=128)] = ()
+    gpus: Annotated[tuple[GpuReading, ...], Meta(max_length=MAX_GPUS)] | None = ()
+    problems: Annotated[tuple[Problem, ...], Meta(max_length=MAX_PROBLEMS)] = ()

@@ -25,11 +25,11 @@ def user_path(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own way raises for an unknown user
 
 
-def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
-    """Read a whole regular file. Blocks.
+def read_file(path: Path, *, limit: int = MAX_FILE_BYTES, private: bool = False) -> bytes:
+    """Read a whole regular file; a private one only if not everybody on this machine can. Blocks.
 
     Raises:
-        OutsideError: it is missing, unreadable, no regular file, or too large.
+        OutsideError: it is missing, unreadable, no regular file, too large, or open to everybody.
     """
     try:
         # Without O_NONBLOCK, opening a named pipe waits for a writer.
@@ -37,8 +37,12 @@ def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
             raise OutsideError(f"{path} is no regular file", code="file-unreadable")
+        # The group may: that is how root gives a file to the account of a service.
+        if private and mode & stat.S_IRWXO:
+            raise OutsideError(f"{path} is open to everybody here; run: chmod o= {path}", code="file-open")
         return _read_all(handle, path, limit)
     except OSError as error:
         raise _unreadable(path, error) from None

@@ -10,6 +10,9 @@ from gpuboard.model.units import format_duration
 _UNREACHABLE: Final = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
 _NO_TLS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"}
 
+# OpenSSL's numbers: self-signed, self-signed in the chain, no issuer at hand, no chain to one, bad signature.
+_UNKNOWN_AUTHORITY: Final = {18, 19, 20, 21, 7}
+
 
 def in_words(error: OSError, *, address: str, doing: str, deadline: float) -> OutsideError:
     """Say what went wrong with a server, for people."""
@@ -31,6 +34,8 @@ def in_words(error: OSError, *, address: str, doing: str, deadline: float) -> Ou
 def _tls_words(error: ssl.SSLError, address: str) -> OutsideError:
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"the certificate of {address} is not trusted: {error.verify_message}"
+        if error.verify_code in _UNKNOWN_AUTHORITY:
+            text += "; ca_file must hold the certificate of the authority that signed it"
         return OutsideError(text, code="certificate")
     reason = error.reason or ""
     if reason in _NO_TLS:

@@ -66,14 +66,20 @@ def secret_in(file: str, *, keep: float = KEEP_SECONDS) -> FileValue[str]:
     return FileValue(lambda: _read_secret(path), keep=keep)
 
 
+def secret_of(name: str, folder: str) -> FileValue[str]:
+    """The token of one of many, in a file of that name, which must not be open to everybody."""
+    path = user_path(folder) / name
+    return FileValue(lambda: _read_secret(path, private=True))
+
+
 def tls_by(ca_file: str | None) -> FileValue[ssl.SSLContext]:
     """The TLS settings for asking servers: certificates verified, by an own CA file where given."""
     path = None if ca_file is None else user_path(ca_file)
     return FileValue(lambda: _make_context(path))
 
 
-def _read_secret(path: Path) -> str:
-    text = read_file(path, limit=MAX_SECRET_BYTES).decode("utf-8", "replace").strip()
+def _read_secret(path: Path, *, private: bool = False) -> str:
+    text = read_file(path, limit=MAX_SECRET_BYTES, private=private).decode("utf-8", "replace").strip()
     if not _PRINTABLE.fullmatch(text):
         what = "is empty" if not text else "must hold one line of plain characters without spaces"
         raise OutsideError(f"{path} {what}", code="bad-secret")

@@ -21,7 +21,9 @@ Kind = Literal[
     "unattributed-process",
     "no-device-access",
     "slow-driver",
+    "too-many-gpus",
     "too-many-processes",
+    "report-too-large",
     "disk-hung",
     "processes-hung",
 ]
@@ -97,9 +99,17 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the driver takes seconds to answer",
         "enable persistence mode: nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
     ),
+    "too-many-gpus": _Words(
+        "there are more GPUs and instances here than a report can hold",
+        "the first are shown; those left out are neither counted nor offered as free",
+    ),
     "too-many-processes": _Words(
         "more processes are on the GPUs than a report can hold",
         "those with the most memory are shown",
+    ),
+    "report-too-large": _Words(
+        "this node has more to say than a report can hold, which leaves out",
+        "nothing else is lost; see which processes or problems are so many or so long",
     ),
     "disk-hung": _Words(
         "a disk does not answer, so nothing is known of the GPUs either",

@@ -23,6 +23,7 @@ from tests.fakes.nvml.shapes import (
     no_permission,
     one_gpu_hangs,
     one_lost_of_eight,
+    sixteen_cut,
     zero_gpus,
 )
 
@@ -44,5 +45,6 @@ __all__ = [
     "no_permission",
     "one_gpu_hangs",
     "one_lost_of_eight",
+    "sixteen_cut",
     "zero_gpus",
 ]

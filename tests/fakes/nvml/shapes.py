@@ -138,6 +138,38 @@ def mig_a100() -> Scenario:
     return Scenario(driver="535.54.03", gpus=(cut, whole))
 
 
+def sixteen_cut(name: str = "cut") -> Scenario:
+    """Return sixteen GPUs of seven MIG devices each, which is as many as there are; somebody is on each."""
+    first = mig_a100().gpus[0]
+    device = first.migs[2]
+
+    def migs(gpu: int) -> tuple[FakeMig, ...]:
+        return tuple(
+            replace(
+                device,
+                uuid=_uuid("MIG", f"{name}-{gpu}-{place}"),
+                memory_used=8 * GIB,
+                gpu_instance=7 + place,
+                processes=(FakeProcess(pid=4_100_000 + 10 * gpu + place, memory=8 * GIB, name="./train"),),
+            )
+            for place in range(7)
+        )
+
+    return Scenario(
+        driver="535.54.03",
+        gpus=tuple(
+            replace(
+                first,
+                uuid=_uuid("GPU", f"{name}-{gpu}"),
+                number=gpu,
+                pci_bus_id=f"00000000:{gpu + 1:02X}:00.0",
+                migs=migs(gpu),
+            )
+            for gpu in range(16)
+        ),
+    )
+
+
 def mismatch() -> Scenario:
     """Return a machine whose library was upgraded under a running driver."""
     return eight_busy_datacenter().with_rules(Rules(errors={"nvmlInit": MISMATCH}))

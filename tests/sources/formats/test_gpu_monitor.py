@@ -58,6 +58,13 @@ def test_processes_are_joined_with_their_owners_and_children() -> None:
     assert "hunter2" not in repr(read_family(FILES, "gpu1"))
 
 
+def test_children_that_are_named_twice_are_not_believed() -> None:
+    """Whose they are decides who is said to hold a GPU."""
+    twice = USERS.replace(b'{"4242"', b'{"4343": [], "4242"')
+    first, _ = gpus(read_family({**FILES, "users": twice}, "gpu1"))
+    assert [process.children for process in first.processes or ()] == [(), ()]
+
+
 def test_the_owner_of_a_dead_process_is_the_owner_of_its_living_child() -> None:
     """That child is what must be ended; a name too long for `ps` is a number."""
     first, _ = gpus(read_family(FILES, "gpu1"))

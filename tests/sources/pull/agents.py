@@ -26,8 +26,8 @@ def report(sequence: int = 1, *, node: str = "its-own-name") -> NodeReport:
 class Agent:
     """Our own agent, listening; a test decides when it samples."""
 
-    def __init__(self, **tls: str) -> None:
-        self._outlet = ListenOutlet(replace(ListenOptions(host="127.0.0.1", port=0, token=TOKEN), **tls))
+    def __init__(self, *, token: str = TOKEN, **tls: str) -> None:
+        self._outlet = ListenOutlet(replace(ListenOptions(host="127.0.0.1", port=0, token=token), **tls))
         self._sequence = 0
         self._outlet.start()
         self.sample()

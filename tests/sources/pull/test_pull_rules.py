@@ -30,6 +30,8 @@ def test_without_options_agents_are_asked_on_their_own_port() -> None:
         ({"timeout": "0s"}, "timeout"),
         ({"ca_file": "/ca.pem"}, "tls = true"),
         ({"protocol": "seed4", "token_file": "/t"}, "password_file"),
+        ({"protocol": "seed4", "token_folder": "/t"}, "password_file"),
+        ({"token_file": "/t", "token_folder": "/t"}, "two .* tables"),
         ({"password_file": "/p"}, "token_file"),
         ({"protocol": "seed5"}, "seed5"),
         ({"port": 70000}, "65535"),

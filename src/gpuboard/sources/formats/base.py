@@ -1,15 +1,16 @@
 """What every format of files promises, and the one way by which what it read becomes a report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from gpuboard.model.errors import ProbeError, WireError
-from gpuboard.model.report import HostFacts, NodeReport
+from gpuboard.model.report import GpuProcess, HostFacts, NodeReport
 from gpuboard.probes.base import Devices
-from gpuboard.probes.fit import fit_processes
-from gpuboard.wire.clean import clean_facts
+from gpuboard.probes.fit import fit
+from gpuboard.probes.nvidia_smi.readings import read_device
+from gpuboard.probes.nvidia_smi.values import count
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import check_report
 
@@ -19,6 +20,8 @@ MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 _LARGEST: Final = 2**63
 # Outputs that say nothing about the machine; everything else that goes wrong is a fact about it.
 _NOT_DATA: Final = {"unreadable-output", "truncated-output"}
+
+Texts = Mapping[str, str]
 
 
 class Format(NamedTuple):
@@ -38,8 +41,7 @@ def finished(report: NodeReport) -> NodeReport:
         WireError: it breaks a limit.
     """
     try:
-        # Cleaned first, as that makes texts longer.
-        checked = msgspec.convert(msgspec.to_builtins(clean_facts(fit_processes(report))), NodeReport)
+        checked = msgspec.convert(msgspec.to_builtins(fit(report)), NodeReport)
     except (msgspec.ValidationError, RecursionError) as error:
         raise WireError(f"not a valid report: {error}") from None
     return check_report(checked)
@@ -118,6 +120,51 @@ def read_json(data: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise WireError(f"a JSON object was expected, not {type(found).__name__}")
     return found
+
+
+def read_gpus(
+    document: Mapping[str, Any],
+    node: str,
+    *,
+    gpu: Callable[[Texts], Texts],
+    processes: str,
+    process: Callable[[int, Texts], GpuProcess],
+) -> Devices:
+    """Read the GPUs of a JSON object, whatever words its tool has for them.
+
+    `gpu` puts one under the names of nvidia-smi; its processes stand under the key `processes`, and `process`
+    makes one of its pid and texts.
+
+    Raises:
+        WireError: it has no list of GPUs.
+    """
+    gpus = document.get("gpus")
+    if not isinstance(gpus, list) or not all(isinstance(each, dict) for each in gpus):
+        raise WireError("no list of GPUs in it")
+    devices = []
+    for number, (each, texts) in enumerate((each, _texts(each)) for each in gpus):
+        index = count(texts.get("index"), high=10_000)
+        on_it = _processes(each.get(processes), process)
+        devices.append(
+            read_device(gpu(texts), index=number if index is None else index, node=node, processes=on_it)
+        )
+    return Devices(
+        gpus=tuple(device.reading for device in devices),
+        problems=tuple(problem for device in devices for problem in device.problems),
+    )
+
+
+def _processes(found: object, process: Callable[[int, Texts], GpuProcess]) -> tuple[GpuProcess, ...] | None:
+    """Read processes; tools write null, or one process without anything, where they cannot list them."""
+    if not isinstance(found, list):
+        return None
+    listed = [_texts(each) for each in found if isinstance(each, dict)]
+    known = {pid: texts for texts in listed if (pid := count(texts.get("pid"))) is not None}
+    return None if found and not known else tuple(process(pid, texts) for pid, texts in known.items())
+
+
+def _texts(found: Mapping[str, object]) -> Texts:
+    return {key: text for key, value in found.items() if (text := as_text(value)) is not None}
 
 
 def as_text(value: object) -> str | None:

@@ -20,6 +20,7 @@ from gpuboard.probes.nvidia_smi.tables import Row, apps_from_rows, attach_apps, 
 from gpuboard.probes.nvidia_smi.values import word
 from gpuboard.sources.formats.base import report_of, report_of_failure, whole_lines
 from gpuboard.sources.formats.host_status import read_disks, read_status, time_of_day
+from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
 
 # HOST_gpus.csv and so on; only the first must be there.
@@ -157,7 +158,8 @@ def _users(text: str, zone: float | None) -> tuple[dict[int, _Person], dict[int,
 def _children(line: str) -> dict[int, tuple[int, ...]]:
     try:
         found = msgspec.json.decode(line, type=dict[str, list[str | int]])
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        refuse_twice(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, WireError):
         return {}
     return {int(pid): _pids(children, besides=pid) for pid, children in found.items() if _is_pid(pid)}
 

@@ -24,7 +24,9 @@ class PullOptions(Struct, frozen=True, kw_only=True):
     interval: Duration = Duration(5)
     # For one whole question: looking up, connecting, asking, reading.
     timeout: Duration = Duration(10)
+    # One token for all agents, or a folder with a file for each, named after its node.
     token_file: str | None = None
+    token_folder: str | None = None
     password_file: str | None = None
     tls: bool = False
     ca_file: str | None = None
@@ -39,15 +41,12 @@ class PullOptions(Struct, frozen=True, kw_only=True):
             raise ValueError("timeout must be longer than nothing")
         if self.ca_file is not None and not self.tls:
             raise ValueError("ca_file has no effect without tls = true")
-        if self.protocol == "seed4" and self.token_file is not None:
+        if self.token_file is not None and self.token_folder is not None:
+            raise ValueError("give token_file or token_folder; for both, write two [[source]] tables")
+        if self.protocol == "seed4" and (self.token_file or self.token_folder) is not None:
             raise ValueError('protocol = "seed4" knows no token: use password_file')
         if self.protocol == "gpuboard" and self.password_file is not None:
             raise ValueError('password_file belongs to protocol = "seed4": agents use token_file')
-
-    @property
-    def secret_file(self) -> str | None:
-        """Where the token or password stands."""
-        return self.token_file if self.protocol == "gpuboard" else self.password_file
 
     @property
     def default_port(self) -> int:

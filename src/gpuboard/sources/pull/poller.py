@@ -37,7 +37,8 @@ class Way(Struct, frozen=True, kw_only=True):
     interval: float
     deadline: float
     retry_limit: float
-    secret: FileValue[str] | None
+    # The secret that this one node is sent, and no other's.
+    secret_for: Callable[[Target], FileValue[str]] | None
     tls: FileValue[ssl.SSLContext] | None
     allow_plaintext: bool
     resolver: Resolver
@@ -53,6 +54,7 @@ class Poller:
         self._way = way
         self._sink = sink
         self._clock = clock
+        self._secret = None if way.secret_for is None else way.secret_for(target)
         self._samples = Samples()
         self._server: Server | None = None
         self._asked: tuple[str | None, bytes] | None = None
@@ -99,7 +101,7 @@ class Poller:
 
     async def _ask(self) -> NodeReport | None:
         way = self._way
-        secret = None if way.secret is None else await way.secret.value()
+        secret = None if self._secret is None else await self._secret.value()
         self._server = self._server or await self._reach()
         request = self._request(self._server, secret)
         answer = await self._server.ask(request, deadline=way.deadline, limit=MAX_REPORT_BYTES)
@@ -133,7 +135,7 @@ class Poller:
             self._target.port or way.port,
             resolver=way.resolver,
             tls=None if way.tls is None else await way.tls.value(),
-            only_private=way.secret is not None and not way.allow_plaintext,
+            only_private=self._secret is not None and not way.allow_plaintext,
         )
 
     def _succeeded(self, report: NodeReport | None) -> None:
@@ -147,8 +149,8 @@ class Poller:
         self._sink.report(self._target.node, replace(report, interval_seconds=interval))
 
     def _failed(self, error: SourceError) -> None:
-        if error.state == "refused" and self._way.secret is not None:
-            self._way.secret.forget()
+        if error.state == "refused" and self._secret is not None:
+            self._secret.forget()
         self._drop()
         reason = Reason(code=error.code, text=clean_text(error.reason))
         self._sink.trouble(self._target.node, reason, state=error.state)

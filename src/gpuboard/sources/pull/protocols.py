@@ -67,7 +67,7 @@ class AgentProtocol:
     def read(self, answer: Answer, node: str) -> Sample:
         """Turn the answer into a sample; a node can speak only for itself, so its name is ours."""
         if answer.status in {401, 403}:
-            text = "the agent refuses the token: put the agent's own token into token_file"
+            text = "the agent refuses the token: put its own into token_file, or its file in token_folder"
             raise SourceError(f"{text} (HTTP {answer.status})", state="refused", code="token-refused")
         if answer.status == NOT_READY:
             raise SourceError("the agent has no sample yet (HTTP 503)", code="not-ready")

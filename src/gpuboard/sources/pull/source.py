@@ -8,7 +8,7 @@ from typing import Final
 
 from gpuboard.discovery.base import Discovery, Target
 from gpuboard.outside.resolve import Resolver
-from gpuboard.outside.secrets import secret_in, tls_by
+from gpuboard.outside.secrets import FileValue, secret_in, secret_of, tls_by
 from gpuboard.sources.base import Sink
 from gpuboard.sources.pull.options import PullOptions
 from gpuboard.sources.pull.poller import Poller, Way
@@ -37,14 +37,13 @@ class PullSource:
         """Prepare to ask; `interval` is for tests, which have less time than people."""
         self._discovery = discovery
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
-        secret = options.secret_file
         self._way = Way(
             protocol=PROTOCOLS[options.protocol](),
             port=options.default_port,
             interval=interval or options.interval,
             deadline=options.timeout,
             retry_limit=max(options.interval, RETRY_LIMIT_SECONDS) if interval is None else interval,
-            secret=None if secret is None else secret_in(secret),
+            secret_for=_secret_for(options),
             tls=tls_by(options.ca_file) if options.tls else None,
             allow_plaintext=options.allow_plaintext,
             resolver=Resolver(),
@@ -52,7 +51,7 @@ class PullSource:
 
     async def run(self, sink: Sink) -> None:
         """Ask all nodes until cancelled."""
-        if self._way.allow_plaintext and self._way.secret is not None and self._way.tls is None:
+        if self._way.allow_plaintext and self._way.secret_for is not None and self._way.tls is None:
             log.warning(
                 "SECRET SENT UNENCRYPTED: source=pull reason=allow_plaintext is set and tls is not; "
                 "whoever listens on the network can read the token"
@@ -83,3 +82,16 @@ class PullSource:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _secret_for(options: PullOptions) -> Callable[[Target], FileValue[str]] | None:
+    """Which secret each node is sent: that of its own file, the one of all, or none."""
+    folder = options.token_folder
+    if folder is not None:
+        # By its whole name: which node a short one means changes with who else is on the list.
+        return lambda target: secret_of(target.whole_name or target.node, folder)
+    file = options.token_file or options.password_file
+    if file is None:
+        return None
+    shared = secret_in(file)
+    return lambda _: shared

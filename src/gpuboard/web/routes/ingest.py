@@ -25,10 +25,13 @@ from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
 from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_FAILED, CLOSE_REFUSED, MAX_MESSAGE_BYTES
+from gpuboard.wire.json_keys import refuse_twice
 
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT_SECONDS: Final = 5.0
+# A code has 64 characters at most; anybody may send one.
+MAX_ENROLMENT_BYTES: Final = 16 * 1024
 
 NODE_TOKEN: Final = "node_token"  # noqa: S105 - the name of the scheme, not a token
 
@@ -139,6 +142,7 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
 @post(
     "/api/v1/enroll",
     summary="A node's token for an enrolment code",
+    request_max_body_size=MAX_ENROLMENT_BYTES,
     media_type=MediaType.JSON,
     exception_handlers={RecursionError: too_deep_problem},
     responses=problems(400, 403, 413, 429, 503),
@@ -147,6 +151,10 @@ async def post_enrolment(
     request: AnyRequest, services: Services, data: EnrolmentRequest
 ) -> Response[EnrolmentAnswer]:
     """Exchange a code, once, for the token of the node that it was made for."""
+    try:
+        refuse_twice(await request.body())
+    except WireError as error:
+        raise ClientException(str(error)) from None
     node, token = await _door(services).enrol(data.code, _address(request, services))
     answer = EnrolmentAnswer(node=node, token=token)
     return Response(answer, headers={"cache-control": "no-store"})
