@@ -249,7 +249,7 @@ async def test_a_frozen_agent_grows_old_although_it_answers(
     node, other = fleet.get("frozen"), fleet.get("well")
     assert node is not None
     assert other is not None
-    async with running(source, sink), asyncio.timeout(20):
+    async with running(source, sink), asyncio.timeout(60):
 
         async def turns(state: str) -> None:
             while node.freshness.state != state:
