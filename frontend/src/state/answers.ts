@@ -82,6 +82,8 @@ export interface Holder {
   gpus: number;
   idle: number;
   booked: number;
+  /** When the last of their bookings here ends; null: none has an end. */
+  until: number | null;
 }
 
 /** People by the GPUs they hold, most first. A shared GPU counts for each of its users. */
@@ -90,16 +92,24 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   for (const { record } of gpus) {
     if (record.verdict === 'stale') continue;
     for (const user of holdersOf(record)) {
-      const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0 };
+      const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0, until: null };
       holder.gpus++;
       if (record.verdict === 'idle') holder.idle++;
-      if (record.verdict === 'booked') holder.booked++;
+      if (record.verdict === 'booked') {
+        holder.booked++;
+        if (record.claim?.until) holder.until = Math.max(holder.until ?? 0, record.claim.until);
+      }
       people.set(user, holder);
     }
   }
   return [...people.values()].sort(
     (a, b) => b.gpus - a.gpus || b.idle - a.idle || (a.user < b.user ? -1 : 1),
   );
+}
+
+/** Whether `holders` would name somebody. */
+export function isHeld({ users, verdict, claim }: Gpu['record']): boolean {
+  return verdict !== 'stale' && !!(users?.length || (verdict === 'booked' && claim?.who));
 }
 
 export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {

@@ -106,7 +106,9 @@ export const en = {
   lastSeenAt: 'last seen {time}',
   neverSeen: 'never seen',
   dataAge: '{ago} ago',
-  until: 'to {time}',
+  until: 'until {time}',
+  // The same in a cell, before a time: as short as it can be.
+  to: 'until',
   bookedNow: 'booked · {who}',
   noGpus: 'no GPU',
   cpuLoad: 'load {percent} %',
@@ -125,6 +127,7 @@ export const en = {
   // Detail
   use: 'Use',
   memory: 'Memory',
+  user: 'User',
 
   // Node page
   state_live: 'live',
@@ -143,7 +146,7 @@ export const en = {
   reason_never: 'Has never reported since the board started.',
   reason_refused: 'The node refused the board.',
   reason_error: 'The last report could not be read: {detail}',
-  'short_gpu-lost': 'lost',
+  'short_gpu-lost': 'off the bus',
   'short_driver-hung': 'hung',
   'short_driver-mismatch': 'driver',
   'short_ecc-uncorrected': 'ECC',

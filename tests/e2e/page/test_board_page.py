@@ -198,6 +198,52 @@ def test_the_name_is_never_what_is_cut(page: Page, demo: RunningBoard) -> None:
     assert [name for name, is_cut in cut if is_cut] == []
 
 
+# Gives every holder a long name, and tells which cells then lack their word, their end or the name.
+LACKING = """() => [...document.querySelectorAll('.cell')].flatMap((cell) => {
+  const [main, side, time] = [cell.querySelector('b'), cell.querySelector('span'), cell.querySelector('em')];
+  const held = !cell.matches('.fill-free, .fill-stale');
+  if (held) side.textContent = 'a-very-long-name-of-a-person';
+  const room = cell.getBoundingClientRect();
+  const inside = ({ left, right, top, bottom, width }, least) => width >= least &&
+    left >= room.left && right <= room.right + 1 && top >= room.top - 1 && bottom <= room.bottom + 1;
+  const word = document.createRange();
+  word.setStart(main.firstChild, 0);
+  word.setEnd(main.firstChild, main.firstChild.textContent.trimEnd().length);
+  const arrow = getComputedStyle(main, '::before').content.startsWith('"→');
+  const ends = !cell.matches('.fill-booked') || inside(time.getBoundingClientRect(), 10);
+  const named = !held || inside(side.getBoundingClientRect(), 20);
+  return (arrow || inside(word.getBoundingClientRect(), 5)) && ends && named ? [] : [cell.ariaLabel];
+})"""
+
+
+@pytest.mark.parametrize("width", [1440, 1190])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW"])
+def test_a_long_name_takes_no_verdict_away(
+    browser: Browser, demo: RunningBoard, locale: str, width: int
+) -> None:
+    """The word stays, and so does the end of a booking; whatever is too long is the name."""
+    with visit(browser, demo.url, size=(width, 900), locale=locale) as page:
+        open_board(page, demo, "?view=rows")
+        expect(page.locator(".cell.fill-booked").first).to_be_visible()
+        assert page.evaluate(LACKING) == []
+        keep(page, f"cells-{width}-{locale}")
+
+
+def test_the_end_of_a_booking_reads_as_an_end(page: Page, demo: RunningBoard) -> None:
+    """In the cell, its label, its detail, the card and on the page of the GPU."""
+    open_board(page, demo, "?view=rows&q=booked")
+    cell = page.locator(".cell.fill-booked").first
+    expect(cell).to_contain_text("until")
+    expect(cell).to_have_attribute("aria-label", re.compile(r"booked, until \w"))
+    cell.hover()
+    expect(page.get_by_role("tooltip").locator("header")).to_contain_text("until")
+    open_board(page, demo, "?view=cards&q=booked")
+    expect(page.locator("article header").first).to_contain_text("until")
+    page.locator("article header a").first.click()
+    expect(page.get_by_role("heading", name="All fields")).to_be_visible()
+    expect(page.locator("main header")).to_contain_text("until")
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
     browser: Browser, demo: RunningBoard, size: Size
