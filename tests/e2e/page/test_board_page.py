@@ -244,6 +244,14 @@ def test_the_end_of_a_booking_reads_as_an_end(page: Page, demo: RunningBoard) ->
     expect(page.locator("main header")).to_contain_text("until")
 
 
+def test_the_legend_shows_no_figure(page: Page, demo: RunningBoard) -> None:
+    """A number there would be taken for a live one."""
+    open_board(page, demo, "?view=rows")
+    legend = page.locator(".legend")
+    expect(legend).to_contain_text("Use %")
+    assert not re.search(r"\d", legend.inner_text())
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
     browser: Browser, demo: RunningBoard, size: Size
