@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GpuRecord, NodeRecord } from '../src/api/wire';
 import { step } from '../src/pages/board/gridKeys';
-import { items, rowHeight, slotsFor } from '../src/pages/board/layout';
+import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
 import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
@@ -104,6 +104,17 @@ describe('the rows', () => {
     expect(rowHeight(open[1]!, 4)).toBe(43);
     expect(rowHeight(open[1]!, 2)).toBe(82);
     expect([slotsFor(1000, 8), slotsFor(700, 8), slotsFor(400, 8), slotsFor(1000, 2)]).toEqual([8, 6, 4, 2]);
+  });
+
+  test('on a phone have a foot only for people or trouble', () => {
+    const heightOf = (change: Partial<NodeRecord>, ...gpus: Partial<GpuRecord>[]) => {
+      const all = gpus.map((each, index) => gpu({ uuid: `GPU-${index}`, index, ...each }));
+      return cardHeight(items(rowsOf(fleetOf([node(change)], all)), () => false)[0]!);
+    };
+    const bare = heightOf({}, {});
+    expect(heightOf({}, { verdict: 'busy', users: null })).toBe(bare);
+    expect(heightOf({}, { verdict: 'busy', users: using('ana') })).toBeGreaterThan(bare);
+    expect(heightOf({ state: 'lost' }, { verdict: 'stale' })).toBeGreaterThan(bare);
   });
 
   test('are walked with the keys, past what is not shown', () => {

@@ -252,6 +252,26 @@ def test_the_legend_shows_no_figure(page: Page, demo: RunningBoard) -> None:
     assert not re.search(r"\d", legend.inner_text())
 
 
+# How far below its last content a card ends.
+STRIPS = """() => [...document.querySelectorAll('.card')].map((card) => {
+  const parts = [...card.querySelectorAll('button, .cell, p, a')].map((part) => part.getBoundingClientRect());
+  return card.getBoundingClientRect().bottom - Math.max(...parts.map((part) => part.bottom));
+})"""
+
+
+@pytest.mark.parametrize("query", ["", "?q=busy"])
+def test_a_card_on_a_phone_ends_where_its_content_does(
+    browser: Browser, demo: RunningBoard, query: str
+) -> None:
+    """The list reckons the heights beforehand; neither an empty strip nor a cut button may come of it."""
+    with visit(browser, demo.url, size=(390, 2600)) as page:
+        open_board(page, demo, query)
+        expect(page.locator(".card").nth(5)).to_be_visible()
+        strips = page.evaluate(STRIPS)
+        assert strips
+        assert {round(strip) for strip in strips} == {13}
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
     browser: Browser, demo: RunningBoard, size: Size
