@@ -272,6 +272,15 @@ def test_a_card_on_a_phone_ends_where_its_content_does(
         assert {round(strip) for strip in strips} == {13}
 
 
+def test_no_line_of_an_offer_is_broken_twice(browser: Browser, demo: RunningBoard) -> None:
+    """On a small laptop the offers have the room that the panels beside them can spare."""
+    with visit(browser, demo.url, size=(1200, 800)) as page:
+        open_board(page, demo)
+        heights = page.evaluate("() => [...document.querySelectorAll('.what')].map((e) => e.offsetHeight)")
+        assert heights
+        assert max(heights) < 3 * 17
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
     browser: Browser, demo: RunningBoard, size: Size
