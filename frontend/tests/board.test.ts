@@ -5,7 +5,7 @@ import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layou
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
 import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
-import { freeBlocks, freeByModel, holders } from '../src/state/answers';
+import { freeBlocks, freeByModel, holders, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { people } from '../src/state/people';
@@ -208,6 +208,18 @@ describe('the answers', () => {
     const named = ['uid 1000', 'unknown'];
     expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
     expect(holders(fleet.gpus.values()).map((holder) => holder.user)).toEqual(named);
+  });
+
+  test('list the nodes that need a look, first those that do not report', () => {
+    const problem = { kind: 'gpu-lost', text: '', remedy: '', gpu_uuid: null, since: null };
+    const nodes = [
+      node({ name: 'fine' }),
+      node({ name: 'b-10', problems: [problem] }),
+      node({ name: 'b-9', problems: [problem] }),
+      node({ name: 'z', state: 'lost' }),
+    ];
+    const found = troubled(fleetOf(nodes, []).nodes.values());
+    expect(found.map(({ record }) => record.name)).toEqual(['z', 'b-9', 'b-10']);
   });
 
   test('name people with where they are', () => {

@@ -119,3 +119,11 @@ export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<st
   if (verdict === 'booked' && claim?.who) names.add(claim.who);
   return names;
 }
+
+/** Nodes that need a look: first those that do not report, then those that report problems; by name. */
+export function troubled(nodes: Iterable<FleetNode>): FleetNode[] {
+  const away = ({ record }: FleetNode) => record.state !== 'live';
+  return [...nodes]
+    .filter((node) => away(node) || node.record.problems.length)
+    .sort((a, b) => Number(away(b)) - Number(away(a)) || (a.sortKey < b.sortKey ? -1 : 1));
+}

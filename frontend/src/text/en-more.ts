@@ -11,7 +11,7 @@ export const more = {
   copyLink: 'Copy link to this view',
   wall: 'Wall display',
   leaveWall: 'Leave wall display',
-  help: 'Keys and filter words',
+  help: 'Keys, words and verdicts',
   letterKeys: 'Single-letter keys',
   version: 'gpuboard {version}',
   licenses: 'Licences',
@@ -173,6 +173,16 @@ export const more = {
   word_free: 'nodes with that many free',
   word_flags: 'hot, throttled, trespass',
   unitsExplained: '“GB” and “G” here mean 2³⁰ bytes (GiB), as in nvidia-smi and gpustat.',
+  helpVerdicts: 'What the words mean',
+  about_free: 'Nobody is on it, and the data is fresh: it can be taken.',
+  about_busy: 'Somebody works on it; the figure is its use.',
+  about_idle: 'Somebody holds memory there, but has not worked for a while.',
+  about_booked: 'Nobody is on it, but it is reserved until the time shown.',
+  about_stale: 'Its node does not report in time, so nobody knows whether it is free.',
+  about_broken: 'The driver says that it does not work, or cannot be trusted.',
+  about_unknown: 'The data is fresh, but too little of it can be read to say.',
+  about_nodes:
+    'Nodes are late after three missed reports and lost after ten; either way their GPUs are stale.',
 
   // Reasons of a verdict
   reason_free: 'No process, no memory held, no work.',

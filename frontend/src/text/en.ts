@@ -61,7 +61,9 @@ export const en = {
   nodes: { one: '{count} node', other: '{count} nodes' },
   gpus: { one: '{count} GPU', other: '{count} GPUs' },
   gpusStale: { one: '{count} GPU stale', other: '{count} GPUs stale' },
+  gpusBroken: { one: '{count} broken', other: '{count} broken' },
   gpusUnknown: { one: '{count} unknown', other: '{count} unknown' },
+  attention: { one: '{count} node needs a look', other: '{count} nodes need a look' },
   totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   takeOne: 'Take one of these',
   copy: 'Copy',
@@ -141,7 +143,7 @@ export const en = {
   model: 'Model',
 
   // Reasons of a verdict
-  reason_late: 'No report for {time}; expected more often.',
+  reason_late: 'No report for {time}: the node is late.',
   reason_lost: 'No report for {time}: the node is lost.',
   reason_never: 'Has never reported since the board started.',
   reason_refused: 'The node refused the board.',

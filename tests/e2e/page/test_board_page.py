@@ -293,3 +293,45 @@ def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
         assert reason.evaluate("(link) => link.scrollHeight <= link.clientHeight + 1")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Problems")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_trouble_is_seen_without_scrolling(browser: Browser, demo: RunningBoard, size: Size) -> None:
+    """The row of a lost node stands last; its name and why are above the first row."""
+    with visit(browser, demo.url, size=size) as page:
+        open_board(page, demo, "?view=rows")
+        strip = page.get_by_role("region", name="2 nodes need a look")
+        lost = strip.get_by_role("link", name=re.compile("^vision-02 No report for"))
+        expect(lost).to_be_in_viewport()
+        # What they push down is no more than a line.
+        box = strip.bounding_box()
+        assert box is not None
+        assert box["height"] < 50
+        if size == PHONE:
+            strip.get_by_role("button", name="1 more node").click()
+        expect(strip.get_by_role("link", name=re.compile("^a100-01 ")).first).to_be_in_viewport()
+        assert_fits(page)
+        keep(page, f"attention-{size[0]}")
+        lost.click()
+        expect(page).to_have_url(re.compile("/nodes/vision-02"))
+
+
+def test_the_count_of_stale_gpus_leads_to_them(page: Page, demo: RunningBoard) -> None:
+    """A number that worries can be pressed, and pressed again."""
+    open_board(page, demo, "?view=rows")
+    count = page.locator(".answer").get_by_role("button", name="8 GPUs stale")
+    count.click()
+    expect(page.get_by_text("8 of 96 GPUs")).to_be_visible()
+    assert page.locator(f"{CELLS}:not(.fill-stale)").count() == 0
+    count.click()
+    expect(page.locator(f"{CELLS}.fill-free").first).to_be_visible()
+
+
+def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, demo: RunningBoard) -> None:
+    """A GPU is stale because its node is late or lost."""
+    open_board(page, demo)
+    chip = page.get_by_role("list", name="Verdicts").get_by_role("button", name=re.compile("stale"))
+    chip.hover()
+    expect(chip).to_have_attribute("title", re.compile("does not report in time"))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("their GPUs are stale")
