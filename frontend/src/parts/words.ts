@@ -4,7 +4,7 @@ import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
 import { holderName, JUST_FREED_SECONDS } from '../state/answers';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
-import { reasonText } from '../text/reasons';
+import { problemText, reasonText } from '../text/reasons';
 
 export interface CellWords {
   /** The verdict, or what stands for it; it is never cut. */
@@ -97,7 +97,10 @@ export function nodeTrouble(node: NodeRecord, now: number, language: Language): 
 /** What is wrong with a node in one line: why it is not live, or the first of its problems. */
 export function nodeProblem(node: NodeRecord, now: number, language: Language): string {
   const more = node.problems.length > 1 ? ` +${node.problems.length - 1}` : '';
-  return nodeTrouble(node, now, language) || (node.problems[0] ? node.problems[0].text + more : '');
+  return (
+    nodeTrouble(node, now, language) ||
+    (node.problems[0] ? problemText(node.problems[0], language) + more : '')
+  );
 }
 
 /** A shell line that opens a shell on the node with these devices; empty if a name could not go there safely. */

@@ -189,7 +189,8 @@ export const more = {
   reason_process: 'In use by {users}.',
   reason_processes: 'A process is running.',
   reason_utilization: 'At work: {percent} % use.',
-  reason_memory: '{memory} in use, more than the {threshold} a free GPU may show.',
+  reason_memory: '{memory} held by {users}.',
+  reason_memoryHidden: '{memory} held.',
   'reason_orphaned-memory': '{memory} held, but no process is visible.',
   reason_booked: 'Booked by {who} until {time}.',
   reason_bookedUntil: 'Booked until {time}.',
@@ -202,6 +203,12 @@ export const more = {
   'reason_driver-mismatch': 'Driver and library do not fit together; reload the driver.',
   'reason_ecc-uncorrected': 'Memory errors that cannot be corrected.',
   reason_xid: 'The driver reported XID {xid}.',
+  reason_divided: 'Divided into MIG instances; take one of those.',
+  'reason_recent-utilization': 'At work a moment ago: {percent} % use.',
+  'reason_driver-error': 'The driver answers with an error.',
+  'reason_gpu-needs-reset': 'It must be reset before it can work again.',
+  'reason_no-driver': 'No driver is running.',
+  reason_new: 'It has just arrived.',
 
   // Durations
   ago: '{time} ago',

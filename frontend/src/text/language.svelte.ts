@@ -1,7 +1,9 @@
+import type { trouble } from './de-trouble';
 import type { Words } from './en';
 import type { MoreWords } from './en-more';
 
-type AllWords = Words & MoreWords;
+export type TroubleWords = Record<keyof typeof trouble, string>;
+type AllWords = Words & MoreWords & TroubleWords;
 export type Key = keyof AllWords;
 
 interface Spoken {
@@ -9,6 +11,8 @@ interface Spoken {
   load: () => Promise<Words>;
   /** What the board itself can do without, until something opens. */
   loadMore: () => Promise<MoreWords>;
+  /** What can be wrong with a node; the board itself says it in English. */
+  loadTrouble: () => Promise<Partial<TroubleWords>>;
 }
 
 export const LANGUAGES = {
@@ -16,21 +20,25 @@ export const LANGUAGES = {
     name: 'English',
     load: async () => (await import('./en')).en,
     loadMore: async () => (await import('./en-more')).more,
+    loadTrouble: async () => ({}),
   },
   'zh-TW': {
     name: '繁體中文',
     load: async () => (await import('./zh-TW')).zhTW,
     loadMore: async () => (await import('./zh-TW-more')).more,
+    loadTrouble: async () => (await import('./zh-TW-trouble')).trouble,
   },
   fr: {
     name: 'Français',
     load: async () => (await import('./fr')).fr,
     loadMore: async () => (await import('./fr-more')).more,
+    loadTrouble: async () => (await import('./fr-trouble')).trouble,
   },
   de: {
     name: 'Deutsch',
     load: async () => (await import('./de')).de,
     loadMore: async () => (await import('./de-more')).more,
+    loadTrouble: async () => (await import('./de-trouble')).trouble,
   },
 } as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;
@@ -54,6 +62,7 @@ type Values = Record<string, string | number>;
 export class Language {
   #words: Partial<AllWords>;
   #tag: Tag;
+  #explains = false;
   #plural = $derived(new Intl.PluralRules(this.tag));
   #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
   #decimal = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 1 }));
@@ -82,14 +91,24 @@ export class Language {
   }
 
   async change(tag: Tag): Promise<void> {
-    const { load, loadMore } = LANGUAGES[tag];
-    this.#words = { ...(await load()), ...(await loadMore()) };
+    const { load, loadMore, loadTrouble } = LANGUAGES[tag];
+    const trouble = this.#explains ? await loadTrouble() : {};
+    this.#words = { ...(await load()), ...(await loadMore()), ...trouble };
     this.#tag = tag;
   }
 
   /** Learn the words of what opens later. */
   async complete(): Promise<void> {
     if (!this.knows('help')) await this.change(this.#tag);
+  }
+
+  /** Learn the words of what can be wrong with a node. */
+  async explain(): Promise<void> {
+    if (this.#explains) return;
+    this.#explains = true;
+    const tag = this.#tag;
+    const trouble = await LANGUAGES[tag].loadTrouble();
+    if (tag === this.#tag) this.#words = { ...this.#words, ...trouble };
   }
 
   say = (key: Key, values: Values = {}): string => {

@@ -335,3 +335,21 @@ def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, de
     expect(chip).to_have_attribute("title", re.compile("does not report in time"))
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("their GPUs are stale")
+
+
+@pytest.mark.parametrize(
+    ("locale", "sentence", "remedy"),
+    [
+        ("de-DE", "Eine GPU ist vom Bus gefallen (XID 79)", "Neu starten"),
+        ("fr-FR", "Un GPU a disparu du bus (XID 79)", "Redémarrer"),
+        ("zh-TW", "有 GPU 脫離匯流排 (XID 79)", "重新開機"),
+    ],
+)
+def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(
+    browser: Browser, demo: RunningBoard, locale: str, sentence: str, remedy: str
+) -> None:
+    """On the board and on the page of the node, with what to do; names and numbers stay."""
+    with visit(browser, demo.url, locale=locale) as page:
+        open_board(page, demo, "?view=rows")
+        page.get_by_role("link", name=sentence, exact=True).click()
+        expect(page.get_by_role("listitem").filter(has_text=sentence)).to_contain_text(remedy)
