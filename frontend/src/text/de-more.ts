@@ -15,6 +15,7 @@ export const more: MoreWords = {
   licenses: 'Lizenzen',
   close: 'Schließen',
   pause: 'Anhalten',
+  trouble: '{what}: gestört seit {time}: {why}',
   pace: 'Neu zeichnen',
   paceLive: 'bei jeder Änderung',
   paceEvery: 'alle {time}',

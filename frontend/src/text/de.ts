@@ -40,7 +40,6 @@ export const de: Words = {
   bannerPaused: 'Angehalten. So war es um {time}, vor {ago}.',
   bannerRefused: 'Die Tafel weist diese Seite ab. So war es um {time}, vor {ago}.',
   restarted: 'Die Tafel wurde um {time} neu gestartet; die Seite ist wieder aktuell.',
-  trouble: '{what}: gestört seit {time}: {why}',
   nextTry: 'Nächster Versuch in {time}.',
   why_unreachable: 'Die Tafel antwortet nicht.',
   why_restarting: 'Die Tafel startet neu.',

@@ -19,6 +19,7 @@ export const more = {
 
   // Connection
   pause: 'Pause',
+  trouble: '{what}: in trouble since {time}: {why}',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',

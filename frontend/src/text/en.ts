@@ -46,7 +46,6 @@ export const en = {
   bannerPaused: 'Paused. This is how things stood at {time}, {ago} ago.',
   bannerRefused: 'The board refuses this page. This is how things stood at {time}, {ago} ago.',
   restarted: 'The board restarted at {time}; the page is up to date again.',
-  trouble: '{what}: in trouble since {time}: {why}',
   nextTry: 'Next try in {time}.',
   why_unreachable: 'The board does not answer.',
   why_restarting: 'The board is restarting.',

@@ -15,6 +15,7 @@ export const more: MoreWords = {
   licenses: 'Licences',
   close: 'Fermer',
   pause: 'Mettre en pause',
+  trouble: '{what} : en panne depuis {time} : {why}',
   pace: 'Redessiner',
   paceLive: 'à chaque changement',
   paceEvery: 'toutes les {time}',

@@ -40,7 +40,6 @@ export const fr: Words = {
   bannerPaused: 'En pause. Voici l’état à {time}, il y a {ago}.',
   bannerRefused: 'Le tableau refuse cette page. Voici l’état à {time}, il y a {ago}.',
   restarted: 'Le tableau a redémarré à {time} ; la page est de nouveau à jour.',
-  trouble: '{what} : en panne depuis {time} : {why}',
   nextTry: 'Prochain essai dans {time}.',
   why_unreachable: 'Le tableau ne répond pas.',
   why_restarting: 'Le tableau redémarre.',

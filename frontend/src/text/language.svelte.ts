@@ -1,9 +1,11 @@
+import type { remedies } from './de-remedies';
 import type { trouble } from './de-trouble';
 import type { Words } from './en';
 import type { MoreWords } from './en-more';
 
 export type TroubleWords = Record<keyof typeof trouble, string>;
-type AllWords = Words & MoreWords & TroubleWords;
+export type RemedyWords = Record<keyof typeof remedies, string>;
+type AllWords = Words & MoreWords & TroubleWords & RemedyWords;
 export type Key = keyof AllWords;
 
 interface Spoken {
@@ -13,6 +15,8 @@ interface Spoken {
   loadMore: () => Promise<MoreWords>;
   /** What can be wrong with a node; the board itself says it in English. */
   loadTrouble: () => Promise<Partial<TroubleWords>>;
+  /** And what to do about it. */
+  loadRemedies: () => Promise<Partial<RemedyWords>>;
 }
 
 export const LANGUAGES = {
@@ -21,24 +25,28 @@ export const LANGUAGES = {
     load: async () => (await import('./en')).en,
     loadMore: async () => (await import('./en-more')).more,
     loadTrouble: async () => ({}),
+    loadRemedies: async () => ({}),
   },
   'zh-TW': {
     name: '繁體中文',
     load: async () => (await import('./zh-TW')).zhTW,
     loadMore: async () => (await import('./zh-TW-more')).more,
     loadTrouble: async () => (await import('./zh-TW-trouble')).trouble,
+    loadRemedies: async () => (await import('./zh-TW-remedies')).remedies,
   },
   fr: {
     name: 'Français',
     load: async () => (await import('./fr')).fr,
     loadMore: async () => (await import('./fr-more')).more,
     loadTrouble: async () => (await import('./fr-trouble')).trouble,
+    loadRemedies: async () => (await import('./fr-remedies')).remedies,
   },
   de: {
     name: 'Deutsch',
     load: async () => (await import('./de')).de,
     loadMore: async () => (await import('./de-more')).more,
     loadTrouble: async () => (await import('./de-trouble')).trouble,
+    loadRemedies: async () => (await import('./de-remedies')).remedies,
   },
 } as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;
@@ -62,7 +70,7 @@ type Values = Record<string, string | number>;
 export class Language {
   #words: Partial<AllWords>;
   #tag: Tag;
-  #explains = false;
+  #learnt = new Set<'loadTrouble' | 'loadRemedies'>();
   #plural = $derived(new Intl.PluralRules(this.tag));
   #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
   #decimal = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 1 }));
@@ -91,9 +99,9 @@ export class Language {
   }
 
   async change(tag: Tag): Promise<void> {
-    const { load, loadMore, loadTrouble } = LANGUAGES[tag];
-    const trouble = this.#explains ? await loadTrouble() : {};
-    this.#words = { ...(await load()), ...(await loadMore()), ...trouble };
+    const { load, loadMore } = LANGUAGES[tag];
+    const learnt = await Promise.all([...this.#learnt].map((part) => LANGUAGES[tag][part]()));
+    this.#words = Object.assign({}, await load(), await loadMore(), ...learnt);
     this.#tag = tag;
   }
 
@@ -102,13 +110,13 @@ export class Language {
     if (!this.knows('help')) await this.change(this.#tag);
   }
 
-  /** Learn the words of what can be wrong with a node. */
-  async explain(): Promise<void> {
-    if (this.#explains) return;
-    this.#explains = true;
+  /** Learn the words of what can be wrong with a node, or of what to do then; without them the board's English stays. */
+  async learn(part: 'loadTrouble' | 'loadRemedies'): Promise<void> {
+    if (this.#learnt.has(part)) return;
+    this.#learnt.add(part);
     const tag = this.#tag;
-    const trouble = await LANGUAGES[tag].loadTrouble();
-    if (tag === this.#tag) this.#words = { ...this.#words, ...trouble };
+    const words = await LANGUAGES[tag][part]().catch(() => ({}));
+    if (tag === this.#tag) this.#words = { ...this.#words, ...words };
   }
 
   say = (key: Key, values: Values = {}): string => {

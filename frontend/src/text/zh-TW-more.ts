@@ -15,6 +15,7 @@ export const more: MoreWords = {
   licenses: '授權',
   close: '關閉',
   pause: '暫停',
+  trouble: '{what}：自 {time} 起異常：{why}',
   pace: '重繪',
   paceLive: '每次變動',
   paceEvery: '每 {time}',

@@ -40,7 +40,6 @@ export const zhTW: Words = {
   bannerPaused: '已暫停。以下是 {time} 的狀況，距今 {ago}。',
   bannerRefused: '看板拒絕此頁面。以下是 {time} 的狀況，距今 {ago}。',
   restarted: '看板於 {time} 重新啟動，頁面已恢復最新。',
-  trouble: '{what}：自 {time} 起異常：{why}',
   nextTry: '{time}後重試。',
   why_unreachable: '看板沒有回應。',
   why_restarting: '看板正在重新啟動。',
