@@ -178,7 +178,7 @@ export const more: MoreWords = {
   reason_idleHidden: '{memory} belegt, seit {time} keine Arbeit.',
   'reason_unknown-processes': 'Frisch, aber die Prozesse sind nicht lesbar.',
   'reason_unknown-memory': 'Frisch, aber der Speicher ist nicht lesbar.',
-  'reason_gpu-lost': 'Das Gerät ist verloren; es braucht einen Reset oder Neustart.',
+  'reason_gpu-lost': 'Sie ist vom Bus gefallen; sie braucht einen Reset oder einen Neustart.',
   'reason_driver-hung': 'Der Treiber antwortet nicht.',
   'reason_driver-mismatch': 'Treiber und Bibliothek passen nicht zusammen; den Treiber neu laden.',
   'reason_ecc-uncorrected': 'Speicherfehler, die sich nicht korrigieren lassen.',

@@ -199,7 +199,7 @@ export const more = {
   reason_idleHidden: '{memory} held, no work for {time}.',
   'reason_unknown-processes': 'Fresh, but its processes cannot be read.',
   'reason_unknown-memory': 'Fresh, but its memory cannot be read.',
-  'reason_gpu-lost': 'The device is lost; it needs a reset or a reboot.',
+  'reason_gpu-lost': 'It has fallen off the bus; it needs a reset or a reboot.',
   'reason_driver-hung': 'The driver does not answer.',
   'reason_driver-mismatch': 'Driver and library do not fit together; reload the driver.',
   'reason_ecc-uncorrected': 'Memory errors that cannot be corrected.',

@@ -178,7 +178,7 @@ export const more: MoreWords = {
   reason_idleHidden: '{memory} tenus, aucun travail depuis {time}.',
   'reason_unknown-processes': 'À jour, mais ses processus ne sont pas lisibles.',
   'reason_unknown-memory': 'À jour, mais sa mémoire n’est pas lisible.',
-  'reason_gpu-lost': 'La carte est perdue ; il faut la réinitialiser ou redémarrer.',
+  'reason_gpu-lost': 'Il a disparu du bus ; il lui faut une réinitialisation ou un redémarrage.',
   'reason_driver-hung': 'Le pilote ne répond pas.',
   'reason_driver-mismatch': 'Pilote et bibliothèque ne vont pas ensemble ; recharger le pilote.',
   'reason_ecc-uncorrected': 'Erreurs de mémoire impossibles à corriger.',

@@ -174,7 +174,7 @@ export const more: MoreWords = {
   reason_idleHidden: '占用 {memory}，已 {time}沒有運算。',
   'reason_unknown-processes': '資料是新的，但無法讀取行程。',
   'reason_unknown-memory': '資料是新的，但無法讀取記憶體。',
-  'reason_gpu-lost': '裝置消失，需要重設或重新開機。',
+  'reason_gpu-lost': '已脫離匯流排，需要重設或重新開機。',
   'reason_driver-hung': '驅動程式沒有回應。',
   'reason_driver-mismatch': '驅動程式與函式庫版本不符，請重新載入驅動程式。',
   'reason_ecc-uncorrected': '無法修正的記憶體錯誤。',
