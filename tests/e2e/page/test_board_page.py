@@ -309,11 +309,25 @@ def test_trouble_is_seen_without_scrolling(browser: Browser, demo: RunningBoard,
         assert box["height"] < 50
         if size == PHONE:
             strip.get_by_role("button", name="1 more node").click()
+            # Opened, nothing of it is cut.
+            assert strip.evaluate(
+                "(s) => [...s.querySelectorAll('a')].every((a) => a.scrollWidth <= a.clientWidth)"
+            )
         expect(strip.get_by_role("link", name=re.compile(r"^a100-01 .* · \d"))).to_be_in_viewport()
         assert_fits(page)
         keep(page, f"attention-{size[0]}")
         lost.click()
         expect(page).to_have_url(re.compile("/nodes/vision-02"))
+
+
+def test_on_a_tablet_the_names_of_the_pages_stay_whole(browser: Browser, demo: RunningBoard) -> None:
+    """The search gives way, not the words beside it."""
+    with visit(browser, demo.url, size=(768, 1024), locale="de-DE") as page:
+        open_board(page, demo)
+        assert_fits(page)
+        heights = page.evaluate("[...document.querySelectorAll('header nav a')].map((a) => a.offsetHeight)")
+        assert heights
+        assert max(heights) < 40
 
 
 def test_the_count_of_stale_gpus_leads_to_them(page: Page, demo: RunningBoard) -> None:
