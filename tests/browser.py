@@ -83,13 +83,14 @@ def visit(
     *,
     size: Size = DESKTOP,
     theme: Theme = "light",
+    locale: str = "en-GB",
     allow: str | None = None,
 ) -> Iterator[Page]:
     """A page of a visitor who has never been here; it fails when the page misbehaves."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,
-        locale="en-GB",
+        locale=locale,
         reduced_motion="reduce",
         has_touch=size[0] < 700,
         is_mobile=size[0] < 700,

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { GpuRecord, NodeRecord } from '../src/api/wire';
 import { step } from '../src/pages/board/gridKeys';
-import { items, rowHeight, slotsFor } from '../src/pages/board/layout';
+import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
-import { cellSentence, cellWords, takeCommand } from '../src/parts/words';
-import { freeBlocks, freeByModel, holders } from '../src/state/answers';
+import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
+import { freeBlocks, freeByModel, holders, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { people } from '../src/state/people';
 import { en } from '../src/text/en';
-import { Language } from '../src/text/language.svelte';
+import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
 
 const NOW = 100_000;
@@ -106,6 +106,17 @@ describe('the rows', () => {
     expect([slotsFor(1000, 8), slotsFor(700, 8), slotsFor(400, 8), slotsFor(1000, 2)]).toEqual([8, 6, 4, 2]);
   });
 
+  test('on a phone have a foot only for people or trouble', () => {
+    const heightOf = (change: Partial<NodeRecord>, ...gpus: Partial<GpuRecord>[]) => {
+      const all = gpus.map((each, index) => gpu({ uuid: `GPU-${index}`, index, ...each }));
+      return cardHeight(items(rowsOf(fleetOf([node(change)], all)), () => false)[0]!);
+    };
+    const bare = heightOf({}, {});
+    expect(heightOf({}, { verdict: 'busy', users: null })).toBe(bare);
+    expect(heightOf({}, { verdict: 'busy', users: using('ana') })).toBeGreaterThan(bare);
+    expect(heightOf({ state: 'lost' }, { verdict: 'stale' })).toBeGreaterThan(bare);
+  });
+
   test('are walked with the keys, past what is not shown', () => {
     const sections = arrange(
       smallFleet().nodes.values(),
@@ -168,9 +179,21 @@ describe('the answers', () => {
 
   test('name the holders, most first, with their idle part', () => {
     expect(holders(smallFleet().gpus.values())).toEqual([
-      { user: 'ana', gpus: 5, idle: 1, booked: 0 },
-      { user: 'bob', gpus: 1, idle: 1, booked: 0 },
+      { user: 'ana', gpus: 5, idle: 1, booked: 0, until: null },
+      { user: 'bob', gpus: 1, idle: 1, booked: 0, until: null },
     ]);
+  });
+
+  test('say when the last booking of a holder ends', () => {
+    const claim = { who: 'bob', comment: null };
+    const fleet = fleetOf(
+      [node({ name: 'a' })],
+      [
+        gpu({ uuid: 'a', node: 'a', verdict: 'booked', claim: { ...claim, until: NOW + 60 } }),
+        gpu({ uuid: 'b', node: 'a', verdict: 'booked', claim: { ...claim, until: NOW + 900 } }),
+      ],
+    );
+    expect(holders(fleet.gpus.values())).toMatchObject([{ user: 'bob', booked: 2, until: NOW + 900 }]);
   });
 
   test('name those whom only a number or nothing identifies, as the API does', () => {
@@ -185,6 +208,18 @@ describe('the answers', () => {
     const named = ['uid 1000', 'unknown'];
     expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
     expect(holders(fleet.gpus.values()).map((holder) => holder.user)).toEqual(named);
+  });
+
+  test('list the nodes that need a look, first those that do not report', () => {
+    const problem = { kind: 'gpu-lost', text: '', remedy: '', gpu_uuid: null, since: null };
+    const nodes = [
+      node({ name: 'fine' }),
+      node({ name: 'b-10', problems: [problem] }),
+      node({ name: 'b-9', problems: [problem] }),
+      node({ name: 'z', state: 'lost' }),
+    ];
+    const found = troubled(fleetOf(nodes, []).nodes.values());
+    expect(found.map(({ record }) => record.name)).toEqual(['z', 'b-9', 'b-10']);
   });
 
   test('name people with where they are', () => {
@@ -202,11 +237,33 @@ describe('the answers', () => {
 describe('a cell', () => {
   const language = new Language('en', en);
 
-  test('has a word that may go, a time that may go, and a name that stays', () => {
+  test('always has the word of its verdict, or what stands for it', () => {
     const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });
-    expect(cellWords(idle, NOW, language)).toEqual({ lead: 'idle', main: '1 h', side: 'ana' });
+    expect(cellWords(idle, NOW, language)).toEqual({ main: 'idle', time: '1 h', side: 'ana' });
+    const lost = { code: 'gpu-lost', values: {}, text: '' };
+    const broken = gpu({ verdict: 'broken', reason: lost });
+    expect(cellWords(broken, NOW, language)).toMatchObject({ main: 'broken', side: 'off the bus' });
+    expect(cellWords(gpu({ verdict: 'stale' }), NOW, language).main).toBe('stale');
+  });
+
+  test.each([
+    ['en', 'until', 'until '],
+    ['de', 'bis', 'bis '],
+    ['fr', '→', 'jusqu’à '],
+    ['zh-TW', '至', '至 '],
+  ] as const)('in %s says that the time of a booking is its end', async (tag, short, whole) => {
+    const spoken = new Language(tag, await LANGUAGES[tag].load());
     const booked = gpu({ verdict: 'booked', claim: { who: 'bob', until: NOW + 60, comment: null } });
-    expect(cellWords(booked, NOW, language)).toMatchObject({ lead: 'to', side: 'bob' });
+    const { main, time, side } = cellWords(booked, NOW, spoken);
+    expect([main, side]).toEqual([short, 'bob']);
+    expect(cellSentence(booked, NOW, spoken)).toContain(whole + time);
+    expect(lasting(booked, NOW, spoken)).toBe(whole + spoken.time(NOW + 60, NOW));
+  });
+
+  test('names no end where a booking has none', () => {
+    const booked = gpu({ verdict: 'booked', since: null, claim: { who: 'bob', until: null, comment: null } });
+    expect(cellWords(booked, NOW, language)).toEqual({ main: 'booked', time: '', side: 'bob' });
+    expect(lasting(booked, NOW, language)).toBe('');
   });
 
   test('says what its flag means', () => {

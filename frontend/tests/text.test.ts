@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { en } from '../src/text/en';
 import { more } from '../src/text/en-more';
-import { chooseLanguage, Language, LANGUAGES, type Key, type Tag } from '../src/text/language.svelte';
-import { reasonText } from '../src/text/reasons';
+import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
+import { problemText, reasonText, remedyText } from '../src/text/reasons';
 
 const english = { ...en, ...more };
 const tags = Object.keys(LANGUAGES) as Tag[];
@@ -18,7 +18,7 @@ describe.each(tags)('%s', (tag) => {
     expect(Object.keys(first).sort()).toEqual(Object.keys(en).sort());
     const words = { ...first, ...(await LANGUAGES[tag].loadMore()) };
     expect(Object.keys(words).sort()).toEqual(Object.keys(english).sort());
-    for (const key of Object.keys(english) as Key[])
+    for (const key of Object.keys(english) as (keyof typeof english)[])
       expect([key, holes(words[key])]).toEqual([key, holes(english[key])]);
   });
 
@@ -107,6 +107,7 @@ describe('a reason', () => {
   });
 
   test('does not name people who are hidden', () => {
+    expect(say('memory', { memory_bytes: 2 ** 30 })).toBe('1 GB held.');
     expect(say('idle', { memory_bytes: 2 ** 30, seconds: 3600 })).toBe('1 GB held, no work for 1 h.');
     expect(say('booked', { until: 12_000 })).toMatch(/^Booked until/);
   });
@@ -114,7 +115,7 @@ describe('a reason', () => {
   test('keeps the English of the board where a word or a value is missing', () => {
     expect(say('melted')).toBe('as the board says');
     expect(say('xid')).toBe('as the board says');
-    expect(say('memory', { bytes: 5 })).toBe('as the board says');
+    expect(say('utilization')).toBe('as the board says');
   });
 
   test('grows older than the message that brought it', () => {
@@ -123,5 +124,87 @@ describe('a reason', () => {
 
   test('cannot smuggle in other sentences through its values', () => {
     expect(say('process', { users: ['{time}', '<b>x</b>'] })).toContain('<b>x</b>');
+  });
+});
+
+describe('a problem of a node', () => {
+  const others = tags.filter((tag) => tag !== 'en');
+  const documented = Object.values(
+    import.meta.glob<string>('../../docs/reference/problems.md', {
+      query: '?raw',
+      import: 'default',
+      eager: true,
+    }),
+  ).flatMap((page) => [...page.matchAll(/^## ([\w-]+)/gm)].map(([, kind]) => kind!));
+  // Their sentences name nodes and sources in the middle.
+  const namesInside = ['duplicate-gpu', 'duplicate-node'];
+  const problem = (kind: string, text: string) => ({
+    kind,
+    text,
+    remedy: 'as the node says',
+    gpu_uuid: null,
+    since: null,
+  });
+  const inGerman = async () => {
+    const language = new Language('de', await LANGUAGES.de.load());
+    await language.learn('loadTrouble');
+    await language.learn('loadRemedies');
+    return language;
+  };
+
+  test.each(others)('has words and a remedy in %s, for every documented kind', async (tag) => {
+    const every = async (spoken: Tag) => ({
+      ...(await LANGUAGES[spoken].loadTrouble()),
+      ...(await LANGUAGES[spoken].loadRemedies()),
+    });
+    const words = await every(tag);
+    expect(documented.length).toBeGreaterThan(15);
+    const wanted = documented.flatMap((kind) =>
+      namesInside.includes(kind) ? [`remedy_${kind}`] : [`problem_${kind}`, `remedy_${kind}`],
+    );
+    expect(wanted.filter((key) => !(key in words))).toEqual([]);
+    expect(Object.keys(words).sort()).toEqual(Object.keys(await every('de')).sort());
+  });
+
+  test('keeps the names and numbers of the node', async () => {
+    const language = await inGerman();
+    const hung = problem('driver-hung', 'the driver does not answer: nvidia-smi: did not end');
+    expect(problemText(hung, language)).toBe('Der Treiber antwortet nicht: nvidia-smi: did not end');
+    const lost = problem('gpu-lost', 'the GPU has fallen off the bus (XID 79)');
+    expect(problemText(lost, language)).toBe('Eine GPU ist vom Bus gefallen (XID 79)');
+    expect(remedyText(lost, language)).toMatch(/^Neu starten/);
+  });
+
+  test('keeps the words of the node where we have none', async () => {
+    const language = await inGerman();
+    expect(problemText(problem('on-fire', 'it burns: badly'), language)).toBe('it burns: badly');
+    expect(remedyText(problem('on-fire', ''), language)).toBe('as the node says');
+    const spoken = new Language('en', english);
+    await spoken.learn('loadTrouble');
+    expect(problemText(problem('driver-hung', 'the driver does not answer'), spoken)).toBe(
+      'the driver does not answer',
+    );
+  });
+
+  test('cannot fill in holes of its own', async () => {
+    const text = 'the driver does not answer: {count} {time}';
+    expect(problemText(problem('driver-hung', text), await inGerman())).toContain(': {count} {time}');
+  });
+
+  test('is said in the new language after a change of language', async () => {
+    const language = await inGerman();
+    await language.change('fr');
+    expect(problemText(problem('driver-hung', ''), language)).toBe('Le pilote ne répond pas');
+    await language.change('en');
+    expect(language.knows('problem_driver-hung')).toBe(false);
+  });
+
+  test('of a source is said in short', async () => {
+    const reason = {
+      code: 'auth-failed',
+      values: { remedy: 'x' },
+      text: 'gpu-7 refused the login of ana; x',
+    };
+    expect(reasonText(reason, 0, await inGerman())).toBe('Der Knoten lässt die Tafel nicht hinein.');
   });
 });

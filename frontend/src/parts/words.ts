@@ -4,12 +4,14 @@ import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
 import { holderName, JUST_FREED_SECONDS } from '../state/answers';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
-import { reasonText } from '../text/reasons';
+import { problemText, reasonText } from '../text/reasons';
 
 export interface CellWords {
-  /** The first to go where room is short; then `main`; never `side`, which is mostly a name. */
-  lead: string;
+  /** The verdict, or what stands for it; it is never cut. */
   main: string;
+  /** For how long, or until when. */
+  time: string;
+  /** Mostly a name; whatever is too long is cut here. */
   side: string;
 }
 
@@ -25,30 +27,32 @@ export function cellWords(gpu: GpuRecord, now: number, language: Language): Cell
   switch (gpu.verdict) {
     case 'free':
       return {
-        lead: '',
         main: say('free'),
+        time: '',
         side: lasted === null ? '' : lasted < JUST_FREED_SECONDS ? say('justNow') : duration(lasted, true),
       };
     case 'busy':
       return {
-        lead: '',
         main: gpu.utilization_percent === null ? say('busy') : `${language.number(gpu.utilization_percent)}%`,
+        time: '',
         side: userNames(gpu),
       };
     case 'idle':
-      return lasted === null
-        ? { lead: '', main: say('idle'), side: userNames(gpu) }
-        : { lead: say('idle'), main: duration(lasted, true), side: userNames(gpu) };
+      return {
+        main: say('idle'),
+        time: lasted === null ? '' : duration(lasted, true),
+        side: userNames(gpu),
+      };
     case 'booked':
       return {
-        lead: gpu.claim?.until ? say('until', { time: '' }).trim() : '',
-        main: gpu.claim?.until ? language.shortTime(gpu.claim.until, now) : say('booked'),
+        main: say(gpu.claim?.until ? 'to' : 'booked'),
+        time: gpu.claim?.until ? language.shortTime(gpu.claim.until, now) : '',
         side: gpu.claim?.who ?? '',
       };
     case 'broken':
-      return { lead: '', main: shortTrouble(gpu.reason, language), side: '' };
+      return { main: say('broken'), time: '', side: shortTrouble(gpu.reason, language) };
     default:
-      return { lead: '', main: say(gpu.verdict), side: '' };
+      return { main: say(gpu.verdict), time: '', side: '' };
   }
 }
 
@@ -56,17 +60,25 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
   const xid = values['xid'] ?? values['code'];
   if (code === 'xid') return xid === undefined ? 'XID' : `XID ${String(xid)}`;
   const key = `short_${code}`;
-  return knows(key) ? say(key) : say('broken');
+  return knows(key) ? say(key) : '';
 }
 
 /** One sentence for those who do not see the cell. */
 export function cellSentence(gpu: GpuRecord, now: number, language: Language): string {
-  const { lead, main, side } = cellWords(gpu, now, language);
+  const { main, time, side } = cellWords(gpu, now, language);
   const word = language.say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.index}`, nominalModel(gpu), word];
-  if (main !== word) facts.push(lead && lead !== word ? `${lead} ${main}` : main);
+  if (gpu.verdict === 'booked' && time) facts.push(language.say('until', { time }));
+  else if (main !== word) facts.push(main);
+  else if (time) facts.push(time);
   if (side) facts.push(side);
   return [...facts, ...flagWords(gpu, language)].join(', ');
+}
+
+/** How long it has been so, or until when it is booked; nothing where neither tells much. */
+export function lasting(gpu: GpuRecord, now: number, { say, duration, time }: Language): string {
+  if (gpu.verdict === 'booked' && gpu.claim?.until) return say('until', { time: time(gpu.claim.until, now) });
+  return gpu.since === null || gpu.verdict === 'busy' ? '' : duration(now - gpu.since);
 }
 
 /** What the "!" on a cell stands for. */
@@ -85,7 +97,10 @@ export function nodeTrouble(node: NodeRecord, now: number, language: Language): 
 /** What is wrong with a node in one line: why it is not live, or the first of its problems. */
 export function nodeProblem(node: NodeRecord, now: number, language: Language): string {
   const more = node.problems.length > 1 ? ` +${node.problems.length - 1}` : '';
-  return nodeTrouble(node, now, language) || (node.problems[0] ? node.problems[0].text + more : '');
+  return (
+    nodeTrouble(node, now, language) ||
+    (node.problems[0] ? problemText(node.problems[0], language) + more : '')
+  );
 }
 
 /** A shell line that opens a shell on the node with these devices; empty if a name could not go there safely. */

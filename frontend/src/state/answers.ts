@@ -82,6 +82,8 @@ export interface Holder {
   gpus: number;
   idle: number;
   booked: number;
+  /** When the last of their bookings here ends; null: none has an end. */
+  until: number | null;
 }
 
 /** People by the GPUs they hold, most first. A shared GPU counts for each of its users. */
@@ -90,10 +92,13 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   for (const { record } of gpus) {
     if (record.verdict === 'stale') continue;
     for (const user of holdersOf(record)) {
-      const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0 };
+      const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0, until: null };
       holder.gpus++;
       if (record.verdict === 'idle') holder.idle++;
-      if (record.verdict === 'booked') holder.booked++;
+      if (record.verdict === 'booked') {
+        holder.booked++;
+        if (record.claim?.until) holder.until = Math.max(holder.until ?? 0, record.claim.until);
+      }
       people.set(user, holder);
     }
   }
@@ -102,10 +107,23 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   );
 }
 
+/** Whether `holders` would name somebody. */
+export function isHeld({ users, verdict, claim }: Gpu['record']): boolean {
+  return verdict !== 'stale' && !!(users?.length || (verdict === 'booked' && claim?.who));
+}
+
 export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {
   // Nearly always there is one; thousands of small sets would cost.
   if (users?.length === 1 && verdict !== 'booked') return [holderName(users[0]!)];
   const names = new Set((users ?? []).map(holderName));
   if (verdict === 'booked' && claim?.who) names.add(claim.who);
   return names;
+}
+
+/** Nodes that need a look: first those that do not report, then those that report problems; by name. */
+export function troubled(nodes: Iterable<FleetNode>): FleetNode[] {
+  const away = ({ record }: FleetNode) => record.state !== 'live';
+  return [...nodes]
+    .filter((node) => away(node) || node.record.problems.length)
+    .sort((a, b) => Number(away(b)) - Number(away(a)) || (a.sortKey < b.sortKey ? -1 : 1));
 }

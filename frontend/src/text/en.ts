@@ -46,7 +46,6 @@ export const en = {
   bannerPaused: 'Paused. This is how things stood at {time}, {ago} ago.',
   bannerRefused: 'The board refuses this page. This is how things stood at {time}, {ago} ago.',
   restarted: 'The board restarted at {time}; the page is up to date again.',
-  trouble: '{what}: in trouble since {time}: {why}',
   nextTry: 'Next try in {time}.',
   why_unreachable: 'The board does not answer.',
   why_restarting: 'The board is restarting.',
@@ -61,7 +60,9 @@ export const en = {
   nodes: { one: '{count} node', other: '{count} nodes' },
   gpus: { one: '{count} GPU', other: '{count} GPUs' },
   gpusStale: { one: '{count} GPU stale', other: '{count} GPUs stale' },
+  gpusBroken: { one: '{count} broken', other: '{count} broken' },
   gpusUnknown: { one: '{count} unknown', other: '{count} unknown' },
+  attention: { one: '{count} node needs a look', other: '{count} nodes need a look' },
   totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   takeOne: 'Take one of these',
   copy: 'Copy',
@@ -106,7 +107,9 @@ export const en = {
   lastSeenAt: 'last seen {time}',
   neverSeen: 'never seen',
   dataAge: '{ago} ago',
-  until: 'to {time}',
+  until: 'until {time}',
+  // The same in a cell, before a time: as short as it can be.
+  to: 'until',
   bookedNow: 'booked · {who}',
   noGpus: 'no GPU',
   cpuLoad: 'load {percent} %',
@@ -125,6 +128,7 @@ export const en = {
   // Detail
   use: 'Use',
   memory: 'Memory',
+  user: 'User',
 
   // Node page
   state_live: 'live',
@@ -138,12 +142,12 @@ export const en = {
   model: 'Model',
 
   // Reasons of a verdict
-  reason_late: 'No report for {time}; expected more often.',
+  reason_late: 'No report for {time}: the node is late.',
   reason_lost: 'No report for {time}: the node is lost.',
   reason_never: 'Has never reported since the board started.',
   reason_refused: 'The node refused the board.',
   reason_error: 'The last report could not be read: {detail}',
-  'short_gpu-lost': 'lost',
+  'short_gpu-lost': 'off the bus',
   'short_driver-hung': 'hung',
   'short_driver-mismatch': 'driver',
   'short_ecc-uncorrected': 'ECC',

@@ -1,7 +1,11 @@
+import type { remedies } from './de-remedies';
+import type { trouble } from './de-trouble';
 import type { Words } from './en';
 import type { MoreWords } from './en-more';
 
-type AllWords = Words & MoreWords;
+export type TroubleWords = Record<keyof typeof trouble, string>;
+export type RemedyWords = Record<keyof typeof remedies, string>;
+type AllWords = Words & MoreWords & TroubleWords & RemedyWords;
 export type Key = keyof AllWords;
 
 interface Spoken {
@@ -9,6 +13,10 @@ interface Spoken {
   load: () => Promise<Words>;
   /** What the board itself can do without, until something opens. */
   loadMore: () => Promise<MoreWords>;
+  /** What can be wrong with a node; the board itself says it in English. */
+  loadTrouble: () => Promise<Partial<TroubleWords>>;
+  /** And what to do about it. */
+  loadRemedies: () => Promise<Partial<RemedyWords>>;
 }
 
 export const LANGUAGES = {
@@ -16,21 +24,29 @@ export const LANGUAGES = {
     name: 'English',
     load: async () => (await import('./en')).en,
     loadMore: async () => (await import('./en-more')).more,
+    loadTrouble: async () => ({}),
+    loadRemedies: async () => ({}),
   },
   'zh-TW': {
     name: '繁體中文',
     load: async () => (await import('./zh-TW')).zhTW,
     loadMore: async () => (await import('./zh-TW-more')).more,
+    loadTrouble: async () => (await import('./zh-TW-trouble')).trouble,
+    loadRemedies: async () => (await import('./zh-TW-remedies')).remedies,
   },
   fr: {
     name: 'Français',
     load: async () => (await import('./fr')).fr,
     loadMore: async () => (await import('./fr-more')).more,
+    loadTrouble: async () => (await import('./fr-trouble')).trouble,
+    loadRemedies: async () => (await import('./fr-remedies')).remedies,
   },
   de: {
     name: 'Deutsch',
     load: async () => (await import('./de')).de,
     loadMore: async () => (await import('./de-more')).more,
+    loadTrouble: async () => (await import('./de-trouble')).trouble,
+    loadRemedies: async () => (await import('./de-remedies')).remedies,
   },
 } as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;
@@ -54,6 +70,7 @@ type Values = Record<string, string | number>;
 export class Language {
   #words: Partial<AllWords>;
   #tag: Tag;
+  #learnt = new Set<'loadTrouble' | 'loadRemedies'>();
   #plural = $derived(new Intl.PluralRules(this.tag));
   #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
   #decimal = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 1 }));
@@ -83,13 +100,23 @@ export class Language {
 
   async change(tag: Tag): Promise<void> {
     const { load, loadMore } = LANGUAGES[tag];
-    this.#words = { ...(await load()), ...(await loadMore()) };
+    const learnt = await Promise.all([...this.#learnt].map((part) => LANGUAGES[tag][part]()));
+    this.#words = Object.assign({}, await load(), await loadMore(), ...learnt);
     this.#tag = tag;
   }
 
   /** Learn the words of what opens later. */
   async complete(): Promise<void> {
     if (!this.knows('help')) await this.change(this.#tag);
+  }
+
+  /** Learn the words of what can be wrong with a node, or of what to do then; without them the board's English stays. */
+  async learn(part: 'loadTrouble' | 'loadRemedies'): Promise<void> {
+    if (this.#learnt.has(part)) return;
+    this.#learnt.add(part);
+    const tag = this.#tag;
+    const words = await LANGUAGES[tag][part]().catch(() => ({}));
+    if (tag === this.#tag) this.#words = { ...this.#words, ...words };
   }
 
   say = (key: Key, values: Values = {}): string => {

@@ -1,4 +1,4 @@
-import type { Reason } from '../api/wire';
+import type { Problem, Reason } from '../api/wire';
 import type { Language } from './language.svelte';
 
 /**
@@ -19,7 +19,7 @@ export function reasonText(
   const until = number('until');
   let key = `reason_${code}`;
   if (code === 'process' && !users.length) key = 'reason_processes';
-  if (code === 'idle' && !users.length) key = 'reason_idleHidden';
+  if ((code === 'idle' || code === 'memory') && !users.length) key = `reason_${code}Hidden`;
   if (code === 'booked' && !who) key = 'reason_bookedUntil';
   // Not every board sends every value; then its own English is better than a sentence with a hole.
   const said = knows(key)
@@ -33,13 +33,25 @@ export function reasonText(
         ),
         ...filled('time', until, (at) => time(at, now)),
         ...filled('memory', number('memory_bytes') ?? number('bytes'), memory),
-        ...filled('threshold', number('threshold_bytes'), memory),
         ...filled('percent', number('percent'), (value) => language.number(value)),
         ...filled('xid', number('xid') ?? number('code'), String),
         ...(typeof values['detail'] === 'string' ? { detail: values['detail'] } : {}),
       })
     : null;
   return said ?? reason.text;
+}
+
+/** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
+export function problemText({ kind, text }: Problem, { knows, say }: Language): string {
+  const key = `problem_${kind}`;
+  // After the sentence of its kind come names and numbers, which are the same in every language.
+  return knows(key) ? say(key) + (/(?:: | \().*$/s.exec(text)?.[0] ?? '') : text;
+}
+
+/** What to do about it. */
+export function remedyText({ kind, remedy }: Problem, { knows, say }: Language): string {
+  const key = `remedy_${kind}`;
+  return knows(key) ? say(key) : remedy;
 }
 
 function filled(

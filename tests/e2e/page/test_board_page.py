@@ -198,6 +198,89 @@ def test_the_name_is_never_what_is_cut(page: Page, demo: RunningBoard) -> None:
     assert [name for name, is_cut in cut if is_cut] == []
 
 
+# Gives every holder a long name, and tells which cells then lack their word, their end or the name.
+LACKING = """() => [...document.querySelectorAll('.cell')].flatMap((cell) => {
+  const [main, side, time] = [cell.querySelector('b'), cell.querySelector('span'), cell.querySelector('em')];
+  const held = !cell.matches('.fill-free, .fill-stale');
+  if (held) side.textContent = 'a-very-long-name-of-a-person';
+  const room = cell.getBoundingClientRect();
+  const inside = ({ left, right, top, bottom, width }, least) => width >= least &&
+    left >= room.left && right <= room.right + 1 && top >= room.top - 1 && bottom <= room.bottom + 1;
+  const word = document.createRange();
+  word.setStart(main.firstChild, 0);
+  word.setEnd(main.firstChild, main.firstChild.textContent.trimEnd().length);
+  const arrow = getComputedStyle(main, '::before').content.startsWith('"→');
+  const ends = !cell.matches('.fill-booked') || inside(time.getBoundingClientRect(), 10);
+  const named = !held || inside(side.getBoundingClientRect(), 20);
+  return (arrow || inside(word.getBoundingClientRect(), 5)) && ends && named ? [] : [cell.ariaLabel];
+})"""
+
+
+@pytest.mark.parametrize("width", [1440, 1190])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW"])
+def test_a_long_name_takes_no_verdict_away(
+    browser: Browser, demo: RunningBoard, locale: str, width: int
+) -> None:
+    """The word stays, and so does the end of a booking; whatever is too long is the name."""
+    with visit(browser, demo.url, size=(width, 900), locale=locale) as page:
+        open_board(page, demo, "?view=rows")
+        expect(page.locator(".cell.fill-booked").first).to_be_visible()
+        assert page.evaluate(LACKING) == []
+        keep(page, f"cells-{width}-{locale}")
+
+
+def test_the_end_of_a_booking_reads_as_an_end(page: Page, demo: RunningBoard) -> None:
+    """In the cell, its label, its detail, the card and on the page of the GPU."""
+    open_board(page, demo, "?view=rows&q=booked")
+    cell = page.locator(".cell.fill-booked").first
+    expect(cell).to_contain_text("until")
+    expect(cell).to_have_attribute("aria-label", re.compile(r"booked, until \w"))
+    cell.hover()
+    expect(page.get_by_role("tooltip").locator("header")).to_contain_text("until")
+    open_board(page, demo, "?view=cards&q=booked")
+    expect(page.locator("article header").first).to_contain_text("until")
+    page.locator("article header a").first.click()
+    expect(page.get_by_role("heading", name="All fields")).to_be_visible()
+    expect(page.locator("main header")).to_contain_text("until")
+
+
+def test_the_legend_shows_no_figure(page: Page, demo: RunningBoard) -> None:
+    """A number there would be taken for a live one."""
+    open_board(page, demo, "?view=rows")
+    legend = page.locator(".legend")
+    expect(legend).to_contain_text("Use %")
+    assert not re.search(r"\d", legend.inner_text())
+
+
+# How far below its last content a card ends.
+STRIPS = """() => [...document.querySelectorAll('.card')].map((card) => {
+  const parts = [...card.querySelectorAll('button, .cell, p, a')].map((part) => part.getBoundingClientRect());
+  return card.getBoundingClientRect().bottom - Math.max(...parts.map((part) => part.bottom));
+})"""
+
+
+@pytest.mark.parametrize("query", ["", "?q=busy"])
+def test_a_card_on_a_phone_ends_where_its_content_does(
+    browser: Browser, demo: RunningBoard, query: str
+) -> None:
+    """The list reckons the heights beforehand; neither an empty strip nor a cut button may come of it."""
+    with visit(browser, demo.url, size=(390, 2600)) as page:
+        open_board(page, demo, query)
+        expect(page.locator(".card").nth(5)).to_be_visible()
+        strips = page.evaluate(STRIPS)
+        assert strips
+        assert {round(strip) for strip in strips} == {13}
+
+
+def test_no_line_of_an_offer_is_broken_twice(browser: Browser, demo: RunningBoard) -> None:
+    """On a small laptop the offers have the room that the panels beside them can spare."""
+    with visit(browser, demo.url, size=(1200, 800)) as page:
+        open_board(page, demo)
+        heights = page.evaluate("() => [...document.querySelectorAll('.what')].map((e) => e.offsetHeight)")
+        assert heights
+        assert max(heights) < 3 * 17
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
     browser: Browser, demo: RunningBoard, size: Size
@@ -210,3 +293,77 @@ def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
         assert reason.evaluate("(link) => link.scrollHeight <= link.clientHeight + 1")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Problems")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_trouble_is_seen_without_scrolling(browser: Browser, demo: RunningBoard, size: Size) -> None:
+    """The row of a lost node stands last; its name and why are above the first row."""
+    with visit(browser, demo.url, size=size) as page:
+        open_board(page, demo, "?view=rows")
+        strip = page.get_by_role("region", name="2 nodes need a look")
+        lost = strip.get_by_role("link", name=re.compile("^vision-02 No report for"))
+        expect(lost).to_be_in_viewport()
+        # What they push down is no more than a line.
+        box = strip.bounding_box()
+        assert box is not None
+        assert box["height"] < 50
+        if size == PHONE:
+            strip.get_by_role("button", name="1 more node").click()
+            # Opened, nothing of it is cut.
+            assert strip.evaluate(
+                "(s) => [...s.querySelectorAll('a')].every((a) => a.scrollWidth <= a.clientWidth)"
+            )
+        expect(strip.get_by_role("link", name=re.compile(r"^a100-01 .* · \d"))).to_be_in_viewport()
+        assert_fits(page)
+        keep(page, f"attention-{size[0]}")
+        lost.click()
+        expect(page).to_have_url(re.compile("/nodes/vision-02"))
+
+
+def test_on_a_tablet_the_names_of_the_pages_stay_whole(browser: Browser, demo: RunningBoard) -> None:
+    """The search gives way, not the words beside it."""
+    with visit(browser, demo.url, size=(768, 1024), locale="de-DE") as page:
+        open_board(page, demo)
+        assert_fits(page)
+        heights = page.evaluate("[...document.querySelectorAll('header nav a')].map((a) => a.offsetHeight)")
+        assert heights
+        assert max(heights) < 40
+
+
+def test_the_count_of_stale_gpus_leads_to_them(page: Page, demo: RunningBoard) -> None:
+    """A number that worries can be pressed, and pressed again."""
+    open_board(page, demo, "?view=rows")
+    count = page.locator(".answer").get_by_role("button", name="8 GPUs stale")
+    count.click()
+    expect(page.get_by_text("8 of 96 GPUs")).to_be_visible()
+    assert page.locator(f"{CELLS}:not(.fill-stale)").count() == 0
+    count.click()
+    expect(page.locator(f"{CELLS}.fill-free").first).to_be_visible()
+
+
+def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, demo: RunningBoard) -> None:
+    """A GPU is stale because its node is late or lost."""
+    open_board(page, demo)
+    chip = page.get_by_role("list", name="Verdicts").get_by_role("button", name=re.compile("stale"))
+    chip.hover()
+    expect(chip).to_have_attribute("title", re.compile("does not report in time"))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("their GPUs are stale")
+
+
+@pytest.mark.parametrize(
+    ("locale", "sentence", "remedy"),
+    [
+        ("de-DE", "Eine GPU ist vom Bus gefallen (XID 79)", "Neu starten"),
+        ("fr-FR", "Un GPU a disparu du bus (XID 79)", "Redémarrer"),
+        ("zh-TW", "有 GPU 脫離匯流排 (XID 79)", "重新開機"),
+    ],
+)
+def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(
+    browser: Browser, demo: RunningBoard, locale: str, sentence: str, remedy: str
+) -> None:
+    """On the board and on the page of the node, with what to do; names and numbers stay."""
+    with visit(browser, demo.url, locale=locale) as page:
+        open_board(page, demo, "?view=rows")
+        page.get_by_role("link", name=sentence, exact=True).click()
+        expect(page.get_by_role("listitem").filter(has_text=sentence)).to_contain_text(remedy)

@@ -1,5 +1,6 @@
 """Nodes whose every text attacks the page: nothing runs, nothing leaves, nothing bursts."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -149,6 +150,10 @@ def test_the_board_page_only_shows_them(browser: Browser, fleet: RunningBoard, s
             assert_fits(page)
             keep(page, f"hostile-{query.replace('=', '-').replace('&', '-')}-{size[0]}")
         page.goto(f"{fleet.url}?view=rows")
+        # All of them have problems, which stand above the rows; opened, whole.
+        page.get_by_role("button", name=re.compile("more nodes$")).last.click()
+        assert_fits(page)
+        keep(page, f"hostile-attention-{size[0]}")
         cells = page.locator(".cell[data-uuid]")
         for place in range(0, cells.count(), 3):
             look_at(page, cells.nth(place), touch=size == PHONE)

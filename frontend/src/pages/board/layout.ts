@@ -1,3 +1,4 @@
+import { isHeld } from '../../state/answers';
 import type { Row, Section } from '../../state/arrange';
 
 /** What the list draws, one below the other. */
@@ -7,11 +8,11 @@ const CELL = 34;
 const CELL_GAP = 5;
 const ROW_EDGE = 9;
 const SECTION = 40;
-// A phone's card: edges, name, note; then per line of cells; a button or two lines of trouble make its foot tall. NodeCard.svelte draws exactly this.
-const CARD_EDGE = 76;
+// A phone's card: edges and name; then per line of cells; then who is on it, or two lines of trouble. NodeCard.svelte draws exactly this.
+const CARD_EDGE = 80;
 const CARD_LINE = 62;
-const CARD_FOOT = 28;
-const CARD_FOOT_TALL = 50;
+const CARD_USERS = 28;
+const CARD_TROUBLE = 50;
 export const CARD_SLOTS = 8;
 
 export function items(sections: Section[], isCollapsed: (title: string) => boolean): Item[] {
@@ -42,9 +43,14 @@ export function rowHeight(item: Item, slots: number): number {
 export function cardHeight(item: Item): number {
   if (item.kind === 'section') return SECTION;
   const cells = Math.max(1, Math.ceil(item.row.shown.size / CARD_SLOTS));
-  const { state, problems } = item.row.node.record;
-  const tall = item.row.counts.free || state !== 'live' || problems.length;
-  return CARD_EDGE + cells * CARD_LINE + (tall ? CARD_FOOT_TALL : CARD_FOOT);
+  const { record, gpus } = item.row.node;
+  const foot =
+    record.state !== 'live' || record.problems.length
+      ? CARD_TROUBLE
+      : gpus.some((gpu) => isHeld(gpu.record))
+        ? CARD_USERS
+        : 0;
+  return CARD_EDGE + cells * CARD_LINE + foot;
 }
 
 /** How many cells of a node fit beside each other. */
