@@ -222,6 +222,12 @@ describe('the answers', () => {
     expect(found.map(({ record }) => record.name)).toEqual(['z', 'b-9', 'b-10']);
   });
 
+  test('do not list nodes that have yet to report', () => {
+    const nodes = [node({ name: 'a', state: 'never' }), node({ name: 'b', state: 'refused' })];
+    const found = troubled(fleetOf(nodes, []).nodes.values());
+    expect(found.map(({ record }) => record.name)).toEqual(['b']);
+  });
+
   test('name people with where they are', () => {
     const [ana] = people(smallFleet().nodes.values());
     expect(ana).toMatchObject({ user: 'ana', gpus: 5, idle: 1, processes: 5 });

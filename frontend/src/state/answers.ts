@@ -120,9 +120,12 @@ export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<st
   return names;
 }
 
-/** Nodes that need a look: first those that do not report, then those that report problems; by name. */
+/**
+ * Nodes that need a look: first those that do not report, then those that report problems; by name. One that
+ * is still expected is none of them: when a board starts, all are.
+ */
 export function troubled(nodes: Iterable<FleetNode>): FleetNode[] {
-  const away = ({ record }: FleetNode) => record.state !== 'live';
+  const away = ({ record }: FleetNode) => !['live', 'never'].includes(record.state);
   return [...nodes]
     .filter((node) => away(node) || node.record.problems.length)
     .sort((a, b) => Number(away(b)) - Number(away(a)) || (a.sortKey < b.sortKey ? -1 : 1));
