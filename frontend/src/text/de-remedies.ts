@@ -31,6 +31,10 @@ export const remedies = {
     'Einen Container neu starten (mit --gpus); sonst nvidia-modprobe ausführen und /dev/nvidia* prüfen.',
   'remedy_slow-driver':
     'Persistenzmodus einschalten: nvidia-smi -pm 1 als root, oder der Dienst nvidia-persistenced.',
+  'remedy_report-too-large':
+    'Sonst geht nichts verloren; nachsehen, welche Prozesse oder Probleme so viele oder so lang sind.',
+  'remedy_too-many-gpus':
+    'Gezeigt werden die ersten; die übrigen werden weder gezählt noch als frei angeboten.',
   'remedy_too-many-processes': 'Gezeigt werden die mit dem meisten Speicher.',
   'remedy_disk-hung': 'Mit df und dmesg suchen; ein hängendes Laufwerk braucht meist einen Neustart.',
   'remedy_processes-hung':

@@ -30,6 +30,9 @@ export const remedies: RemedyWords = {
     'Dans un conteneur, le redémarrer (avec --gpus) ; ailleurs lancer nvidia-modprobe et vérifier /dev/nvidia*.',
   'remedy_slow-driver':
     'Activer le mode persistant : nvidia-smi -pm 1 en root, ou le service nvidia-persistenced.',
+  'remedy_report-too-large':
+    'Rien d’autre n’est perdu ; voir quels processus ou problèmes sont si nombreux ou si longs.',
+  'remedy_too-many-gpus': 'On montre les premiers ; les autres ne sont ni comptés ni proposés comme libres.',
   'remedy_too-many-processes': 'On montre ceux qui ont le plus de mémoire.',
   'remedy_disk-hung':
     'Le trouver avec df et dmesg ; un disque bloqué demande le plus souvent un redémarrage.',
