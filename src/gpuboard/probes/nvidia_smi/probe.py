@@ -10,6 +10,7 @@ from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
+from gpuboard.probes.nvidia_smi.reader import DocumentReader
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
 from gpuboard.probes.nvidia_smi.tables import attach_apps, parse_apps_csv, parse_gpu_csv
 from gpuboard.probes.nvidia_smi.xml import parse_xml
@@ -37,6 +38,7 @@ class NvidiaSmiProbe:
         self._run = run or CommandRunner()
         self._node = node
         self._command = command
+        self._documents = DocumentReader(node)
         self._seen: dict[str, GpuReading] = {}
 
     def read(self, touch: Touch = touch_all) -> Devices:
@@ -55,7 +57,7 @@ class NvidiaSmiProbe:
     def _read(self) -> Devices:
         output = self._run((self._command, *_DOCUMENT))
         try:
-            return parse_xml(output, node=self._node)
+            return self._documents.read(output)
         except ProbeFailed as error:
             others = self._others(output) if error.problem.kind == "gpu-lost" else []
             if others:
