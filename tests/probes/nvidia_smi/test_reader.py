@@ -36,6 +36,7 @@ DOCUMENTS = (
     log(new_gpu(0).replace("<fan_speed>", _OLD_AND_NEW_REASONS + "<fan_speed>")),
     log(new_gpu(0).replace("<ecc_mode>", "<fan_speed>30 %</fan_speed>\n<ecc_mode>")),
     log(f"<!--\n{new_gpu(0)}-->\n", new_gpu(1), "<![CDATA[\n<fan_speed>3 %</fan_speed>\n]]>"),
+    log(),
     b"Unable to determine the device handle for GPU0: 0000:01:00.0: Unknown Error\n" + NEW,
     NEW + NEW,
 )

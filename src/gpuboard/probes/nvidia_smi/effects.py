@@ -19,7 +19,7 @@ class Effect(NamedTuple):
 
     read: Callable[[str], Any]
     # The field that it fills, or the reason that it switches; neither when nobody looks at it.
-    field: str | None = None
+    field: str = ""
     reason: str | None = None
 
 

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -24,6 +24,8 @@ _SHARED_PLANS: Final = 256
 class Place(NamedTuple):
     """Where a line's text goes: to a device, or to one of its processes, by their positions."""
 
+    # The line up to its text.
+    start: str
     device: int
     process: int | None
     effect: Effect
@@ -51,7 +53,7 @@ def find_places(data: bytes, devices: Devices) -> Places | None:
         return None
     if not document.is_whole:
         return None
-    found = _Lines([None if leaf is None else leaf[3].strip() for leaf in leaves])
+    found = _Lines(leaves)
     found.put(document.texts, log_effects(found.real(document.texts)), device=0)
     position = 0
     for gpu in document.gpus:
@@ -68,9 +70,9 @@ def _shared(places: Places) -> Places:
 class _Lines:
     """The lines of one document, each with its place as far as it is known."""
 
-    def __init__(self, texts: list[str | None]) -> None:
-        self._texts = texts
-        self.places: list[Place | None] = [None] * len(texts)
+    def __init__(self, leaves: Sequence[re.Match[str] | None]) -> None:
+        self._leaves = leaves
+        self.places: list[Place | None] = [None] * len(leaves)
 
     def put_gpu(self, gpu: Record, devices: Devices, position: int) -> int:
         """Note the lines of a GPU, its instances and its processes; return how many devices it is."""
@@ -96,21 +98,20 @@ class _Lines:
     ) -> None:
         """Note the lines of one record."""
         for path, effect in effects.items():
-            line = _line(marked[path])
-            if line is not None:
-                self.places[line] = Place(device, process, effect)
+            line, leaf = self._leaf(marked[path])
+            if leaf is not None:
+                self.places[line] = Place(leaf[1], device, process, effect)
 
     def real(self, marked: Mapping[str, str]) -> dict[str, str]:
         """The texts as they stand in the document."""
-        return {path: self._text(text) for path, text in marked.items()}
+        found = {path: self._leaf(text)[1] for path, text in marked.items()}
+        return {path: marked[path] if leaf is None else leaf[3].strip() for path, leaf in found.items()}
 
-    def _text(self, marked: str) -> str:
-        line = _line(marked)
-        return marked if line is None else self._texts[line] or ""
-
-
-def _line(marked: str) -> int | None:
-    return int(marked.removeprefix(_MARK)) if marked.startswith(_MARK) else None
+    def _leaf(self, marked: str) -> tuple[int, re.Match[str] | None]:
+        if not marked.startswith(_MARK):
+            return -1, None
+        line = int(marked.removeprefix(_MARK))
+        return line, self._leaves[line]
 
 
 def _homes(pid: int | None, devices: Devices, among: range) -> Iterator[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The probe that reads NVIDIA devices through the nvidia-smi command."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -46,7 +46,17 @@ class NvidiaSmiProbe:
         # One command reads all devices, so none can be left out alone.
         if not touch(None):
             raise ProbeFailed(problem("driver-hung"))
-        devices = self._read()
+        return self._completed(self._read())
+
+    def read_changes(self, changes: Mapping[int, str]) -> Devices | None:
+        """Return the devices after these lines of the last document became others.
+
+        None: they may mean more than their figures, so that a whole document must be read.
+        """
+        devices = self._documents.read_changes(changes)
+        return None if devices is None else self._completed(devices)
+
+    def _completed(self, devices: Devices) -> Devices:
         if lacks_mig_names(devices):
             devices = name_instances(devices, parse_list(self._run((self._command, "-L"))))
         return self._with_missing(devices)
