@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,7 +133,7 @@ def looping(node: Node, *words: str, script: str = SCRIPT) -> Iterator[subproces
         finally:
             running.stdout.close()
             running.stderr.close()
-        running.wait(5)
+        running.wait(20)
 
 
 def frames_of(stream: IO[bytes] | None, count: int) -> list[Frame]:
@@ -185,6 +186,32 @@ def test_another_number_of_lines_is_sent_whole(node: Node) -> None:
     (whole,) = [frame for frame in frames if frame.kind == "sample"]
     found = [reader.read_sample(frame) for frame in frames[frames.index(whole) :]]
     assert {len((report.gpus or ())[0].processes or ()) for report in found} == {1}
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_the_host_speaks_when_the_other_part_is_silent(node: Node, tmp_path: Path, awk: str) -> None:
+    """What the board hears anyway needs no second voice."""
+    node.stand_in("awk", awk)
+    io = tmp_path / "io"
+    script = SCRIPT.replace('proc "/" other "/io"', f'"{io}"')
+    # Only the host's part runs here; as far as it can see, the other one writes.
+    script = "\n".join(line for line in script.splitlines() if "part=gpus" not in line) + "\n"
+    assert script.count(str(io)) == 2
+    written = 0
+    with looping(node, "0.3", script=script) as running:
+        assert running.stderr
+        frames_of(running.stderr, 1)
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            written += 1
+            (tmp_path / "new").write_text(f"rchar: 5\nwchar: {written}\n")
+            (tmp_path / "new").replace(io)
+            time.sleep(0.02)
+        os.set_blocking(running.stderr.fileno(), False)
+        heard = running.stderr.read() or b""
+        os.set_blocking(running.stderr.fileno(), True)
+        assert heard.count(b"gpuboard end") <= 1
+        assert [frame.kind for frame in frames_of(running.stderr, 3)] == ["host"] * 3
 
 
 SECRET_ARGUMENTS = [

@@ -61,6 +61,16 @@ function sample() {
   send("sample");
 }
 
+# Whether the other part has written nothing since we last looked; also when that cannot be told.
+function other_is_silent(line, now) {
+  now = "";
+  while ((getline line < (proc "/" other "/io")) > 0) if (line ~ /^wchar:/) now = line;
+  close(proc "/" other "/io");
+  if (now == "" || now == written) return 1;
+  written = now;
+  return 0;
+}
+
 BEGIN {
   proc = "/proc"; grace = 8;
   own = uid_of(proc "/self");
@@ -70,8 +80,8 @@ BEGIN {
   for (round = 0; ; round++) {
     lines = 0; size = 0; documents = 0; bytes = 0;
     put("interval " interval);
-    if (part == "host") { put_host(); send("host"); }
-    else sample();
+    if (part == "gpus") sample();
+    else if (round == 0 || other_is_silent()) { put_host(); send("host"); }
     if (interval + 0 == 0) exit;
     # A driver that takes seconds is asked less often: at least half of the time it is left alone.
     pause = uptime() - begun;
