@@ -181,7 +181,9 @@ def test_another_number_of_lines_is_sent_whole(node: Node) -> None:
     reader = NodeReader("node", interval=5)
     with looping(node, "0.1", "changes") as running:
         frames_of(running.stdout, 2)
-        node.has_log(log_with(os.getpid()))
+        # At once, so that no nvidia-smi sees half of it.
+        (node.bin / "new").write_text(log_with(os.getpid()))
+        (node.bin / "new").replace(node.bin / "log")
         frames = frames_of(running.stdout, 30)
     (whole,) = [frame for frame in frames if frame.kind == "sample"]
     found = [reader.read_sample(frame) for frame in frames[frames.index(whole) :]]
