@@ -1,6 +1,6 @@
 """Why a GPU's clocks are held back: NVIDIA's names and bits, and the words that the verdict knows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 
@@ -33,3 +33,9 @@ def reasons_by_name(active: Iterable[str]) -> tuple[str, ...]:
     """The words for the names that nvidia-smi calls active."""
     names = set(active)
     return tuple(reason.word for reason in REASONS if reason.nvidia_name in names)
+
+
+def with_states(words: Iterable[str], states: Mapping[str, bool]) -> tuple[str, ...]:
+    """The same words after some of nvidia-smi's names became active or ceased to be."""
+    before = set(words)
+    return tuple(reason.word for reason in REASONS if states.get(reason.nvidia_name, reason.word in before))

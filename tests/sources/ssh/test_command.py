@@ -4,9 +4,11 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import psutil
 import pytest
@@ -16,7 +18,7 @@ from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
 from gpuboard.probes.nvidia_smi.xml import parse_xml
 from gpuboard.probes.program import program_of
 from gpuboard.sources.ssh.command import NAME, SCRIPT, forced_command
-from gpuboard.sources.ssh.frames import Framer
+from gpuboard.sources.ssh.frames import Frame, Framer
 from gpuboard.sources.ssh.report import NodeReader
 from tests.fakes import nvidia_smi, nvml
 from tests.parts import require
@@ -110,30 +112,108 @@ def test_every_awk_will_do(node: Node, awk: str) -> None:
     assert abs((holder.started_at or 0) - started) < 3
 
 
-@pytest.mark.parametrize("awk", AWKS)
-def test_the_loop_ends_when_nobody_listens(node: Node, awk: str) -> None:
-    """Closing the pipe ends everything within a round."""
-    node.stand_in("awk", awk)
-    running = subprocess.Popen(
-        ["sh", "-s", NAME, "0.1"],
+@contextmanager
+def looping(node: Node, *words: str, script: str = SCRIPT) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in its loop, until nobody listens."""
+    with subprocess.Popen(
+        ["sh", "-s", NAME, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={"PATH": f"{node.bin}:/usr/bin:/bin"},
         start_new_session=True,
-    )
-    assert running.stdin
-    assert running.stdout
-    assert running.stderr
-    running.stdin.write(SCRIPT.encode())
-    running.stdin.close()
+    ) as running:
+        assert running.stdin
+        assert running.stdout
+        assert running.stderr
+        running.stdin.write(script.encode())
+        running.stdin.close()
+        try:
+            yield running
+        finally:
+            running.stdout.close()
+            running.stderr.close()
+        running.wait(20)
+
+
+def frames_of(stream: IO[bytes] | None, count: int) -> list[Frame]:
+    """The next frames of a running command."""
+    assert stream
     framer = Framer()
-    found = 0
-    while found < 2:
-        found += len(framer.feed(os.read(running.stdout.fileno(), 65536)))
-    running.stdout.close()
-    running.stderr.close()
-    running.wait(5)
+    found: list[Frame] = []
+    while len(found) < count:
+        data = os.read(stream.fileno(), 65536)
+        assert data
+        found += framer.feed(data)
+    return found
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_the_loop_ends_when_nobody_listens(node: Node, awk: str) -> None:
+    """Closing the pipe ends everything within a round."""
+    node.stand_in("awk", awk)
+    with looping(node, "0.1") as running:
+        assert {frame.kind for frame in frames_of(running.stdout, 2)} == {"sample"}
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_every_awk_says_what_changed(node: Node, awk: str) -> None:
+    """After a first whole sample only some lines come, and they add up to what nvidia-smi printed."""
+    node.stand_in("awk", awk)
+    log = logs.NEW_HEAD + logs.new_gpu(0).replace("98 %", "@util %") + logs.new_gpu(1) + logs.TAIL
+    (node.bin / "log").write_text(log.replace("<gpu_temp>53 C", "<gpu_temp>0@temperature C"))
+    count = f"echo >> {node.bin}/count; n=$(wc -l < {node.bin}/count)"
+    node.program(
+        "nvidia-smi", f'#!/bin/sh\n{count}\nsed "s/@util/$n/; s/@temp[a-z]*/$((n / 2))/" {node.bin}/log\n'
+    )
+    reader = NodeReader("node", interval=5)
+    with looping(node, "0.1", "changes") as running:
+        frames = frames_of(running.stdout, 5)
+    assert [frame.kind for frame in frames] == ["sample", *["change"] * 4]
+    assert len(frames[1].body) < len(frames[0].body) / 4
+    seen = [(reader.read_sample(frame).gpus or ())[0] for frame in frames]
+    assert [gpu.utilization_percent for gpu in seen] == [1, 2, 3, 4, 5]
+    assert [gpu.temperature_celsius for gpu in seen] == [0, 1, 1, 2, 2]
+
+
+def test_another_number_of_lines_is_sent_whole(node: Node) -> None:
+    """A process that came or went moves all lines behind it."""
+    reader = NodeReader("node", interval=5)
+    with looping(node, "0.1", "changes") as running:
+        frames_of(running.stdout, 2)
+        # At once, so that no nvidia-smi sees half of it.
+        (node.bin / "new").write_text(log_with(os.getpid()))
+        (node.bin / "new").replace(node.bin / "log")
+        frames = frames_of(running.stdout, 30)
+    (whole,) = [frame for frame in frames if frame.kind == "sample"]
+    found = [reader.read_sample(frame) for frame in frames[frames.index(whole) :]]
+    assert {len((report.gpus or ())[0].processes or ()) for report in found} == {1}
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_the_host_speaks_when_the_other_part_is_silent(node: Node, tmp_path: Path, awk: str) -> None:
+    """What the board hears anyway needs no second voice."""
+    node.stand_in("awk", awk)
+    io = tmp_path / "io"
+    script = SCRIPT.replace('proc "/" other "/io"', f'"{io}"')
+    # Only the host's part runs here; as far as it can see, the other one writes.
+    script = "\n".join(line for line in script.splitlines() if "part=gpus" not in line) + "\n"
+    assert script.count(str(io)) == 2
+    written = 0
+    with looping(node, "0.3", script=script) as running:
+        assert running.stderr
+        frames_of(running.stderr, 1)
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            written += 1
+            (tmp_path / "new").write_text(f"rchar: 5\nwchar: {written}\n")
+            (tmp_path / "new").replace(io)
+            time.sleep(0.02)
+        os.set_blocking(running.stderr.fileno(), False)
+        heard = running.stderr.read() or b""
+        os.set_blocking(running.stderr.fileno(), True)
+        assert heard.count(b"gpuboard end") <= 1
+        assert [frame.kind for frame in frames_of(running.stderr, 3)] == ["host"] * 3
 
 
 SECRET_ARGUMENTS = [

@@ -13,7 +13,7 @@ from tests.mutations import anything
 
 frames = st.builds(
     Frame,
-    kind=st.sampled_from(["sample", "host"]),
+    kind=st.sampled_from(["sample", "change", "host"]),
     sequence=st.integers(0, 10**9),
     body=st.binary(max_size=200).map(lambda data: data + b"\n"),
 )

@@ -2,14 +2,18 @@
 
 import contextlib
 
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuboard.model.errors import WireError
+from gpuboard.model.report import NodeReport
 from gpuboard.sources.ssh.frames import Frame
 from gpuboard.sources.ssh.report import NodeReader
 from gpuboard.wire.report import decode_report, encode_report
-from tests.mutations import anything
+from tests.mutations import anything, mutated
 from tests.probes.nvidia_smi import logs
+from tests.sources.ssh.changing import next_frame
 
 HEAD = (
     "interval 5\nbegun 100.00\nprocess\t21198\tR\t1700000000.25\t1000\tana\t5 6 \tpython\tpython train.py\n"
@@ -106,6 +110,44 @@ def test_every_report_is_one_that_the_border_lets_in(body: bytes) -> None:
         host = Frame(kind="host", sequence=2, body=body)
         report = node.read_hung(host, seconds=3, doing=None)
         assert decode_report(encode_report(report)) == report
+
+
+OTHERS = (
+    WHOLE.replace(b"98 %", b"7 %").replace(b"433.78", b"90.10").replace(b"sent 100.50", b"sent 105.50"),
+    WHOLE.replace(b"7484 MiB", b"7000 MiB").replace(b"\tR\t", b"\tD\t").replace(b"load 1.50", b"load 9.00"),
+    WHOLE.replace(b"98 %", b"[Unknown Error]").replace(b"available 250", b"available 1"),
+    WHOLE.replace(b"<pid>21198<", b"<pid>21199<").replace(b"process\t21198", b"process\t21199"),
+    WHOLE.replace(b"nvidia-smi 0", b"nvidia-smi 126"),
+    WHOLE.replace(b"disk 1000 400 /\n", b"waiting 77 30 D\n"),
+    HEAD.encode() + b"waiting 77 30 D\n",
+    HEAD.encode() + b"nvidia-smi 9\nNVIDIA-SMI has failed\n",
+)
+
+
+@given(st.lists(st.one_of(st.sampled_from([WHOLE, *OTHERS]), mutated([WHOLE, *OTHERS])), max_size=6))
+def test_changes_say_what_whole_samples_say(bodies: list[bytes]) -> None:
+    """The reports are the same, and so is what is refused."""
+    ours, theirs = reader(), reader()
+    before = None
+    for sequence, body in enumerate(bodies):
+        now = body + b"\n"
+        sent = frame(now, sequence) if before is None else next_frame(before, now, sequence)
+        assert outcome(ours, sent) == outcome(theirs, frame(now))
+        before = now
+
+
+def outcome(node: NodeReader, sent: Frame) -> NodeReport | str:
+    """A report, or why there is none."""
+    try:
+        return node.read_sample(sent)
+    except WireError as error:
+        return str(error)
+
+
+def test_changes_of_a_sample_that_did_not_come_are_refused() -> None:
+    """Nothing is guessed."""
+    with pytest.raises(WireError, match="did not come"):
+        reader().read_sample(Frame(kind="change", sequence=2, body=b""))
 
 
 def test_a_node_with_more_processes_than_a_report_holds_is_still_shown() -> None:

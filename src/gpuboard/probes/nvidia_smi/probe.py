@@ -1,6 +1,6 @@
 """The probe that reads NVIDIA devices through the nvidia-smi command."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -10,6 +10,7 @@ from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
+from gpuboard.probes.nvidia_smi.reader import DocumentReader
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
 from gpuboard.probes.nvidia_smi.tables import attach_apps, parse_apps_csv, parse_gpu_csv
 from gpuboard.probes.nvidia_smi.xml import parse_xml
@@ -37,6 +38,7 @@ class NvidiaSmiProbe:
         self._run = run or CommandRunner()
         self._node = node
         self._command = command
+        self._documents = DocumentReader(node)
         self._seen: dict[str, GpuReading] = {}
 
     def read(self, touch: Touch = touch_all) -> Devices:
@@ -44,7 +46,17 @@ class NvidiaSmiProbe:
         # One command reads all devices, so none can be left out alone.
         if not touch(None):
             raise ProbeFailed(problem("driver-hung"))
-        devices = self._read()
+        return self._completed(self._read())
+
+    def read_changes(self, changes: Mapping[int, str]) -> Devices | None:
+        """Return the devices after these lines of the last document became others.
+
+        None: they may mean more than their figures, so that a whole document must be read.
+        """
+        devices = self._documents.read_changes(changes)
+        return None if devices is None else self._completed(devices)
+
+    def _completed(self, devices: Devices) -> Devices:
         if lacks_mig_names(devices):
             devices = name_instances(devices, parse_list(self._run((self._command, "-L"))))
         return self._with_missing(devices)
@@ -55,7 +67,7 @@ class NvidiaSmiProbe:
     def _read(self) -> Devices:
         output = self._run((self._command, *_DOCUMENT))
         try:
-            return parse_xml(output, node=self._node)
+            return self._documents.read(output)
         except ProbeFailed as error:
             others = self._others(output) if error.problem.kind == "gpu-lost" else []
             if others:

@@ -1,8 +1,9 @@
 """One GPU's texts, by whichever names its driver uses, turned into one reading and its problems."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
@@ -12,7 +13,7 @@ from gpuboard.probes.throttling import reasons_by_name
 
 # Each line: what we call it, then all its names, newest first: paths of the XML, columns of the CSV.
 # The power of a whole module (Grace Hopper) is no GPU's power, so it is not here.
-_NAMES: Final[dict[str, tuple[str, ...]]] = {
+NAMES: Final[dict[str, tuple[str, ...]]] = {
     "uuid": ("uuid", "gpu_uuid"),
     "model": ("product_name", "name", "gpu_name"),
     "bus_id": ("pci/pci_bus_id", "pci.bus_id", "gpu_bus_id"),
@@ -66,7 +67,8 @@ _UNCORRECTED_PARTS: Final = (
     "ecc_errors/volatile/sram_uncorrectable_secded",
     "ecc_errors/volatile/dram_uncorrectable",
 )
-_THROTTLE: Final = (
+ECC: Final = (*_CORRECTED, *_CORRECTED_PARTS, *_UNCORRECTED, *_UNCORRECTED_PARTS)
+THROTTLE: Final = (
     "clocks_event_reasons/clocks_event_reason_",
     "clocks_throttle_reasons/clocks_throttle_reason_",
     "clocks_event_reasons.",
@@ -75,8 +77,25 @@ _THROTTLE: Final = (
 # Devices that have no memory of their own.
 _UNIFIED: Final = re.compile(r"\b(?:GB10|Orin|Thor|Xavier|Tegra)\b")
 _TROUBLES: Final[tuple[tuple[Silence, Kind], ...]] = (("refused", "no-permission"), ("error", "sensor-error"))
-_MAX_WATTS: Final = 100_000
-_MAX_CLOCK: Final = 100_000
+_percent: Final = partial(number, high=1000)
+_watts: Final = partial(number, high=100_000)
+_clock: Final = partial(count, high=100_000)
+_lanes: Final = partial(count, high=100)
+# Those that stand for themselves: the field that each fills, and how its text is read.
+FIGURES: Final[dict[str, tuple[str, Callable[[str | None], Any]]]] = {
+    "memory_used": ("memory_used_bytes", size),
+    "utilization": ("utilization_percent", _percent),
+    "memory_utilization": ("memory_utilization_percent", _percent),
+    "temperature": ("temperature_celsius", partial(number, low=-273, high=1000)),
+    "fan": ("fan_percent", _percent),
+    "power": ("power_watts", _watts),
+    "power_limit": ("power_limit_watts", _watts),
+    "graphics_clock": ("graphics_clock_mhz", _clock),
+    "memory_clock": ("memory_clock_mhz", _clock),
+    "performance_state": ("performance_state", word),
+    "pcie_generation": ("pcie_generation", _lanes),
+    "pcie_width": ("pcie_width", _lanes),
+}
 
 
 class Device(NamedTuple):
@@ -91,7 +110,7 @@ def read_device(
 ) -> Device:
     """Turn one GPU's texts into a reading; a GPU that hides its UUID is called by node and index."""
     found = Texts(texts)
-    given = {key: found.first(names) for key, names in _NAMES.items()}
+    given = {key: found.first(names) for key, names in NAMES.items()}
     uuid = word(given["uuid"])
     total = size(given["memory_total"]) or None
     model = word(given["model"])
@@ -100,28 +119,17 @@ def read_device(
         uuid_is_synthetic=uuid is None,
         index=index,
         model=model,
-        memory_used_bytes=size(given["memory_used"]),
         memory_total_bytes=total,
         memory_unified=total is None and _UNIFIED.search(model or "") is not None,
-        utilization_percent=number(given["utilization"], high=1000),
-        memory_utilization_percent=number(given["memory_utilization"], high=1000),
-        temperature_celsius=number(given["temperature"], low=-273, high=1000),
-        fan_percent=number(given["fan"], high=1000),
-        power_watts=number(given["power"], high=_MAX_WATTS),
-        power_limit_watts=number(given["power_limit"], high=_MAX_WATTS),
-        graphics_clock_mhz=count(given["graphics_clock"], high=_MAX_CLOCK),
-        memory_clock_mhz=count(given["memory_clock"], high=_MAX_CLOCK),
-        performance_state=word(given["performance_state"]),
         throttle_reasons=_throttle_reasons(found),
         ecc_enabled=switch(given["ecc_mode"]),
         ecc_corrected_errors=_errors(found, _CORRECTED, _CORRECTED_PARTS),
         ecc_uncorrected_errors=_errors(found, _UNCORRECTED, _UNCORRECTED_PARTS),
         pcie_bus_id=word(given["bus_id"]),
-        pcie_generation=count(given["pcie_generation"], high=100),
-        pcie_width=count(given["pcie_width"], high=100),
         persistence_mode=switch(given["persistence_mode"]),
         mig_enabled=switch(given["mig_mode"]) or False,
         processes=processes,
+        **{field: read(given[key]) for key, (field, read) in FIGURES.items()},
     )
     return Device(reading, tuple(_problems(reading, found, given)))
 
@@ -145,7 +153,7 @@ def _errors(found: Texts, names: tuple[str, ...], parts: tuple[str, ...]) -> int
 
 
 def _throttle_reasons(found: Texts) -> tuple[str, ...] | None:
-    states = found.starting(*_THROTTLE)
+    states = found.starting(*THROTTLE)
     known = {name: text.strip().lower() for name, text in states.items() if silence(text) is None}
     return reasons_by_name(name for name, text in known.items() if text == "active") if known else None
 

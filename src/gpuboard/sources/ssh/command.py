@@ -25,8 +25,8 @@ SCRIPT: Final = _whole()
 
 
 def loop_command(interval: float) -> str:
-    """What a node's shell is asked to run: one sample per interval, until nobody listens."""
-    return f"sh -s {NAME} {interval:g}"
+    """What a node's shell is asked to run: one sample per interval, or its changes, until nobody listens."""
+    return f"sh -s {NAME} {interval:g} changes"
 
 
 def once_command() -> str:

@@ -59,7 +59,7 @@ class Follower:
                     return False
                 if frame is None:
                     raise session.ended()
-                if frame.kind == "sample":
+                if frame.kind != "host":
                     heard = now
                     report = self._reader.read_sample(frame)
                     once = self._reader.once
@@ -86,7 +86,7 @@ class Follower:
             async with asyncio.timeout(within):
                 session = await self._run(once_command())
                 while (frame := await session.next()) is not None:
-                    if frame.kind == "sample":
+                    if frame.kind != "host":
                         return self._reader.read_sample(frame)
                     host = frame
                 raise session.ended()

@@ -8,17 +8,17 @@ from msgspec import Struct
 from gpuboard.model.errors import WireError
 from gpuboard.wire.report import MAX_REPORT_BYTES
 
-FrameKind = Literal["sample", "host"]
+FrameKind = Literal["sample", "change", "host"]
 
 # What a login prints before the command starts is short; more than this is no login.
 MAX_NOISE_BYTES: Final = 64 * 1024
 _KEPT_NOISE: Final = 400
-_START: Final = re.compile(rb"gpuboard 1 (sample|host) (\d{1,12}) (\d{1,7})")
+_START: Final = re.compile(rb"gpuboard 1 (sample|change|host) (\d{1,12}) (\d{1,7})")
 _DOING: Final = re.compile(rb"gpuboard doing ([a-z-]{1,20}) [\d.]{1,20}")
 
 
 class Frame(Struct, frozen=True, kw_only=True):
-    """One whole frame: all that the node says in one round, or only what the host says."""
+    """One whole frame: all that the node says in one round, what changed since, or what the host says."""
 
     kind: FrameKind
     sequence: int

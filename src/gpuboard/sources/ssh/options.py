@@ -59,8 +59,9 @@ class Pace(Struct, frozen=True, kw_only=True):
 
     @property
     def keepalive(self) -> float:
-        """How often a quiet connection is asked whether it lives; the third silence ends it."""
-        return max(self.interval, self.timeout / 3)
+        """After how long a quiet connection is asked whether it lives; the third silence ends it."""
+        # Longer than an interval: samples that come in time say it already.
+        return max(1.5 * self.interval, self.timeout / 3)
 
     @property
     def patience(self) -> float:

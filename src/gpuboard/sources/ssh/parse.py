@@ -1,4 +1,4 @@
-"""The body of a frame, read into facts. Pure; whatever a node sends, nothing here fails or grows."""
+"""The head of a sample, read into facts. Pure; whatever a node sends, nothing here fails or grows."""
 
 import re
 from collections.abc import Callable
@@ -17,6 +17,7 @@ MAX_CHILDREN: Final = 64
 _KIB: Final = 1024
 _LARGEST: Final = 2**53
 _NUMBER: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
+_COUNT: Final = re.compile(r"[0-9]{1,15}")
 _PROCESS_FIELDS: Final = 8
 
 
@@ -41,19 +42,18 @@ class Sample(Struct, kw_only=True):
     host: HostFacts | None = None
     processes: dict[int, GpuProcess]
     waiting: Waiting | None = None
-    # How nvidia-smi ended, what it printed, and its list of MIG instances.
+    # How nvidia-smi ended, and its list of MIG instances.
     exit_code: str | None = None
-    document: bytes = b""
     listing: bytes = b""
 
 
-def parse_body(body: bytes) -> Sample:
-    """Read the body of a frame; what makes no sense is left out."""
-    head, document = _split(body)
+def parse_head(head: bytes) -> Sample:
+    """Read what stands before the driver's document; what makes no sense is left out."""
     words: dict[str, str] = {}
     lists: dict[str, list[str]] = {"process": [], "address": [], "disk": [], "list": []}
     for line in decode_text(head).split("\n"):
-        key, rest = line[: (cut := _end_of_key(line))], line[cut + 1 :]
+        # `process` lines are separated by tabs, as user names may hold blanks.
+        key, _, rest = line.partition("\t" if line.startswith("process\t") else " ")
         if key in lists:
             lists[key].append(rest)
         elif key:
@@ -68,21 +68,8 @@ def parse_body(body: bytes) -> Sample:
         processes={one.pid: one for one in _each(lists["process"], _process)},
         waiting=_waiting(words.get("waiting")),
         exit_code=_word(words.get("nvidia-smi")),
-        document=document,
         listing="\n".join(lists["list"]).encode(),
     )
-
-
-def _split(body: bytes) -> tuple[bytes, bytes]:
-    """Cut before the driver's document: nothing in it is taken for ours."""
-    match = re.search(rb"^nvidia-smi [^\n]*\n", body, re.MULTILINE)
-    return (body, b"") if match is None else (body[: match.end()], body[match.end() :])
-
-
-def _end_of_key(line: str) -> int:
-    # `process` lines are separated by tabs, as user names may hold blanks.
-    found = re.search(r"[ \t]", line)
-    return len(line) if found is None else found.start()
 
 
 def _each(lines: list[str], read: Callable[[str], Item | None]) -> list[Item]:
@@ -165,7 +152,7 @@ def _number(text: str | None, *, high: float) -> float | None:
 
 
 def _count(text: str | None) -> int | None:
-    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,15}", text) else None
+    return int(text) if text is not None and _COUNT.fullmatch(text) else None
 
 
 def _kibibytes(text: str | None) -> int | None:

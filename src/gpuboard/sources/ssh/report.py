@@ -1,7 +1,7 @@
 """Samples turned into the reports of one node; remembers its GPUs, so that missing ones are missed."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,8 +15,9 @@ from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
 from gpuboard.probes.problems import Kind, problem
+from gpuboard.sources.ssh.body import Body
 from gpuboard.sources.ssh.frames import Frame
-from gpuboard.sources.ssh.parse import Sample, parse_body
+from gpuboard.sources.ssh.parse import Sample, parse_head
 from gpuboard.wire.report import check_report
 from gpuboard.wire.text import decode_text
 
@@ -40,8 +41,11 @@ class NodeReader:
         self._node = node
         self._interval = interval
         self._clock = clock
+        self._body = Body()
         self._sample = Sample(processes={})
         self._probe = NvidiaSmiProbe(run=self._answer, node=node)
+        # Whether the probe has read the last document: only then changes mean something to it.
+        self._follows = False
         self._known: tuple[GpuReading, ...] | None = None
         self._host: HostFacts | None = None
         self._hung_since: float | None = None
@@ -49,23 +53,26 @@ class NodeReader:
         self.once = False
 
     def read_sample(self, frame: Frame) -> NodeReport:
-        """Turn a whole sample into a report.
+        """Turn a sample, or what changed since the last one, into a report.
 
         Raises:
-            WireError: the sample breaks a rule that all reports keep.
+            WireError: the sample breaks a rule that all reports keep, or changes one that did not come.
         """
-        self._sample = sample = parse_body(frame.body)
+        changes = self._body.take(frame)
+        self._sample = sample = parse_head(self._body.head)
         self._host = sample.host
         self.once = not sample.interval
+        followed, self._follows = self._follows, False
         if sample.waiting is not None:
             waiting = sample.waiting
             what = f"nvidia-smi (pid {waiting.pid}) has been waiting for it for"
             return self._hung(sample, waiting.seconds, what=what)
         self._hung_since = None
         try:
-            devices = self._probe.read()
+            devices = self._read_devices(changes if followed else None)
         except ProbeError as error:
             return self._finish(sample, gpus=self._silent_gpus(), problems=(error.problem,))
+        self._follows = True
         self._known = devices.gpus
         slow = _age(sample)
         problems = (problem("slow-driver", f"{slow:.0f} s"),) if slow >= _SLOW_SECONDS else ()
@@ -78,12 +85,18 @@ class NodeReader:
         Raises:
             WireError: the frame breaks a rule that all reports keep.
         """
-        sample = parse_body(frame.body)
+        body = Body()
+        body.take(frame)
+        sample = parse_head(body.head)
         # Between samples the host does not look at its disks and addresses.
         before = self._host or HostFacts()
         if sample.host is not None:
             sample.host = replace(sample.host, disks=before.disks, addresses=before.addresses)
         return self._hung(sample, seconds, what=f"{doing or 'nvidia-smi'} has not answered for", doing=doing)
+
+    def _read_devices(self, changes: Mapping[int, str] | None) -> Devices:
+        devices = None if changes is None else self._probe.read_changes(changes)
+        return self._probe.read() if devices is None else devices
 
     def _hung(self, sample: Sample, seconds: float, *, what: str, doing: str | None = None) -> NodeReport:
         if self._hung_since is None:
@@ -129,14 +142,15 @@ class NodeReader:
         sample = self._sample
         if "-L" in command:
             return sample.listing
-        if "-x" in command and sample.document:
-            if sample.exit_code == _NOT_FOUND and b"<nvidia_smi_log" not in sample.document:
+        document = self._body.document
+        if "-x" in command and document:
+            if sample.exit_code == _NOT_FOUND and b"<nvidia_smi_log" not in document:
                 raise ProbeUnavailable(problem("no-driver", "nvidia-smi is not installed"))
             if sample.exit_code == _NOT_ALLOWED:
                 raise ProbeFailed(problem("no-permission", "nvidia-smi may not be run"))
-            return sample.document
+            return document
         # Nothing else was asked on the node: then the document must say what is wrong.
-        raise explain(decode_text(sample.document))
+        raise explain(decode_text(document))
 
 
 def _age(sample: Sample) -> float:

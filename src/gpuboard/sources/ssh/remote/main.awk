@@ -16,13 +16,35 @@ function doing(what) {
   fflush();
 }
 
-function send(kind, i) {
+function send(kind, i, all) {
   sequence++;
-  printf "\ngpuboard 1 %s %d %d\n", kind, sequence, size + bytes;
-  for (i = 1; i <= lines; i++) print body[i];
-  for (i = 1; i <= documents; i++) print document[i];
+  all = lines + documents;
+  for (i = 1; i <= documents; i++) body[lines + i] = document[i];
+  if (kind == "sample" && changes != "" && note_changes(all)) print_frame("change", changed, change, change_size);
+  else print_frame(kind, all, body, size + bytes);
+}
+
+function print_frame(kind, count, text, length_of_it, i) {
+  printf "\ngpuboard 1 %s %d %d\n", kind, sequence, length_of_it;
+  for (i = 1; i <= count; i++) print text[i];
   printf "gpuboard end %d\n", sequence;
   fflush();
+}
+
+# Note which lines are not as in the sample before; say whether these alone are enough. Now and then all are sent.
+function note_changes(all, i, is_like) {
+  is_like = all == kept && round % 120 != 0;
+  changed = 0; change_size = 0;
+  for (i = 1; i <= all; i++) {
+    # As text: what looks like a number is not to be compared as one.
+    if (is_like && (body[i] "") != (before[i] "")) {
+      change[++changed] = i " " body[i];
+      change_size += length(change[changed]) + 1;
+    }
+    before[i] = body[i];
+  }
+  kept = all;
+  return is_like && change_size < size + bytes;
 }
 
 function sample() {
@@ -39,6 +61,16 @@ function sample() {
   send("sample");
 }
 
+# Whether the other part has written nothing since we last looked; also when that cannot be told.
+function other_is_silent(line, now) {
+  now = "";
+  while ((getline line < (proc "/" other "/io")) > 0) if (line ~ /^wchar:/) now = line;
+  close(proc "/" other "/io");
+  if (now == "" || now == written) return 1;
+  written = now;
+  return 0;
+}
+
 BEGIN {
   proc = "/proc"; grace = 8;
   own = uid_of(proc "/self");
@@ -48,8 +80,8 @@ BEGIN {
   for (round = 0; ; round++) {
     lines = 0; size = 0; documents = 0; bytes = 0;
     put("interval " interval);
-    if (part == "host") { put_host(); send("host"); }
-    else sample();
+    if (part == "gpus") sample();
+    else if (round == 0 || other_is_silent()) { put_host(); send("host"); }
     if (interval + 0 == 0) exit;
     # A driver that takes seconds is asked less often: at least half of the time it is left alone.
     pause = uptime() - begun;
