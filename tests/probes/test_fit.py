@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpuboard.model.report import MAX_GPUS, Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
-from gpuboard.probes.fit import fit, fit_processes
+from gpuboard.probes.fit import fit
 from gpuboard.probes.problems import problem
 from gpuboard.wire.report import MAX_PROCESSES, MAX_REPORT_BYTES, decode_report, encode_report
 
@@ -127,7 +127,7 @@ def test_a_busy_gpu_never_loses_its_last_process() -> None:
     small = GpuReading(uuid="GPU-1", index=1, processes=(GpuProcess(pid=1), GpuProcess(pid=2)))
     empty = GpuReading(uuid="GPU-2", index=2, processes=())
     unknown = GpuReading(uuid="GPU-3", index=3)
-    fitted = fit_processes(NodeReport(node="n1", gpus=(crowded, small, empty, unknown)))
+    fitted = fit(NodeReport(node="n1", gpus=(crowded, small, empty, unknown)))
     kept = [gpu.processes if gpu.processes is None else len(gpu.processes) for gpu in fitted.gpus or ()]
     assert kept == [MAX_PROCESSES - 1, 1, 0, None]
     assert "512 of 602" in fitted.problems[0].text

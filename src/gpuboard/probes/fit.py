@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.report import MAX_GPUS, MAX_PROBLEMS, GpuProcess, GpuReading, NodeReport, Problem
 from gpuboard.probes.problems import problem
-from gpuboard.wire.clean import clean_facts
+from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.report import MAX_PROCESSES, MAX_REPORT_BYTES, encode_report
 
 # Room for what comes on top: the words about what is left out, a slow driver, the agent's own numbers.
@@ -19,7 +19,7 @@ _SHORT: Final = 120
 
 def fit(report: NodeReport) -> NodeReport:
     """Return the report, cleaned, and without what would make a board refuse it; a problem says what."""
-    whole = clean_facts(report)
+    whole = report if is_plain(report) else clean_facts(report)
     fitted = _with_processes(_with_gpus(whole, MAX_GPUS), MAX_PROCESSES)
     fitted = _with_problems(fitted, MAX_PROBLEMS - _SPARE_PROBLEMS)
     left_out = []
@@ -35,12 +35,7 @@ def fit(report: NodeReport) -> NodeReport:
     return _told(fitted, whole, left_out)
 
 
-def fit_processes(report: NodeReport) -> NodeReport:
-    """Return the report with as many processes as a board accepts, and a problem if some are left out."""
-    return _told(_with_processes(report, MAX_PROCESSES), report)
-
-
-def _told(fitted: NodeReport, whole: NodeReport, left_out: Sequence[str] = ()) -> NodeReport:
+def _told(fitted: NodeReport, whole: NodeReport, left_out: Sequence[str]) -> NodeReport:
     """Say what a report has lost, in front of its other problems."""
     if fitted is whole:
         return whole

@@ -10,7 +10,7 @@ from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
 from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import format_duration
 from gpuboard.probes.base import Devices
-from gpuboard.probes.fit import fit_processes
+from gpuboard.probes.fit import fit
 from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
@@ -135,7 +135,7 @@ class NodeReader:
             gpus=None if gpus is None else tuple(gpus),
             problems=tuple(problems),
         )
-        return check_report(fit_processes(report))
+        return check_report(fit(report))
 
     def _answer(self, command: Sequence[str], /) -> bytes:
         """Stand in for nvidia-smi with what the node has sent of it."""
