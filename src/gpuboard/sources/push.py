@@ -19,13 +19,16 @@ from gpuboard.wire.ingest import (
     Backfill,
     Hello,
     Live,
+    ReadLive,
+    ReadSample,
     Refusal,
     Sample,
     Welcome,
     decode_from_agent,
+    decode_live,
     encode,
 )
-from gpuboard.wire.report import decode_report
+from gpuboard.wire.report import check_report, decode_report
 
 log = logging.getLogger(__name__)
 
@@ -110,13 +113,13 @@ class PushSource:
         """
         if self._sink is None:
             raise SourceError("the board is not ready for reports yet")
-        message = decode_from_agent(data)
+        message = decode_live(data) or decode_from_agent(data)
         if isinstance(message, Hello):
             return encode(self._greet(node, message))
         voice = self._voices.get(node)
         if voice is None or voice.boot_id is None:
             raise WireError("the first message must be a hello")
-        if isinstance(message, Live):
+        if isinstance(message, ReadLive | Live):
             return encode(self._show(self._sink, node, voice, message))
         return encode(self._catch_up(node, voice, message))
 
@@ -136,7 +139,7 @@ class PushSource:
             voice.boot_id, voice.shown, voice.received = boot_id, None, -1 if taken is None else taken
         return Welcome(node=node, shown=voice.shown, taken=self._ledger.taken(node, boot_id))
 
-    def _show(self, sink: Sink, node: str, voice: _Voice, message: Live) -> Acknowledgement:
+    def _show(self, sink: Sink, node: str, voice: _Voice, message: ReadLive | Live) -> Acknowledgement:
         sequence = message.sample.sequence
         if voice.shown is not None and sequence <= voice.shown:
             return self._refuse(node, voice, (_replayed(sequence),), live=sequence)
@@ -214,8 +217,11 @@ class PushSource:
         return Acknowledgement(live=live, batch=batch, taken=taken, again=again)
 
 
-def _read(node: str, voice: _Voice, sample: Sample) -> NodeReport:
-    report = decode_report(bytes(sample.report), "msgpack")
+def _read(node: str, voice: _Voice, sample: ReadSample | Sample) -> NodeReport:
+    if isinstance(sample, ReadSample):
+        report = check_report(sample.report)
+    else:
+        report = decode_report(bytes(sample.report), "msgpack")
     if report.node != node:
         raise WireError(f"the report is about {report.node}, but its token belongs to {node}")
     if report.boot_id != voice.boot_id or report.sequence != sample.sequence:

@@ -62,6 +62,21 @@ class Live(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="l
     follows: Follows | None
 
 
+class ReadSample(Struct, frozen=True, kw_only=True, gc=False):
+    """The same as a sample whose report has been read with it."""
+
+    sequence: Count
+    waited_seconds: Seconds
+    report: NodeReport
+
+
+class ReadLive(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="live"):
+    """The same as a live message, read in one go; its report has yet to be checked."""
+
+    sample: ReadSample
+    follows: Follows | None
+
+
 class Backfill(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="backfill"):
     """Samples that the board has missed, oldest first; never shown."""
 
@@ -101,6 +116,7 @@ AgentMessage = Hello | Live | Backfill
 BoardMessage = Welcome | Acknowledgement
 
 _agent_decoder: Final[msgspec.msgpack.Decoder[AgentMessage]] = msgspec.msgpack.Decoder(AgentMessage)
+_live_decoder: Final[msgspec.msgpack.Decoder[ReadLive]] = msgspec.msgpack.Decoder(ReadLive)
 _board_decoder: Final[msgspec.msgpack.Decoder[BoardMessage]] = msgspec.msgpack.Decoder(BoardMessage)
 _encoder: Final = msgspec.msgpack.Encoder()
 
@@ -127,6 +143,19 @@ def decode_from_agent(data: bytes) -> AgentMessage:
     if isinstance(message, Hello):
         _check_version(message.version)
     return message
+
+
+def decode_live(data: bytes) -> ReadLive | None:
+    """Read a good live message with its report; None: it is another one, or `decode_from_agent` says why not.
+
+    Most messages are these. To read the message first and its report then would be to read it twice.
+    """
+    if len(data) > MAX_REPORT_BYTES:
+        return None
+    try:
+        return _live_decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def decode_from_board(data: bytes) -> BoardMessage:
