@@ -119,7 +119,7 @@ class PushSource:
         voice = self._voices.get(node)
         if voice is None or voice.boot_id is None:
             raise WireError("the first message must be a hello")
-        if isinstance(message, ReadLive | Live):
+        if isinstance(message, (ReadLive, Live)):
             return encode(self._show(self._sink, node, voice, message))
         return encode(self._catch_up(node, voice, message))
 

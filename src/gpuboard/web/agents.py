@@ -40,11 +40,21 @@ REASON_BYTES: Final = 120
 class Line:
     """One open connection of a node."""
 
-    def __init__(self, socket: AnySocket, known: KnownToken) -> None:
+    def __init__(self, socket: AnySocket, known: KnownToken, pace: Pace) -> None:
         self.known = known
+        self._pace = pace
         self.heard_at: float | None = None
         self._opened_at = time.monotonic()
         self._socket = socket
+
+    def note(self) -> float:
+        """Note that it has said something; how long it should wait before it goes on."""
+        self.heard_at = now = time.monotonic()
+        return self._pace.delay(now)
+
+    def was_heard_since(self, moment: float) -> bool:
+        """Whether it has said something since then."""
+        return self.heard_at is not None and self.heard_at >= moment
 
     def is_silent(self, now: float) -> bool:
         """Whether an honest agent would have said something by now."""
@@ -123,32 +133,27 @@ class AgentDoor:
         log.info("node enrolled: node=%s address=%s", node, who)
         return node, token
 
-    def open(self, line: Line) -> None:
+    def open(self, socket: AnySocket, known: KnownToken) -> Line:
         """Put a line in use; an older one of the same node is closed."""
-        node = line.known.node
-        older = self._lines.pop(node, None)
-        self._lines[node] = line
+        line = Line(socket, known, self.pace(known.node))
+        older = self._lines.pop(known.node, None)
+        self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
+        return line
 
     def close(self, line: Line) -> None:
         """Forget a line."""
         if self._lines.get(line.known.node) is line:
             del self._lines[line.known.node]
 
-    def note(self, line: Line) -> float:
-        """Note that a line has said something; how long it should wait before it goes on."""
-        line.heard_at = time.monotonic()
-        self._roster.note_use(line.known)
-        return self.pace(line.known.node, line.heard_at)
-
-    def pace(self, node: str, now: float) -> float:
-        """Count one message of a node; how long it should wait before the next."""
+    def pace(self, node: str) -> Pace:
+        """How fast a node may talk; the same over all its lines."""
         pace = self._paces.get(node)
         if pace is None:
-            pace = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=now)
+            pace = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=time.monotonic())
             self._paces[node] = pace
-        return pace.delay(now)
+        return pace
 
     def tokens_changed(self) -> None:
         """Hear that tokens were made or revoked: who lost its token is cut off at once."""
@@ -160,12 +165,15 @@ class AgentDoor:
                 self._hang_up(line, CLOSE_TOKEN_GONE, "this node's token has been revoked or replaced")
 
     async def watch(self) -> None:
-        """Cut lines on which nothing whole arrives, until cancelled."""
+        """Note which tokens are in use, and cut lines on which nothing whole arrives, until cancelled."""
+        before = time.monotonic()
         while True:
             await asyncio.sleep(HELLO_SECONDS / 5)
-            now = time.monotonic()
+            before, since = time.monotonic(), before
             for line in list(self._lines.values()):
-                if line.is_silent(now):
+                if line.was_heard_since(since):
+                    self._roster.note_use(line.known)
+                if line.is_silent(before):
                     self._hang_up(line, CLOSE_SILENT, "nothing whole has arrived for too long")
 
     async def _look_up(self, token: str) -> KnownToken | None:

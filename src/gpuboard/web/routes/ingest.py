@@ -57,8 +57,7 @@ async def ingest(socket: AnySocket, services: Services) -> None:
         await _refuse(socket, error)
         return
     await socket.accept()
-    line = Line(socket, known)
-    door.open(line)
+    line = door.open(socket, known)
     answer_directly(socket.scope, partial(_answer, door, line))
     try:
         await _converse(socket, door, line)
@@ -72,7 +71,7 @@ async def ingest(socket: AnySocket, services: Services) -> None:
 
 def _answer(door: AgentDoor, line: Line, data: bytes) -> bytes | None:
     """The answer to a good message that comes in good time; all others are for `_converse`."""
-    if door.note(line):
+    if line.note():
         return None
     try:
         return door.push.accept(line.known.node, data)
@@ -90,7 +89,7 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
         if data is None:
             await line.close(CLOSE_BAD_MESSAGE, "messages are msgpack, in binary frames")
             return
-        wait = door.note(line)
+        wait = line.note()
         try:
             answer = accept(node, data)
         except WireError as error:
@@ -124,7 +123,7 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
     door = _door(services)
     known = await door.admit(request.headers, _address(request, services))
     _check_form(request)
-    wait = door.pace(known.node, time.monotonic())
+    wait = door.pace(known.node).delay(time.monotonic())
     if wait > LONGEST_WAIT_SECONDS:
         raise TooManyRequestsException("This node sends far too much; wait a moment.")
     await asyncio.sleep(wait)
