@@ -39,6 +39,7 @@ _MASKED: Final = 0x80
 _LONGEST_SHORT: Final = 125
 _LENGTH_BYTES: Final = {126: 2, 127: 8}
 _MASK_BYTES: Final = 4
+_MANY_BYTES: Final = 4096
 # The compiled one, where there is one.
 _unmask: Final[Callable[[bytes, bytes], bytes]] = frames.apply_mask  # type: ignore[attr-defined]
 
@@ -57,6 +58,8 @@ class DirectSocket(DeadlineSocket):
     _round: "_Round"
     # What has come and was not answered yet; the end of it may be half a message.
     _waiting = b""
+    # Answers that are sent when the round is over.
+    _answers = b""
 
     def handle_connect(self, event: Request) -> None:
         """Offer the short way to whoever serves this connection."""
@@ -74,17 +77,19 @@ class DirectSocket(DeadlineSocket):
         self._waiting += data
         if len(self._waiting) > MAX_MESSAGE_BYTES:
             self.answer_waiting()
+            self.send_answers()
         else:
             self._round.add(self)
 
     def eof_received(self) -> None:
         """Answer the last words of whoever leaves."""
         self.answer_waiting()
+        self.send_answers()
         super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget what nobody waits for any more."""
-        self._waiting = b""
+        self._waiting = self._answers = b""
         super().connection_lost(exc)
 
     def answer_waiting(self) -> None:
@@ -98,14 +103,25 @@ class DirectSocket(DeadlineSocket):
                 self._waiting = data
                 return
             elif data[0] in _CONTROL:
-                super().data_received(data[:end])
+                self._hand_over(data[:end])
                 data = data[end:]
             elif self._reply(_unmask(data[begin:end], data[begin - _MASK_BYTES : begin])):
                 data = data[end:]
             else:
                 self._answer = None
         if data:
-            super().data_received(data)
+            self._hand_over(data)
+
+    def send_answers(self) -> None:
+        """Send what has been answered."""
+        answers, self._answers = self._answers, b""
+        if answers and not self.transport.is_closing():
+            self.transport.write(answers)
+
+    def _hand_over(self, data: bytes) -> None:
+        """Let the library deal with this; what was answered before goes before."""
+        self.send_answers()
+        super().data_received(data)
 
     def _begin(self, answer: Answer) -> None:
         # What was said too early waits in the queue and has to be heard first.
@@ -121,7 +137,10 @@ class DirectSocket(DeadlineSocket):
         answer = self._answer(message)
         if answer is None:
             return False
-        self.transport.write(_frame(answer))
+        self._answers += _frame(answer)
+        if len(self._answers) > _MANY_BYTES:
+            # Then it shows whether anybody reads them.
+            self.send_answers()
         return True
 
 
@@ -146,6 +165,9 @@ class _Round:
                 # What was not acknowledged comes again.
                 log.exception("message not answered: address=%s", socket.client)
                 socket.transport.abort()
+        # In one go too: to send is long work for the kernel, and wakes up those who wait.
+        for socket in sockets:
+            socket.send_answers()
 
 
 _rounds: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Round]] = WeakKeyDictionary()
