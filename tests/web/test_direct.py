@@ -2,8 +2,10 @@
 
 import contextlib
 import socket
+import ssl
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -14,6 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 from gpuboard.web.direct import DirectSocket, answer_directly
 from gpuboard.wire.ingest import MAX_MESSAGE_BYTES
 from tests.serving import serving
+from tests.tls import Authority
 
 
 def answer(message: bytes) -> bytes | None:
@@ -160,3 +163,21 @@ def test_who_hangs_up_at_once_is_still_answered(line: ClientConnection) -> None:
     line.socket.sendall(frame(b"a"))
     line.socket.shutdown(socket.SHUT_WR)
     assert line.recv(timeout=5) == b"direct a"
+
+
+def test_over_tls_messages_are_answered_directly_again_and_again(tmp_path: Path) -> None:
+    """An answer that has been sent does not stand in the way of the next."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    trusted = ssl.create_default_context(cafile=authority.ca_file)
+    options = {"ssl_certfile": certificate, "ssl_keyfile": key}
+    with (
+        serving(application, ws=DirectSocket, ws_per_message_deflate=False, loop="uvloop", **options) as port,
+        connect(f"wss://127.0.0.1:{port}/", compression=None, ssl=trusted, close_timeout=1) as line,
+    ):
+        heard = []
+        for _ in range(3):
+            line.send(b"a")
+            line.send(LONG)
+            heard += [line.recv(timeout=5), line.recv(timeout=5)]
+    assert heard == [b"direct a", b"direct " + LONG] * 3

@@ -114,7 +114,8 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hear of every byte that the kernel does not take, and let it take few."""
         super().connection_made(transport)
-        self.transport.set_write_buffer_limits(high=0)
+        # Not 0: with TLS, uvloop takes 0 bytes that wait for too many, and may never say that they are gone.
+        self.transport.set_write_buffer_limits(high=1, low=0)
         connection = transport.get_extra_info("socket")
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)

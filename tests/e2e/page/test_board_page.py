@@ -335,7 +335,7 @@ def test_the_count_of_stale_gpus_leads_to_them(page: Page, demo: RunningBoard) -
     open_board(page, demo, "?view=rows")
     count = page.locator(".answer").get_by_role("button", name="8 GPUs stale")
     count.click()
-    expect(page.get_by_text("8 of 96 GPUs")).to_be_visible()
+    expect(page.get_by_text("8 of 96 GPUs", exact=True)).to_be_visible()
     assert page.locator(f"{CELLS}:not(.fill-stale)").count() == 0
     count.click()
     expect(page.locator(f"{CELLS}.fill-free").first).to_be_visible()
