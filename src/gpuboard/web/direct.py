@@ -159,15 +159,20 @@ class _Round:
     def _answer_all(self) -> None:
         sockets, self._sockets = self._sockets, {}
         for socket in sockets:
-            try:
-                socket.answer_waiting()
-            except Exception:
-                # What was not acknowledged comes again.
-                log.exception("message not answered: address=%s", socket.client)
-                socket.transport.abort()
+            _or_hang_up(socket, socket.answer_waiting)
         # In one go too: to send is long work for the kernel, and wakes up those who wait.
         for socket in sockets:
-            socket.send_answers()
+            _or_hang_up(socket, socket.send_answers)
+
+
+def _or_hang_up(socket: DirectSocket, step: Callable[[], None]) -> None:
+    """Do this for one connection; where it fails, the others go on."""
+    try:
+        step()
+    except Exception:
+        # What was not acknowledged comes again.
+        log.exception("message not answered: address=%s", socket.client)
+        socket.transport.abort()
 
 
 _rounds: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Round]] = WeakKeyDictionary()
