@@ -8,9 +8,11 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuboard.fleet.changes import Change, ChangeTracker
 from gpuboard.web.components import Components
+from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
 from gpuboard.wire.redact import hide_names_in_row
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
@@ -71,6 +73,8 @@ class Broadcaster:
         self._here: dict[Tier, int] = {}
         self._last_sent = 0.0
         self._told: list[ComponentView] = []
+        self.unwritable = Unwritable()
+        self._components.add("rows", "", lambda: self.unwritable.trouble)
 
     @property
     def viewers(self) -> int:
@@ -89,7 +93,7 @@ class Broadcaster:
         if change or troubles is not None:
             tiers = self._wanted()
             self._sequence += 1
-            frames = {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+            frames = self._frames(change, troubles, tiers)
             self._past.append(_Past(self._sequence, frames))
             for viewer in list(self._viewers):
                 self._send(viewer, frames[viewer.tier])
@@ -121,6 +125,29 @@ class Broadcaster:
             if not viewer.is_too_slow:
                 viewer.frames.put_nowait(None)
             self.leave(viewer)
+
+    def _frames(
+        self, change: Change, troubles: list[ComponentView] | None, tiers: list[Tier]
+    ) -> dict[Tier, Frame]:
+        """The change as each tier sees it; a row that cannot be written costs that row."""
+        self.unwritable.forget(change.gone_nodes, change.gone_gpus)
+        if self.unwritable or not tiers:
+            # Also while nobody looks: who asks whether the board works shall hear it.
+            change = self._mended(change)
+        try:
+            return {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+        except ERRORS:
+            change = self._mended(change)
+            return {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+
+    def _mended(self, change: Change) -> Change:
+        """The change without what cannot be written; nobody else meets it either, by GET or in a snapshot."""
+        nodes, gpus = {row.name: row for row in change.nodes}, {row.uuid: row for row in change.gpus}
+        for name, node in nodes.items():
+            self._tracker.nodes[name] = nodes[name] = self.unwritable.mended(node)
+        for uuid, gpu in gpus.items():
+            self._tracker.gpus[uuid] = gpus[uuid] = self.unwritable.mended(gpu)
+        return replace(change, nodes=list(nodes.values()), gpus=list(gpus.values()))
 
     def _wanted(self) -> list[Tier]:
         """The tiers somebody sees now, or saw so lately that he may come back and ask for what he missed."""

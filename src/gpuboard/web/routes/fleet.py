@@ -64,6 +64,7 @@ async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetVi
     if request.headers.get("if-none-match") == tag:
         return Response(None, status_code=304, headers=headers)
     view = fleet_view(services.fleet)
+    view = replace(view, nodes=tuple(map(services.broadcaster.unwritable.mended, view.nodes)))
     return Response(view if tier == "names" else hide_names(view), headers=headers)
 
 
@@ -74,7 +75,7 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
     node = services.fleet.get(name)
     if node is None:
         raise NotFoundException(f"No node {name!r} is known to this board.")
-    view = node_view(services.fleet, node)
+    view = services.broadcaster.unwritable.mended(node_view(services.fleet, node))
     return view if tier == "names" else hide_names_in_node(view)
 
 
@@ -88,6 +89,7 @@ async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView
     view = find_gpu(services.fleet, asked)
     if view is None:
         raise NotFoundException(f"No GPU {asked!r} is known to this board.")
+    view = services.broadcaster.unwritable.mended(view)
     return view if tier == "names" else hide_names_in_gpu(view)
 
 
