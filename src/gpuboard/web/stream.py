@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.changes import Change, ChangeTracker
+from gpuboard.web.answers import Answer, Answers
 from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
@@ -67,6 +68,9 @@ class Broadcaster:
         self._board = board
         self._stream = secrets.token_hex(8)
         self._sequence = 0
+        self._ticks = 0
+        # Whatever is asked for by GET, too: made once per tick.
+        self.answers = Answers(lambda: self._ticks)
         self._past: deque[_Past] = deque(maxlen=REMEMBERED_FRAMES)
         self._viewers: set[Viewer] = set()
         # The last change at which somebody of this tier was here.
@@ -88,6 +92,7 @@ class Broadcaster:
 
     def tick(self) -> None:
         """Bring all viewers up to now."""
+        self._ticks += 1
         change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
@@ -174,14 +179,18 @@ class Broadcaster:
             frames = [past.frames[tier] for past in missed if tier in past.frames]
             if len(frames) == self._sequence - after < QUEUE_FRAMES:
                 return frames or [self._beat()]
-        return [self._snapshot(tier)]
+        return [encode(self._snapshot(tier))]
 
     def _beat(self) -> Frame:
         return encode(Heartbeat(sequence=self._sequence, at=self._tracker.now()))
 
-    def _snapshot(self, tier: Tier) -> Frame:
+    def snapshot(self, tier: Tier) -> Answer:
+        """The whole fleet, for those whom the stream does not reach."""
+        return self.answers.get(("snapshot", tier), lambda: msgspec.json.encode(self._snapshot(tier)))
+
+    def _snapshot(self, tier: Tier) -> Snapshot:
         nodes, gpus = list(self._tracker.nodes.values()), list(self._tracker.gpus.values())
-        message = Snapshot(
+        return Snapshot(
             stream=self._stream,
             sequence=self._sequence,
             at=self._tracker.now(),
@@ -191,7 +200,6 @@ class Broadcaster:
             gpus=columns(GpuRow, for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],
         )
-        return encode(message)
 
     def _message(self, change: Change, troubles: list[ComponentView] | None, tier: Tier) -> ChangeMessage:
         return ChangeMessage(
