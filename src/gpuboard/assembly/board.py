@@ -98,7 +98,8 @@ class Board:
         self._keepers += self._other_keepers()
 
     def _make_sources(self, node: str) -> Sequence[Source]:
-        around = Surroundings(now=self._clock.now, node=node, watch=self._watch)
+        pushed = self._agent_side.source if self._agent_side is not None else None
+        around = Surroundings(now=self._clock.now, node=node, pushed=pushed, watch=self._watch)
         settings = self._settings
         if settings.demo_nodes:
             names = node_names(settings.demo_nodes)
@@ -113,13 +114,9 @@ class Board:
         ]
         # With nothing to watch it watches this machine.
         tables = tables or [("the default", {"kind": "local"})]
-        pushed = self._agent_side.source if self._agent_side is not None else None
-        sources = [
-            pushed
-            if pushed is not None and table.get("kind") == "push"
-            else make_source(table, around, where=where)
-            for where, table in tables
-        ]
+        # Without a state directory agents cannot push, and a component says so.
+        usable = [named for named in tables if pushed is not None or named[1].get("kind") != "push"]
+        sources = [make_source(table, around, where=where) for where, table in usable]
         # Agents may always push, if they have a token; a table only says in which place.
         return sources if pushed is None or pushed in sources else [*sources, pushed]
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +37,8 @@ REMEMBERED_BOOTS: Final = 8
 
 class PushOptions(Struct, frozen=True, kw_only=True):
     """Nothing to choose: whoever has a token may push."""
+
+    kind: Literal["push"] = "push"
 
 
 class _Voice:
