@@ -174,20 +174,20 @@ class Board:
             due = max(due + period, loop.time())
             await asyncio.sleep(due - loop.time())
 
-    def run(self) -> None:
-        """Answer until told to stop, on the fastest event loop there is."""
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer on these sockets until told to stop, on the fastest event loop there is."""
         config = self._server_config()
         # Reports, rows and frames hold no cycles; looking for some after every 700 new objects is wasted.
         gc.freeze()
         gc.set_threshold(GARBAGE_AFTER_OBJECTS)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-            runner.run(self._serve(config))
+            runner.run(self._serve(config, sockets))
 
-    async def _serve(self, config: uvicorn.Config) -> None:
+    async def _serve(self, config: uvicorn.Config, sockets: list[socket.socket] | None) -> None:
         logging.getLogger("uvicorn.error").addFilter(_is_news)
         _allow_connections()
         async with self.running():
-            await _Server(config, self._broadcaster).serve()
+            await _Server(config, self._broadcaster).serve(sockets)
 
     def _server_config(self) -> uvicorn.Config:
         host, port = split_address(self._settings.board.listen)

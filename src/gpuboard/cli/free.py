@@ -6,6 +6,7 @@ import sys
 
 import msgspec
 
+from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
     add_board(parser)
+    add_ca_file(parser)
 
 
 def add_board(parser: argparse.ArgumentParser) -> None:
@@ -48,18 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
         parse_size(arguments.memory)
     except ValueError as error:
         raise UsageError(f"--memory: {error}") from None
-    answer = BoardClient(arguments.board).free(
+    # One process sees the devices of one node.
+    on_one_node = arguments.same_node or arguments.format == "env"
+    answer = BoardClient(arguments.board, ca_file=arguments.ca_file).free(
         gpus=arguments.gpus,
         memory=arguments.memory,
         model=arguments.model,
-        # One process sees the devices of one node.
-        same_node=arguments.same_node or arguments.format == "env",
+        same_node=on_one_node,
     )
     _print(answer, arguments.format)
     sys.stdout.flush()
     if answer.enough:
         return DONE
-    print(f"gpuboard: {_why_not(answer)}", file=sys.stderr)
+    print(f"gpuboard: {_why_not(answer, on_one_node=on_one_node)}", file=sys.stderr)
     return CANNOT_TELL if answer.cannot_tell else FAILED
 
 
@@ -82,8 +85,11 @@ def _line(block: FreeBlock) -> str:
     return f"{block.node}:{indexes}\t{len(block.indexes)} x {each}"
 
 
-def _why_not(answer: FreeAnswer) -> str:
+def _why_not(answer: FreeAnswer, *, on_one_node: bool) -> str:
     text = f"{answer.free} of {answer.wanted} wanted GPUs are free"
+    if on_one_node:
+        most = max((len(block.indexes) for block in answer.blocks), default=0)
+        text = f"{answer.wanted} GPUs are wanted on one node, and at most {most} are free on one"
     if answer.cannot_tell:
         return f"{text}; {answer.cannot_tell} more would fit, but their nodes do not tell"
     return text

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 
+from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, REFUSED
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -28,6 +29,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--folder", metavar="DIR", help="read the files that nodes leave in a folder")
     where.add_argument("--demo", action="store_true", help="show a simulated machine")
     where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
+    add_ca_file(parser)
 
 
 def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
@@ -41,7 +43,7 @@ def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
     if arguments.board:
         from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
 
-        return BoardClient(arguments.board).fleet
+        return BoardClient(arguments.board, ca_file=arguments.ca_file).fleet
     look = _look_at(arguments)
     fleet = Fleet(SteadyClock())
 

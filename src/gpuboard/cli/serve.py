@@ -56,12 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the board until it is told to stop."""
     # Here, so that `--help` answers at once; and the light install lacks what it needs.
     from gpuboard.assembly.board import Board  # noqa: PLC0415
+    from gpuboard.assembly.listening import bound_address, take_address  # noqa: PLC0415
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     settings = _settings(arguments)
     if arguments.check:
         return _check(settings)
-    board = Board(settings)
+    sockets = take_address(settings.board.listen)
+    listen = bound_address(sockets, settings.board.listen)
+    board = Board(replace(settings, board=replace(settings.board, listen=listen)))
     print(f"gpuboard: open {board.url}", file=sys.stderr)
     if settings.access.anonymous is None and not is_loopback(split_address(settings.board.listen)[0]):
         print(
@@ -69,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     with contextlib.suppress(KeyboardInterrupt):
-        board.run()
+        board.run(sockets)
     return DONE
 
 

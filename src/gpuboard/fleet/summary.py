@@ -99,14 +99,14 @@ class Wish(Struct, frozen=True, kw_only=True):
 def find_free(gpus: Iterable[GpuRow], wish: Wish, *, at: float) -> FreeAnswer:
     """Where the wish can be met now: the largest blocks of one node first."""
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
-    cannot_tell = 0
+    unjudged: dict[str, int] = defaultdict(int)
     for row in gpus:
         if not wish.fits(row):
             continue
         if row.verdict == "free":
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
-            cannot_tell += 1
+            unjudged[row.node] += 1
     found = sorted(blocks.items(), key=lambda item: (-len(item[1]), item[0][0], item[0][1] or ""))
     free = sum(len(rows) for _, rows in found)
     largest = max((len(rows) for _, rows in found), default=0)
@@ -115,9 +115,21 @@ def find_free(gpus: Iterable[GpuRow], wish: Wish, *, at: float) -> FreeAnswer:
         enough=(largest if wish.same_node else free) >= wish.gpus,
         wanted=wish.gpus,
         free=free,
-        cannot_tell=cannot_tell,
+        cannot_tell=_might_complete(wish, found, unjudged),
         blocks=tuple(_block(node, model, rows) for (node, model), rows in found),
     )
+
+
+def _might_complete(
+    wish: Wish, found: list[tuple[tuple[str, str | None], list[GpuRow]]], unjudged: dict[str, int]
+) -> int:
+    """How many GPUs of nodes that do not tell could complete the wish; none, when it is a certain no."""
+    if not wish.same_node:
+        return sum(unjudged.values())
+    free: dict[str, int] = defaultdict(int)
+    for (node, _), rows in found:
+        free[node] = max(free[node], len(rows))
+    return sum(count for node, count in unjudged.items() if free[node] + count >= wish.gpus)
 
 
 def _block(node: str, model: str | None, rows: list[GpuRow]) -> FreeBlock:
