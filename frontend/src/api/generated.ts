@@ -16,6 +16,8 @@ export interface BoardInfo {
   name: string;
   demo: boolean;
   tick_seconds: number;
+  title: string | null;
+  copy: string;
 }
 
 export interface Bye {

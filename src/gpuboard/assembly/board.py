@@ -15,22 +15,21 @@ import uvicorn
 from gpuboard import __version__
 from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
+from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.node import node_name_of
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
-from gpuboard.settings.board import BoardTable, Settings, VerdictTable
+from gpuboard.settings.board import BoardTable, Settings
 from gpuboard.sources.base import Source
 from gpuboard.sources.registry import Surroundings, make_source
-from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
@@ -59,10 +58,8 @@ class Board:
         self._clock = SteadyClock()
         self.fleet = Fleet(
             self._clock,
-            thresholds=_thresholds(settings.verdict),
-            names=Names(
-                nodes=settings.names.nodes, models=settings.names.models, people=settings.names.people
-            ),
+            thresholds=thresholds_of(settings.verdict),
+            names=names_of(settings.names),
             forget_after_seconds=settings.board.forget_after,
         )
         tracker = ChangeTracker(self.fleet)
@@ -72,6 +69,8 @@ class Board:
             name=hostname,
             demo=settings.demo_nodes > 0,
             tick_seconds=float(settings.board.tick),
+            title=settings.board.title or None,
+            copy=settings.board.copy,
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
@@ -213,17 +212,6 @@ class Board:
             ws_ping_timeout=20,
             ws_per_message_deflate=False,
         )
-
-
-def _thresholds(table: VerdictTable) -> Thresholds:
-    return Thresholds(
-        busy_utilization_percent=table.busy_utilization_percent,
-        idle_utilization_percent=table.idle_utilization_percent,
-        idle_after_seconds=table.idle_after,
-        memory_floor_bytes=table.memory_floor,
-        memory_share=table.memory_share,
-        hot_celsius=table.hot_celsius,
-    )
 
 
 def _allow_connections() -> None:

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import Duration, Rule, Size, between, read_options
-from gpuboard.settings.rules import check_base_path, check_hostnames, check_listen, check_proxies
+from gpuboard.settings.rules import check_base_path, check_copy, check_hostnames, check_listen, check_proxies
 from gpuboard.settings.words import close_to, what_it_looks_like
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8042"
+DEFAULT_COPY: Final = "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'"
 
 Percent = Annotated[float, Meta(ge=0, le=100)]
 
@@ -21,6 +22,10 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     """`[board]`: how the board runs."""
 
     listen: Annotated[str, Meta(examples=["0.0.0.0:8042"]), Rule(check_listen)] = DEFAULT_LISTEN
+    # What people call the board; empty: nothing but GPUs.
+    title: Annotated[str, Meta(max_length=200)] = ""
+    # What people get who copy a command for GPUs: {address}, {node}, {devices} are filled in.
+    copy: Annotated[str, Meta(max_length=1000), Rule(check_copy)] = DEFAULT_COPY
     # The path under which a proxy passes requests on, if it does not take it away itself.
     base_path: Annotated[str, Meta(examples=["/gpus/"]), Rule(check_base_path)] = "/"
     # Names of the board besides this machine's own.

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from gpuboard.model.address import split_address
 from gpuboard.model.errors import UsageError
 
+_FILLED_IN: Final = frozenset({"address", "node", "devices"})
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -24,6 +25,16 @@ def check_base_path(value: str) -> None:
     if "://" in value or any(char in value for char in "?#* \\"):
         path = urlsplit(value).path if "://" in value else "/gpus/"
         raise ValueError(f'it is the path alone, like base_path = "{path or "/"}"')
+
+
+def check_copy(value: str) -> None:
+    """One line, and only what the board can fill in."""
+    unknown = [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in _FILLED_IN]
+    if unknown or not value.isprintable():
+        wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else "it must be one line"
+        raise ValueError(
+            f'{wrong}; {{address}}, {{node}} and {{devices}} are filled in, as in "ssh {{address}}"'
+        )
 
 
 def check_hostnames(value: tuple[str, ...]) -> None:

@@ -17,6 +17,10 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     name: str
     demo: bool
     tick_seconds: float
+    # What the admin calls the board; null: nothing but GPUs.
+    title: str | None = None
+    # The command for chosen GPUs that people copy: {address}, {node} and {devices} are to be filled in.
+    copy: str = "ssh {address}"
 
 
 class Gone(Struct, frozen=True, kw_only=True):
