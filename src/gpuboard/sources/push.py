@@ -64,7 +64,7 @@ class PushSource:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._sink: Sink | None = None
-        self._nodes: tuple[str, ...] = ()
+        self._nodes: frozenset[str] = frozenset()
         self._voices: dict[str, _Voice] = {}
 
     async def run(self, sink: Sink) -> None:
@@ -78,10 +78,14 @@ class PushSource:
 
     def set_nodes(self, nodes: Iterable[str]) -> None:
         """Name the nodes that may push now; one that is no longer named is gone from the board."""
-        self._nodes = tuple(sorted(nodes))
-        self._voices = {node: voice for node, voice in self._voices.items() if node in set(self._nodes)}
+        self._nodes = frozenset(nodes)
+        self._voices = {node: voice for node, voice in self._voices.items() if node in self._nodes}
         if self._sink is not None:
             self._sink.expect(self._nodes)
+
+    def expects(self, node: str) -> bool:
+        """Whether a node has been named as one that may push."""
+        return node in self._nodes
 
     def positions(self) -> dict[str, Position]:
         """How far every node that said hello has come; never further than what is really taken."""

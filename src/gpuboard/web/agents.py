@@ -107,6 +107,9 @@ class AgentDoor:
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
                 "gpuboard node enroll NAME. Then give it to the agent with --enroll."
             )
+        if not self.push.expects(known.node):
+            # Quicker than the next look at the list of tokens.
+            self.tokens_changed()
         self._roster.note_use(known)
         return known
 
