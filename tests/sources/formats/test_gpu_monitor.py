@@ -137,6 +137,17 @@ def test_the_disks_file_tells_more_disks() -> None:
     assert [(disk.mount, disk.total_bytes) for disk in host.disks] == [("/", 102400), ("/var/opt", 204800)]
 
 
+def test_memory_that_looks_like_a_disk_is_none() -> None:
+    """`df` lists it among the disks."""
+    disks = (
+        b"udev 9 0 9 0% /dev\ntmpfs 9 1 8 9% /x\ntmpfs 9 0 9 0% /dev/shm\n/dev/loop3 9 9 0 100% /snap/x/1\n"
+        b"overlay 100 50 50 50% /\ntank/home 200 50 150 25% /home\nserver:/data 300 1 299 1% /data\n"
+    )
+    host = read({**FILES, "disks": disks}).host
+    assert host is not None
+    assert [disk.mount for disk in host.disks] == ["/", "/home", "/data"]
+
+
 def test_lines_that_are_copied_again_and_again_grow_old() -> None:
     """When nvidia-smi hangs, the collector goes on copying its last lines; the host's clock betrays it."""
     assert read(FILES).age_seconds == 5
