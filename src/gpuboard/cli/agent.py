@@ -25,7 +25,7 @@ from gpuboard.wire.report import encode_report
 
 DEFAULT_INTERVAL = "5s"
 EPILOG = """Without --push, --listen or --drop it prints one report per line.
-In a crontab: * * * * * gpuboard agent --once --drop /nfs/status-gpu"""
+In a crontab: * * * * * /opt/gpuboard/bin/gpuboard agent --once --drop /nfs/status-gpu"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

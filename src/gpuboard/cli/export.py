@@ -19,7 +19,7 @@ from gpuboard.wire.views import FleetView
 LEAST_RELOAD_SECONDS = 5.0
 EPILOG = """In a crontab, for any web space:
 
-  * * * * * gpuboard export html --folder /nfs/status-gpu --reload 1m --out /var/www/gpus/index.html"""
+  * * * * * /opt/gpuboard/bin/gpuboard export html --folder /nfs/status-gpu --reload 1m --out /srv/a.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
