@@ -10,7 +10,7 @@ from typing import Final
 
 from gpuboard.assembly.agent import Agent, AgentOptions, has_token
 from gpuboard.cli import enroll
-from gpuboard.cli.environment import add_setting, add_switch, seconds
+from gpuboard.cli.environment import add_ca_file, add_setting, add_switch, seconds
 from gpuboard.cli.exits import DONE
 from gpuboard.model.errors import UsageError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "--push", metavar="URL", help="connect to a board and hand it every report")
     # What it was once; units may still have it.
     parser.add_argument("--enroll", metavar="CODE", help=argparse.SUPPRESS)
-    add_setting(parser, "--ca-file", metavar="FILE", help="the authority of the board's certificate")
+    add_ca_file(parser)
     add_setting(
         parser,
         "--token-file",

@@ -28,6 +28,11 @@ def _variable(flag: str) -> str:
     return "GPUBOARD_" + flag.lstrip("-").replace("-", "_").upper()
 
 
+def add_ca_file(parser: argparse.ArgumentParser) -> None:
+    """Declare whom to believe when a board shows its certificate."""
+    add_setting(parser, "--ca-file", metavar="FILE", help="the authority of the board's certificate, PEM")
+
+
 def seconds(flag: str, text: str, *, least: float) -> float:
     """A duration given on the command line.
 
