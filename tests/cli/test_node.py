@@ -49,7 +49,7 @@ def test_enroll_prints_a_code_and_the_whole_commands(state: Path, capsys: pytest
     code = told.out.split()[1]
     # Whoever reads the arguments of a process must not find it there.
     assert [code in words for words in commands] == [False, False]
-    assert (redeem(state, code), told.err) == ("gpu01", "")
+    assert (redeem(state, code), "--ca-file" in told.err) == ("gpu01", True)
 
 
 @pytest.mark.parametrize("action", [["enroll", "gpu01"], ["list"], ["revoke", "gpu01"], ["forget", "gpu01"]])

@@ -104,7 +104,13 @@ def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
             "--listen 0.0.0.0:8042 and --tls-certificate, or give the address of its proxy with --url",
             file=sys.stderr,
         )
-    elif url.startswith("http:"):
+    elif url.startswith("https:"):
+        print(
+            "gpuboard: if the board's certificate is of your own authority, "
+            "add --ca-file FILE to both commands",
+            file=sys.stderr,
+        )
+    else:
         print(
             "gpuboard: the board does not speak TLS, so tokens would travel in clear; start it with "
             "--tls-certificate, or add --allow-plaintext to both commands on a network you trust",
