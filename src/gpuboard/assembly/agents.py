@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.positions import NodePositions, PositionWriter
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
@@ -26,10 +27,11 @@ STORAGE: Final = "storage"
 class AgentSide:
     """Everything for agents that push; nodes come by token only."""
 
-    def __init__(self, database: Database, components: Components) -> None:
+    def __init__(self, database: Database, components: Components, forget: Callable[[str], None]) -> None:
         tokens = NodeTokens(database)
         self._database = database
-        self._roster = Roster(tokens)
+        self._roster = Roster(tokens, forget=forget)
+        self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
         self.source = PushSource(CountingLedger(positions))
@@ -44,6 +46,7 @@ class AgentSide:
             ("tokens", self._roster.follow),
             ("agents", self.door.watch),
             ("positions", self._writer.follow),
+            ("connected", lambda: self._connected.follow(self.door.connected)),
         )
 
     def _trouble(self) -> Reason | None:
@@ -52,10 +55,13 @@ class AgentSide:
     def close(self) -> None:
         """Write down how far the nodes have come, and let go of the database."""
         self._writer.write_last()
+        self._connected.save({})
         self._database.close()
 
 
-def open_agent_side(settings: BoardTable, url: str, components: Components) -> AgentSide | None:
+def open_agent_side(
+    settings: BoardTable, url: str, components: Components, forget: Callable[[str], None]
+) -> AgentSide | None:
     """Open the state directory; without a usable one a board still shows what it can reach itself.
 
     Raises:
@@ -66,7 +72,7 @@ def open_agent_side(settings: BoardTable, url: str, components: Components) -> A
         database = open_database(directory)
         # So that `gpuboard node enroll` can print the whole command.
         database.set_fact(BOARD_URL, url)
-        return AgentSide(database, components)
+        return AgentSide(database, components, forget)
     except StorageError as error:
         if settings.state_dir:
             raise

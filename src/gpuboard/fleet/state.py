@@ -212,7 +212,8 @@ class Fleet:
             self._told[node.name] = told | both
             log.warning("node from several sources: node=%s sources=%s", node.name, ", ".join(sorted(both)))
 
-    def _forget(self, name: str) -> None:
+    def forget(self, name: str) -> None:
+        """Take a node off the board at once; if its source still names it, it comes back."""
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
             del self._candidates[name]
@@ -243,7 +244,7 @@ class Fleet:
         now = self.clock.now()
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             if now - (node.left_at or now) >= self._forget_after:
-                self._forget(node.name)
+                self.forget(node.name)
         for node in self._nodes.values():
             fresh = node.freshness_at(now)
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
