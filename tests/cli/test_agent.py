@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpuboard.cli.doctor import check_expat
-from gpuboard.wire.drop import decode_drop, signed_by, signing_key
-from gpuboard.wire.enrolment import make_token
+from gpuboard.wire.drop import decode_drop, signed_by
+from gpuboard.wire.enrolment import digest, make_token
 from gpuboard.wire.report import decode_report
 from tests.cli.conftest import COMMAND, Run
 from tests.fakes import nvml
@@ -56,7 +56,7 @@ def test_a_node_with_a_token_signs_what_it_drops(run: Run, tmp_path: Path) -> No
             file.chmod(0o600)
         done = run(nvml.mig_a100(), "agent", "--once", "--drop", str(tmp_path), "--node", "gpu01", *flags)
         assert done.returncode == 0, done.stderr
-        said.append(signed_by((tmp_path / "gpu01.json").read_bytes(), "gpu01", [signing_key(token)]))
+        said.append(signed_by((tmp_path / "gpu01.json").read_bytes(), "gpu01", [digest(token)]))
     assert said == ["nobody", "node", "node"]
     wrong = ("agent", "--once", "--drop", str(tmp_path), "--node", "gpu02", "--token-file", str(given))
     done = run(nvml.mig_a100(), *wrong)

@@ -22,7 +22,7 @@ from gpuboard.model.node import is_node_name, node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.registry import choose
-from gpuboard.wire.drop import signing_key
+from gpuboard.wire.enrolment import digest
 
 DEFAULT_INTERVAL_SECONDS: Final = 5.0
 SLOW_DRIVER_SECONDS: Final = 30.0
@@ -122,7 +122,7 @@ class Agent:
 
         token = read_token(path)
         if token.node == self.node:
-            return signing_key(token.text)
+            return digest(token.text)
         if given is not None:
             raise UsageError(
                 f"the token in {path} is of {token.node}, not of {self.node}: say --node {token.node}"

@@ -30,6 +30,7 @@ from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings
 from gpuboard.sources.base import Source
+from gpuboard.sources.folder import no_keys
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
@@ -101,7 +102,8 @@ class Board:
 
     def _make_sources(self, node: str) -> Sequence[Source]:
         pushed = self._agent_side.source if self._agent_side is not None else None
-        around = Surroundings(now=self._clock.now, node=node, pushed=pushed, watch=self._watch)
+        keys = self._agent_side.keys_of if self._agent_side is not None else no_keys
+        around = Surroundings(now=self._clock.now, node=node, pushed=pushed, keys=keys, watch=self._watch)
         settings = self._settings
         if settings.demo_nodes:
             names = node_names(settings.demo_nodes)

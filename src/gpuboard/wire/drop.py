@@ -31,11 +31,6 @@ class _Drop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     report: msgspec.Raw
 
 
-def signing_key(token: str) -> str:
-    """What a token signs with, and what the board keeps of it."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def encode_drop(report: NodeReport, *, key: str | None = None) -> bytes:
     """Write a report as the content of a file, signed where there is a key."""
     raw = encode_report(report)
