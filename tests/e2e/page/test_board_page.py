@@ -36,8 +36,11 @@ def is_roomy(gpu: Gpu) -> bool:
 
 
 def is_held_by(user: str) -> Callable[[Gpu], bool]:
-    """Whether somebody has a process there."""
-    return lambda gpu: user in {each["user"] for each in gpu["reading"]["processes"] or ()}
+    """Whether somebody has a process there, or has booked it."""
+    return lambda gpu: (
+        user in {each["user"] for each in gpu["reading"]["processes"] or ()}
+        or user == (gpu["claim"] or {}).get("who")
+    )
 
 
 def expect_shown(page: Page, board: RunningBoard, wish: Callable[[Gpu], bool]) -> None:
