@@ -16,6 +16,7 @@ export interface BoardInfo {
   name: string;
   demo: boolean;
   tick_seconds: number;
+  just_freed_seconds: number;
 }
 
 export interface Bye {
@@ -82,6 +83,7 @@ export interface FreeAnswer {
 export interface FreeBlock {
   node: string;
   model: string | null;
+  labels: (string)[];
   indexes: (number)[];
   uuids: (string)[];
   memory_total_bytes: number | null;
@@ -143,6 +145,8 @@ export interface GpuRow {
   uuid: string;
   node: string;
   index: number;
+  label: string;
+  counted: boolean;
   model: string | null;
   memory_unified: boolean;
   mig_parent_uuid: string | null;
@@ -164,6 +168,8 @@ export interface GpuRow {
 export interface GpuView {
   uuid: string;
   node: string;
+  label: string;
+  counted: boolean;
   model: string | null;
   verdict: Verdict;
   users: (HolderView)[] | null;
@@ -178,6 +184,7 @@ export interface Heartbeat {
 }
 
 export interface HolderView {
+  name: string;
   user: string | null;
   uid: number | null;
   memory_used_bytes: number | null;
@@ -187,6 +194,7 @@ export interface HolderView {
 
 export interface Holding {
   node: string;
+  labels: (string)[];
   indexes: (number)[];
   uuids: (string)[];
 }
@@ -268,6 +276,7 @@ export interface Problem {
   kind: string;
   text: string;
   remedy: string;
+  detail: string | null;
   gpu_uuid: string | null;
   since: number | null;
 }

@@ -14,9 +14,9 @@ WORDS: Final[tuple[str, ...]] = get_args(Word)
 
 
 def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) -> Summary:
-    """Add up the fleet; GPUs divided into instances are left out, their instances count."""
+    """Add up the fleet: of its GPUs those that are counted."""
     nodes = list(nodes)
-    rows = [row for row in gpus if row.reason.code != "divided"]
+    rows = [row for row in gpus if row.counted]
     verdicts = Counter[str](row.verdict for row in rows)
     models = Counter(row.model for row in rows)
     free = Counter(row.model for row in rows if row.verdict == "free")
@@ -47,7 +47,7 @@ def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
         if row.verdict == "stale":
             continue
         for user in row.users or ():
-            name = user.user or (f"uid {user.uid}" if user.uid is not None else "unknown")
+            name = user.name
             if not held[name] or held[name][-1] is not row:
                 held[name].append(row)
             memory[name] += user.memory_used_bytes or 0
@@ -74,6 +74,7 @@ def _holdings(rows: list[GpuRow]) -> tuple[Holding, ...]:
     return tuple(
         Holding(
             node=node,
+            labels=tuple(row.label for row in sorted(mine, key=lambda row: row.index)),
             indexes=tuple(row.index for row in sorted(mine, key=lambda row: row.index)),
             uuids=tuple(row.uuid for row in sorted(mine, key=lambda row: row.index)),
         )
@@ -126,6 +127,7 @@ def _block(node: str, model: str | None, rows: list[GpuRow]) -> FreeBlock:
     return FreeBlock(
         node=node,
         model=model,
+        labels=tuple(row.label for row in rows),
         indexes=tuple(row.index for row in rows),
         uuids=tuple(row.uuid for row in rows),
         memory_total_bytes=min(sizes) if sizes else None,

@@ -1,8 +1,10 @@
 """The fleet as people and programs see it: views and rows. Pure reading of the state."""
 
 from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.counting import Place, places
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.names import holder_name
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import Holder
@@ -31,16 +33,24 @@ def node_view(fleet: Fleet, node: Node) -> NodeView:
         clock_offset_seconds=node.clock_offset,
         problems=node.problems(),
         host=node.report.host if node.report is not None else None,
-        gpus=tuple(gpu_view(fleet, node, reading) for reading in node.readings()),
+        gpus=tuple(gpu_view(fleet, node, reading, place) for reading, place in placed(node)),
     )
 
 
-def gpu_view(fleet: Fleet, node: Node, reading: GpuReading) -> GpuView:
+def placed(node: Node) -> list[tuple[GpuReading, Place]]:
+    """The GPUs of a node, each with its label and whether it is counted."""
+    readings = node.readings()
+    return list(zip(readings, places(readings), strict=True))
+
+
+def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuView:
     """Everything about one GPU."""
     memory = node.gpus[reading.uuid]
     return GpuView(
         uuid=reading.uuid,
         node=node.name,
+        label=place.label,
+        counted=place.counted,
         model=fleet.names.model(reading),
         verdict=memory.verdict or _UNJUDGED,
         users=_people(fleet, memory),
@@ -53,9 +63,9 @@ def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
     """The GPU of this UUID, wherever it is."""
     for node in fleet:
         if uuid in node.gpus:
-            for reading in node.readings():
+            for reading, place in placed(node):
                 if reading.uuid == uuid:
-                    return gpu_view(fleet, node, reading)
+                    return gpu_view(fleet, node, reading, place)
     return None
 
 
@@ -82,13 +92,16 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
     )
 
 
-def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) -> GpuRow:
+def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuRow:
     """One GPU on the live stream."""
+    memory = node.gpus[reading.uuid]
     verdict = memory.verdict or _UNJUDGED
     return GpuRow(
         uuid=reading.uuid,
         node=node.name,
         index=reading.index,
+        label=place.label,
+        counted=place.counted,
         model=fleet.names.model(reading),
         memory_unified=reading.memory_unified,
         mig_parent_uuid=reading.mig_parent_uuid,
@@ -118,8 +131,10 @@ def _people(fleet: Fleet, memory: GpuMemory) -> tuple[HolderView, ...] | None:
 
 
 def _person(fleet: Fleet, holder: Holder) -> HolderView:
+    user = fleet.names.person(holder.user)
     return HolderView(
-        user=fleet.names.person(holder.user),
+        name=holder_name(user, holder.uid),
+        user=user,
         uid=holder.uid,
         memory_used_bytes=holder.memory_used_bytes,
         since=_whole(holder.since),

@@ -30,6 +30,8 @@ class Holding(Struct, frozen=True, kw_only=True):
     """Where a person holds GPUs."""
 
     node: str
+    # The numbers people say: `0`, and `0:1` for an instance of GPU 0.
+    labels: tuple[str, ...]
     indexes: tuple[int, ...]
     uuids: tuple[str, ...]
 
@@ -60,6 +62,8 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
 
     node: str
     model: str | None
+    # The numbers people say: `0`, and `0:1` for an instance of GPU 0.
+    labels: tuple[str, ...]
     indexes: tuple[int, ...]
     uuids: tuple[str, ...]
     memory_total_bytes: int | None
