@@ -49,7 +49,14 @@ export function node(change: Partial<NodeRecord> = {}): NodeRecord {
 }
 
 export function using(...names: string[]): GpuRecord['users'] {
-  return names.map((user) => ({ name: user, user, uid: 1000, memory_used_bytes: 2 ** 30, since: 500, processes: 1 }));
+  return names.map((user) => ({
+    name: user,
+    user,
+    uid: 1000,
+    memory_used_bytes: 2 ** 30,
+    since: 500,
+    processes: 1,
+  }));
 }
 
 export function columns<Row extends object>(rows: Row[]): Columns<Row> {
@@ -66,7 +73,13 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
     sequence: 1,
     at: 2000,
     tier: 'names',
-    board: { version: '0.1.0', name: 'gpus.lab.example', demo: true, tick_seconds: 1, just_freed_seconds: 300 },
+    board: {
+      version: '0.1.0',
+      name: 'gpus.lab.example',
+      demo: true,
+      tick_seconds: 1,
+      just_freed_seconds: 300,
+    },
     nodes: columns(nodes),
     gpus: columns(gpus),
     troubles: [],

@@ -1,7 +1,6 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
-import { holderName, JUST_FREED_SECONDS } from '../state/answers';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
@@ -17,19 +16,21 @@ export interface CellWords {
 
 /** Who uses it, biggest first: "chen", "chen +2"; nothing where names are hidden. */
 export function userNames(gpu: GpuRecord): string {
-  const names = [...new Set((gpu.users ?? []).map(holderName))];
+  const names = [...new Set((gpu.users ?? []).map((use) => use.name))];
   return names.length > 1 ? `${names[0]} +${names.length - 1}` : (names[0] ?? '');
 }
 
-export function cellWords(gpu: GpuRecord, now: number, language: Language): CellWords {
+export function cellWords(gpu: GpuRecord, now: number, language: Language, justFreed: number): CellWords {
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
+  // A card that is cut up is told by its instances.
+  if (gpu.reason.code === 'divided') return { main: 'MIG', time: '', side: '' };
   switch (gpu.verdict) {
     case 'free':
       return {
         main: say('free'),
         time: '',
-        side: lasted === null ? '' : lasted < JUST_FREED_SECONDS ? say('justNow') : duration(lasted, true),
+        side: lasted === null ? '' : lasted < justFreed ? say('justNow') : duration(lasted, true),
       };
     case 'busy':
       return {
@@ -64,10 +65,10 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
 }
 
 /** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRecord, now: number, language: Language): string {
-  const { main, time, side } = cellWords(gpu, now, language);
+export function cellSentence(gpu: GpuRecord, now: number, language: Language, justFreed: number): string {
+  const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
-  const facts = [`${gpu.node} GPU ${gpu.index}`, nominalModel(gpu), word];
+  const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
   if (gpu.verdict === 'booked' && time) facts.push(language.say('until', { time }));
   else if (main !== word) facts.push(main);
   else if (time) facts.push(time);

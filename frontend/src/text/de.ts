@@ -67,7 +67,7 @@ export const de: Words = {
   freeSince: 'frei seit {time}',
   justFreed: 'eben frei geworden',
   plusFreed: { other: '+{count} eben frei geworden' },
-  freshExplained: 'Eben frei Gewordenes (unter 5 min) kommt zuletzt: vielleicht startet jemand nur neu.',
+  freshExplained: 'Eben frei Gewordenes (unter {time}) kommt zuletzt: vielleicht startet jemand nur neu.',
   whoHas: 'Wer die anderen hat',
   idleExplained: 'Gestreift: Speicher belegt, keine Arbeit',
   nobodyHas: 'Niemand hat eine GPU.',

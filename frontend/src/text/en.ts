@@ -75,7 +75,7 @@ export const en = {
   freeSince: 'free since {time}',
   justFreed: 'just freed',
   plusFreed: { one: '+{count} just freed', other: '+{count} just freed' },
-  freshExplained: 'Just freed (under 5 min) comes last: its user may only be restarting.',
+  freshExplained: 'Just freed (under {time}) comes last: its user may only be restarting.',
   whoHas: 'Who has the others',
   idleExplained: 'Striped: memory held, no work',
   nobodyHas: 'Nobody holds a GPU.',

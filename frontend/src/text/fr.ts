@@ -71,7 +71,7 @@ export const fr: Words = {
   justFreed: 'tout juste libéré',
   plusFreed: { one: '+{count} tout juste libéré', other: '+{count} tout juste libérés' },
   freshExplained:
-    'Ce qui vient d’être libéré (moins de 5 min) passe en dernier : peut-être un simple redémarrage.',
+    'Ce qui vient d’être libéré (moins de {time}) passe en dernier : peut-être un simple redémarrage.',
   whoHas: 'Qui a les autres',
   idleExplained: 'Rayé : mémoire tenue, aucun travail',
   nobodyHas: 'Personne ne tient de GPU.',

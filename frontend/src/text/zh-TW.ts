@@ -67,7 +67,7 @@ export const zhTW: Words = {
   freeSince: '自 {time} 起可用',
   justFreed: '剛釋出',
   plusFreed: { other: '另有 {count} 張剛釋出' },
-  freshExplained: '剛釋出（不到 5 分鐘）的排在最後：使用者可能只是在重新啟動。',
+  freshExplained: '剛釋出（不到 {time}）的排在最後：使用者可能只是在重新啟動。',
   whoHas: '其他的在誰手上',
   idleExplained: '斜紋：占用記憶體但沒有運算',
   nobodyHas: '沒有人占用 GPU。',

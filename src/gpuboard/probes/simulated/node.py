@@ -158,7 +158,8 @@ def _lost(gpu: GpuReading, now: float) -> Problem:
         kind="gpu-lost",
         gpu_uuid=gpu.uuid,
         since=now - now % (6 * HOUR),
-        text="the GPU has fallen off the bus (XID 79)",
+        text="the GPU has fallen off the bus: XID 79",
+        detail="XID 79",
         remedy="Reboot the node; if it happens again, reseat or replace the card.",
     )
 
