@@ -104,6 +104,11 @@ export function nodeProblem(node: NodeRecord, now: number, language: Language): 
   );
 }
 
+/** What to say of a node that shows no GPU: that it has none only if it has looked, and nothing was in the way. */
+export function withoutGpus({ sampled_at, problems }: NodeRecord, { say }: Language): string {
+  return sampled_at === null || problems.length ? say('gpusNotKnown') : say('noGpus');
+}
+
 /** A shell line that opens a shell on the node with these devices; empty if a name could not go there safely. */
 export function takeCommand(node: string, gpus: Pick<GpuRecord, 'uuid' | 'index'>[]): string {
   const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(text);

@@ -100,6 +100,7 @@ export class Fleet {
   #board = $state.raw<BoardFacts | null>(null);
   #at = $state<number | null>(null);
   #troubles = $state.raw<Trouble[]>([]);
+  #unread = $derived([...this.nodes.values()].filter((node) => node.record.sampled_at === null).length);
   #counts = $derived(countVerdicts(this.gpus.values()));
 
   #snapshot: Snapshot | null = null;
@@ -145,6 +146,16 @@ export class Fleet {
   /** The board's time of what is shown. */
   get at(): number | null {
     return this.#at;
+  }
+
+  /** How many nodes have never been read: nobody knows what they have. */
+  get unread(): number {
+    return this.#unread;
+  }
+
+  /** Whether anything can be said of GPUs; zero is an answer only where somebody has looked. */
+  get isKnown(): boolean {
+    return this.counts.total > 0 || this.#unread === 0;
   }
 
   get counts(): Counts {

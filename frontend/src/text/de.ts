@@ -70,6 +70,8 @@ export const de: Words = {
   freshExplained: 'Eben frei Gewordenes (unter {time}) kommt zuletzt: vielleicht startet jemand nur neu.',
   whoHas: 'Wer die anderen hat',
   idleExplained: 'Gestreift: Speicher belegt, keine Arbeit',
+  notKnownYet: 'Noch nicht bekannt',
+  nodesUnread: { one: '{count} Knoten noch nicht gelesen', other: '{count} Knoten noch nicht gelesen' },
   nobodyHas: 'Niemand hat eine GPU.',
   namesHidden: 'Namen sind für Besucher verborgen.',
   namesHiddenHow:
@@ -99,6 +101,7 @@ export const de: Words = {
   until: 'bis {time}',
   to: 'bis',
   bookedNow: 'gebucht · {who}',
+  gpusNotKnown: 'GPUs nicht bekannt',
   noGpus: 'keine GPU',
   cpuLoad: 'Last {percent} %',
   ram: 'RAM {percent} %',

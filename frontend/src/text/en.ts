@@ -78,6 +78,8 @@ export const en = {
   freshExplained: 'Just freed (under {time}) comes last: its user may only be restarting.',
   whoHas: 'Who has the others',
   idleExplained: 'Striped: memory held, no work',
+  notKnownYet: 'Not known yet',
+  nodesUnread: { one: '{count} node not read yet', other: '{count} nodes not read yet' },
   nobodyHas: 'Nobody holds a GPU.',
   namesHidden: 'Names are hidden from visitors.',
   namesHiddenHow: 'To see who, open the board on its own machine, or ask its administrator for {setting}.',
@@ -111,6 +113,7 @@ export const en = {
   // The same in a cell, before a time: as short as it can be.
   to: 'until',
   bookedNow: 'booked · {who}',
+  gpusNotKnown: 'GPUs not known',
   noGpus: 'no GPU',
   cpuLoad: 'load {percent} %',
   ram: 'RAM {percent} %',

@@ -74,6 +74,8 @@ export const fr: Words = {
     'Ce qui vient d’être libéré (moins de {time}) passe en dernier : peut-être un simple redémarrage.',
   whoHas: 'Qui a les autres',
   idleExplained: 'Rayé : mémoire tenue, aucun travail',
+  notKnownYet: 'Pas encore connu',
+  nodesUnread: { one: '{count} nœud pas encore lu', other: '{count} nœuds pas encore lus' },
   nobodyHas: 'Personne ne tient de GPU.',
   namesHidden: 'Les noms sont cachés aux visiteurs.',
   namesHiddenHow:
@@ -103,6 +105,7 @@ export const fr: Words = {
   until: 'jusqu’à {time}',
   to: '→',
   bookedNow: 'réservé · {who}',
+  gpusNotKnown: 'GPU inconnus',
   noGpus: 'aucun GPU',
   cpuLoad: 'CPU {percent} %',
   ram: 'RAM {percent} %',
