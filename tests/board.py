@@ -53,8 +53,12 @@ def running_board(
     port: int | None = None,
     env: Mapping[str, str] | None = None,
     ca_file: Path | None = None,
+    until: str = "readyz",
 ) -> Iterator[RunningBoard]:
-    """Run `gpuboard serve` with these arguments until the block ends; its state lies beside the log."""
+    """Run `gpuboard serve` with these arguments until the block ends; its state lies beside the log.
+
+    It is waited for until a node is live, or `until="healthz"` just until it answers.
+    """
     address = f"127.0.0.1:{port or free_port()}"
     url = f"{'https' if ca_file else 'http'}://{address}/"
     state = log.parent / "state"
@@ -64,7 +68,7 @@ def running_board(
         surroundings = {"GPUBOARD_DEMO_TIME": DEMO_TIME, **os.environ, **(env or {})}
         process = subprocess.Popen(command, stdout=out, stderr=out, env=surroundings)
     try:
-        wait_for(f"{url}readyz", process, log, ca_file)
+        wait_for(f"{url}{until}", process, log, ca_file)
         yield RunningBoard(url, process, state)
     finally:
         with contextlib.suppress(ProcessLookupError):
