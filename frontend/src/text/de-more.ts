@@ -43,6 +43,7 @@ export const more: MoreWords = {
   mapList: 'Knoten auf dem Plan',
   firstRunTitle: 'Noch kein Knoten',
   firstRunText: 'Die Tafel läuft, aber niemand meldet sich. Drei Wege zu einem Knoten:',
+  addNodes: 'Drei Wege zu einem weiteren Knoten:',
   firstRunHere: 'Dieser Rechner: die Tafel dort starten, wo die GPUs sind.',
   firstRunSsh: 'Über ssh: die Rechner in gpuboard.toml nennen.',
   firstRunAgent: 'Mit einem Agenten auf dem Knoten:',

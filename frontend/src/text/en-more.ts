@@ -52,6 +52,7 @@ export const more = {
   // Empty states
   firstRunTitle: 'No node yet',
   firstRunText: 'The board runs, but nobody reports to it. Three ways to add a node:',
+  addNodes: 'Three ways to add a node:',
   firstRunHere: 'This machine: start the board where the GPUs are.',
   firstRunSsh: 'Over ssh: name the hosts in gpuboard.toml.',
   firstRunAgent: 'With an agent on the node:',

@@ -43,6 +43,7 @@ export const more: MoreWords = {
   mapList: 'Nœuds du plan',
   firstRunTitle: 'Pas encore de nœud',
   firstRunText: 'Le tableau tourne, mais personne ne lui parle. Trois façons d’ajouter un nœud :',
+  addNodes: 'Trois façons d’ajouter un nœud :',
   firstRunHere: 'Cette machine : démarrer le tableau là où sont les GPU.',
   firstRunSsh: 'Par ssh : nommer les machines dans gpuboard.toml.',
   firstRunAgent: 'Avec un agent sur le nœud :',

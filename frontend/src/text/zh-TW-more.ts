@@ -40,6 +40,7 @@ export const more: MoreWords = {
   mapList: '地圖上的節點',
   firstRunTitle: '還沒有節點',
   firstRunText: '看板已啟動，但沒有節點回報。有三種方式加入節點：',
+  addNodes: '有三種方式加入節點：',
   firstRunHere: '本機：在有 GPU 的機器上啟動看板。',
   firstRunSsh: '透過 ssh：在 gpuboard.toml 列出主機。',
   firstRunAgent: '在節點上執行代理程式：',

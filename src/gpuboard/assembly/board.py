@@ -14,7 +14,7 @@ import uvicorn
 
 from gpuboard import __version__
 from gpuboard.assembly.agents import open_agent_side
-from gpuboard.assembly.demo import demo_claims
+from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.tls import check_tls
@@ -103,17 +103,7 @@ class Board:
         pushed = self._agent_side.source if self._agent_side is not None else None
         around = Surroundings(now=self._clock.now, node=node, pushed=pushed, watch=self._watch)
         settings = self._settings
-        if settings.demo_nodes:
-            names = node_names(settings.demo_nodes)
-            self.fleet.set_claims(demo_claims(names, self._clock.now()))
-        tables = [
-            *settings.sources,
-            *(
-                [("--demo", {"kind": "simulated", "nodes": settings.demo_nodes})]
-                if settings.demo_nodes
-                else []
-            ),
-        ]
+        tables = [*settings.sources, *self._demo_tables()]
         # With nothing to watch it watches this machine.
         tables = tables or [("the default", {"kind": "local"})]
         # Without a state directory agents cannot push, and a component says so.
@@ -121,6 +111,13 @@ class Board:
         sources = [make_source(table, around, where=where) for where, table in usable]
         # Agents may always push, if they have a token; a table only says in which place.
         return sources if pushed is None or pushed in sources else [*sources, pushed]
+
+    def _demo_tables(self) -> Iterator[tuple[str, dict[str, object]]]:
+        nodes, now = self._settings.demo_nodes, self._clock.now()
+        if nodes:
+            ahead = demo_ahead(now)
+            self.fleet.set_claims(demo_claims(node_names(nodes), now, ahead))
+            yield "--demo", {"kind": "simulated", "nodes": nodes, "ahead_seconds": ahead}
 
     def _watch(self, part: Troubled, keeper: Keeper | None = None) -> None:
         """Show how a part is, by what it notes itself and by whether it keeps running."""
