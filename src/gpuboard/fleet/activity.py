@@ -65,6 +65,13 @@ class GpuMemory:
         self._sum += percent
         self._count += 1
 
+    def interrupt(self) -> None:
+        """Hear that nothing is known of it now; what lasted until here does not last on."""
+        self.recent = ()
+        self.quiet_since = None
+        self.empty_since = None
+        self.people = None
+
     def _advance(self, minute: int) -> None:
         """Write down the minute that is over, unless this sample is older than it."""
         before = minute if self._minute is None else self._minute

@@ -78,7 +78,7 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         memory_used_bytes=host.memory_used_bytes,
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
-        gpus_missing=len([problem for problem in problems if problem.kind == "gpu-lost"]),
+        gpus_missing=len([problem for problem in problems if problem.kind in ("gpu-lost", "gpu-missing")]),
     )
 
 
