@@ -6,7 +6,8 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.identities import LONGEST, Identities, own_name
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuReading, NodeReport, Problem
-from tests.fleet.test_state import GPU, INSTANCE, REPORT, HandClock
+from tests.clock import HandClock
+from tests.fleet.test_state import GPU, INSTANCE, REPORT
 
 
 class Board:

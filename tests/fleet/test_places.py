@@ -11,7 +11,8 @@ from gpuboard.fleet.places import MAX_CARDS, NOWHERE, REPLACED_SECONDS, Places, 
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import Claim
-from tests.fleet.test_state import GPU, INSTANCE, REPORT, HandClock
+from tests.clock import HandClock
+from tests.fleet.test_state import GPU, INSTANCE, REPORT
 
 DAY = 24 * 3600.0
 EIGHT = [f"GPU-{letter}" for letter in "abcdefgh"]
