@@ -154,7 +154,7 @@ def attach_apps(devices: Devices, apps: Iterable[App]) -> Devices:
     }
     problems = list(devices.problems)
     for app in apps:
-        uuid = app.gpu_uuid if app.gpu_uuid in lists else by_bus.get(app.gpu_bus_id)
+        uuid = app.gpu_uuid if app.gpu_uuid in lists else by_bus.get(app.gpu_bus_id or "")
         if uuid is None:
             where = app.gpu_uuid or app.gpu_bus_id or "unknown device"
             who = f"process {app.process.pid} on {where}" if app.process else where
