@@ -82,7 +82,7 @@ class Board:
         )
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname)
-        self._agent_side = open_agent_side(settings.board, self.url, self._components)
+        self._agent_side = open_agent_side(settings.board, self.url, self._components, self.fleet)
         services = Services(
             fleet=self.fleet,
             tracker=tracker,
