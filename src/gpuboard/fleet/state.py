@@ -69,7 +69,7 @@ class Fleet:
         claim = self._claims.get((node, index))
         if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
             return None
-        return claim
+        return replace(claim, who=self.names.person(claim.who))
 
     def set_claims(self, claims: Mapping[tuple[str, int], Claim]) -> None:
         """Replace all claims; keys are node and GPU index."""
@@ -183,7 +183,7 @@ class Fleet:
         problems = node.problems()
         for reading in node.readings():
             memory = node.gpus[reading.uuid]
-            people = holders(reading)
+            people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
             verdict = judge(

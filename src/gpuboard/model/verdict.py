@@ -40,3 +40,5 @@ class Claim(Struct, frozen=True, kw_only=True, gc=False):
     until: float | None = None
     start: float | None = None
     comment: str | None = None
+    # Claims of lower rank on the same GPU: whoever has one of them does no wrong there either.
+    behind: "tuple[Claim, ...]" = ()
