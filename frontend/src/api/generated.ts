@@ -308,15 +308,15 @@ export interface Reason {
 }
 
 export interface Snapshot {
-  kind: "snapshot";
   stream: string;
   sequence: number;
   at: number;
-  tier: "counts" | "names";
+  tier: "names" | "counts";
   board: BoardInfo;
   nodes: Record<string, (unknown)[]>;
   gpus: Record<string, (unknown)[]>;
   troubles: (ComponentView)[];
+  kind: "snapshot";
 }
 
 export interface Summary {

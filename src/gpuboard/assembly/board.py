@@ -25,6 +25,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.node import node_name_of
+from gpuboard.model.source import SourceIdentity, identify
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings, VerdictTable
@@ -94,7 +95,9 @@ class Board:
             agents=self._agent_side.door if self._agent_side else None,
         )
         self.app = create_app(services, base_path=settings.board.base_path)
-        self._keepers = [self._keeper_of(source) for source in self._make_sources(node_name_of(hostname))]
+        sources = self._make_sources(node_name_of(hostname))
+        identities = identify(source.kind for source in sources)
+        self._keepers = [self._keeper_of(*each) for each in zip(sources, identities, strict=True)]
         self._keepers += self._other_keepers()
 
     def _make_sources(self, node: str) -> Sequence[Source]:
@@ -127,9 +130,9 @@ class Board:
         """Show how a part is, by what it notes itself and by whether it keeps running."""
         self._components.add(part.kind, part.name, lambda: (keeper and keeper.trouble()) or part.trouble)
 
-    def _keeper_of(self, source: Source) -> Keeper:
-        sink = self.fleet.sink(source.kind)
-        keeper = Keeper(source.kind, lambda: source.run(sink), pause=self._settings.board.tick)
+    def _keeper_of(self, source: Source, identity: SourceIdentity) -> Keeper:
+        sink = self.fleet.sink(identity)
+        keeper = Keeper(identity.name, lambda: source.run(sink), pause=self._settings.board.tick)
         if isinstance(source, Troubled):
             self._watch(source, keeper)
         else:

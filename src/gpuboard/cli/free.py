@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from shlex import quote
 
 import msgspec
 
@@ -74,8 +75,9 @@ def _print(answer: FreeAnswer, form: str) -> None:
     elif answer.enough:
         # Blocks of GPUs that were just freed come last, however large they are.
         block = next(block for block in answer.blocks if len(block.uuids) >= answer.wanted)
-        print(f"GPUBOARD_NODE={block.node}")
-        print(f"CUDA_VISIBLE_DEVICES={','.join(block.uuids[: answer.wanted])}")
+        # A shell will run what stands here, and others than we have chosen these names.
+        print(f"GPUBOARD_NODE={quote(block.node)}")
+        print(f"CUDA_VISIBLE_DEVICES={quote(','.join(block.uuids[: answer.wanted]))}")
 
 
 def _line(block: FreeBlock) -> str:

@@ -1,7 +1,8 @@
 """Checked values from TOML, for the board and for every part that owns options of its own."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+import math
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, NewType, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,17 +13,11 @@ from gpuboard.model.units import parse_duration, parse_size
 Options = TypeVar("Options", bound=Struct)
 
 
-class Duration(float):
-    """A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds."""
-
-    __slots__ = ()
-
-
-class Size(int):
-    """A number of bytes that is written `500M` or `40G`."""
-
-    __slots__ = ()
-
+# Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
+# A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds.
+Duration = NewType("Duration", float)
+# A number of bytes that is written `500M` or `40G`.
+Size = NewType("Size", int)
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 
@@ -38,20 +33,35 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
     if unknown:
         raise SettingsError(f"{where}: unknown key {unknown[0]!r}; known keys are {', '.join(sorted(known))}")
     try:
-        return msgspec.convert(values, kind, dec_hook=_read_own)
+        return msgspec.convert(_with_numbers(kind, values), kind)
     except (msgspec.ValidationError, ValueError) as error:
         raise SettingsError(f"{where}: {error}") from None
 
 
-def _read_own(kind: type, value: Any) -> Any:  # noqa: ANN401 - the decoder's own signature
-    if kind is Duration:
-        if isinstance(value, str):
-            return Duration(parse_duration(value))
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return Duration(value)
-    if kind is Size:
-        if isinstance(value, str):
-            return Size(parse_size(value))
-        if isinstance(value, int) and not isinstance(value, bool):
-            return Size(value)
-    raise ValueError(f"expected {kind.__name__.lower()}, got {value!r}")
+def _with_numbers(kind: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with its time spans and sizes as plain numbers."""
+    read = dict(values)
+    for field, hint in get_type_hints(kind).items():
+        for own in {hint, *get_args(hint)} & set(_READERS):
+            if field in read:
+                read[field] = _READERS[own](field, read[field])
+    return read
+
+
+def _read_duration(key: str, value: Any) -> float:  # noqa: ANN401 - whatever TOML has
+    if isinstance(value, str):
+        return parse_duration(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
+        return float(value)
+    raise ValueError(f"{key} = {value!r} is no duration; write it like 5s, 10min or 1h30m")
+
+
+def _read_size(key: str, value: Any) -> int:  # noqa: ANN401 - whatever TOML has
+    if isinstance(value, str):
+        return parse_size(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError(f"{key} = {value!r} is no size; write it like 40G or 500M")
+
+
+_READERS: Final[dict[Any, Callable[[str, Any], Any]]] = {Duration: _read_duration, Size: _read_size}

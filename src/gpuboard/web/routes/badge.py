@@ -9,7 +9,8 @@ from litestar.params import Parameter
 from msgspec import Struct
 
 from gpuboard.fleet.summary import Wish, summarize
-from gpuboard.web.routes.fleet import AnyRequest, admit
+from gpuboard.web.answers import AnyRequest
+from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 
 GREEN: Final = "#008560"

@@ -9,8 +9,9 @@ from litestar import Response, get
 from litestar.exceptions import NotAuthorizedException
 
 from gpuboard.fleet.summary import summarize
+from gpuboard.web.answers import AnyRequest
 from gpuboard.web.picture import LETTER_HEIGHT, LETTER_WIDTH, Picture
-from gpuboard.web.routes.fleet import AnyRequest, admit
+from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.summary import Summary
 
