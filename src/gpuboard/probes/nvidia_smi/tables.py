@@ -149,7 +149,9 @@ def attach_apps(devices: Devices, apps: Iterable[App]) -> Devices:
     lists: dict[str, dict[int, GpuProcess] | None] = {
         gpu.uuid: None if gpu.uuid in mute else {} for gpu in devices.gpus
     }
-    by_bus = {gpu.pcie_bus_id: gpu.uuid for gpu in devices.gpus if gpu.pcie_bus_id and not gpu.mig_parent_uuid}
+    by_bus = {
+        gpu.pcie_bus_id: gpu.uuid for gpu in devices.gpus if gpu.pcie_bus_id and not gpu.mig_parent_uuid
+    }
     problems = list(devices.problems)
     for app in apps:
         uuid = app.gpu_uuid if app.gpu_uuid in lists else by_bus.get(app.gpu_bus_id)
