@@ -258,7 +258,7 @@ def test_while_numbers_may_have_moved_and_one_is_booked_none_is_free() -> None:
     assert (said[3][0], said[4], len(said)) == ("booked", ("unknown", "numbers-moved"), 7)
     node = fleet.get("a")
     assert node is not None
-    assert [problem.text for problem in node.problems()] == ["7 of 8 GPUs; their numbers may have moved"]
+    assert [problem.detail for problem in node.problems()] == ["7 of 8"]
 
 
 def test_a_node_that_is_forgotten_begins_anew() -> None:

@@ -58,9 +58,24 @@ def test_a_boards_answer_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture
     made = tmp_path / "made"
     evil = f"x; touch {made} #"
     block = FreeBlock(
-        node=evil, model=None, memory_total_bytes=None, indexes=(0,), uuids=(f"GPU-0\ntouch {made}",)
+        node=evil,
+        model=None,
+        labels=("0",),
+        just_freed=0,
+        memory_total_bytes=None,
+        indexes=(0,),
+        uuids=(f"GPU-0\ntouch {made}",),
     )
-    answer = FreeAnswer(at=0.0, wanted=1, free=1, cannot_tell=0, enough=True, blocks=(block,))
+    answer = FreeAnswer(
+        at=0.0,
+        wanted=1,
+        free=1,
+        cannot_tell=0,
+        nodes_unknown=0,
+        enough=True,
+        could_be_enough=True,
+        blocks=(block,),
+    )
     free._print(answer, "env")
     script = capsys.readouterr().out + 'printf %s "$GPUBOARD_NODE"'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)

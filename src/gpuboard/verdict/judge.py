@@ -7,25 +7,12 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gpuboard.model.node import NodeState
+from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.model.units import MIB, format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
 from gpuboard.verdict.holders import Holder, holders, is_alive, is_same, is_somebody, is_working
 
-# Problems after which a device cannot be used. Others (no permission, slow driver) only say less.
-BREAKING: Final = frozenset(
-    {
-        "gpu-lost",
-        "gpu-missing",
-        "gpu-needs-reset",
-        "driver-hung",
-        "driver-mismatch",
-        "driver-error",
-        "no-driver",
-        "ecc-uncorrected",
-        "xid",
-    }
-)
 # Power capping is how a GPU works at full load; these are not.
 SLOWDOWNS: Final = frozenset({"thermal", "hardware-slowdown", "hardware-thermal", "power-brake"})
 
@@ -127,7 +114,11 @@ def _concerns(problem: Problem, gpu: GpuReading) -> bool:
 def _fault(gpu: GpuReading, problems: Sequence[Problem]) -> Reason | None:
     for problem in problems:
         if _concerns(problem, gpu):
-            return Reason(code=problem.kind, text=problem.text, values={"remedy": problem.remedy})
+            return Reason(
+                code=problem.kind,
+                text=problem.text,
+                values={"remedy": problem.remedy, "detail": problem.detail},
+            )
     return None
 
 
