@@ -1,6 +1,7 @@
 """`gpuboard free` and `status --board`, against a real board."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from tests.board import RunningBoard, free_port, running_board
 from tests.cli.conftest import COMMAND
+from tests.tls import Authority
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +97,27 @@ def test_status_shows_what_a_board_knows(board: RunningBoard, tmp_path: Path) ->
     (tmp_path / "status").write_text(done.stdout)
     assert (done.returncode, "of 320 GPUs free" in done.stdout) == (0, True)
     assert "vision-02  lost" in done.stdout
+
+
+def test_more_than_any_node_has_is_a_no_on_one_node(board: RunningBoard) -> None:
+    """1, though a silent node has GPUs that would fit: it has eight, and nine are wanted."""
+    done = run("free", "--board", board.url, "-n", "9", "--same-node")
+    assert (done.returncode, "on one node; 9 are wanted" in done.stderr) == (1, True), done.stderr
+
+
+def test_a_board_with_a_certificate_of_its_own_is_asked(tmp_path: Path) -> None:
+    """By free, status and export, with a flag or by the environment; without, the words name the flag."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    trusted = {**os.environ, "GPUBOARD_CA_FILE": str(authority.ca_file)}
+    with running_board("--demo", "2", *tls, log=tmp_path / "log", ca_file=authority.ca_file) as board:
+        for words in (["free"], ["status"], ["export", "csv"]):
+            ask = [*COMMAND, *words, "--board", board.url]
+            given = subprocess.run(
+                [*ask, "--ca-file", str(authority.ca_file)], capture_output=True, check=False, timeout=30
+            )
+            by_environment = subprocess.run(ask, env=trusted, capture_output=True, check=False, timeout=30)
+            without = run(*words, "--board", board.url)
+            assert (given.returncode, by_environment.returncode, without.returncode) == (0, 0, 3)
+            assert "--ca-file" in without.stderr

@@ -152,3 +152,12 @@ def test_the_picture_is_found_below_a_path(tmp_path: Path) -> None:
         there = httpx.get(f"{board.url}lab/gpus/preview.png")
     assert said["og:image"] == "https://localhost/lab/gpus/preview.png"
     assert there.status_code == 200
+
+
+@needs_page
+def test_a_board_with_a_title_is_called_by_it(tmp_path: Path) -> None:
+    """On the stream for the page, and under links to the board."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[board]\ntitle = "GPUs <of> the lab"\ncopy = "ssh {address}"\n')
+    with running_board("--demo", "1", "--config", str(config), log=tmp_path / "log") as board:
+        assert meta(httpx.get(board.url).text)["og:title"] == "GPUs <of> the lab"

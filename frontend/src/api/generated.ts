@@ -17,6 +17,8 @@ export interface BoardInfo {
   demo: boolean;
   tick_seconds: number;
   just_freed_seconds: number;
+  title: string | null;
+  copy: string;
 }
 
 export interface Bye {

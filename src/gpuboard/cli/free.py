@@ -7,6 +7,7 @@ from shlex import quote
 
 import msgspec
 
+from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
     add_board(parser)
+    add_ca_file(parser)
 
 
 def add_board(parser: argparse.ArgumentParser) -> None:
@@ -51,12 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
         parse_size(arguments.memory)
     except ValueError as error:
         raise UsageError(f"--memory: {error}") from None
-    answer = BoardClient(arguments.board).free(
+    # One process sees the devices of one node.
+    on_one_node = arguments.same_node or arguments.format == "env"
+    answer = BoardClient(arguments.board, ca_file=arguments.ca_file).free(
         gpus=arguments.gpus,
         memory=arguments.memory,
         model=arguments.model,
-        # One process sees the devices of one node.
-        same_node=arguments.same_node or arguments.format == "env",
+        same_node=on_one_node,
     )
     _print(answer, arguments.format)
     sys.stdout.flush()

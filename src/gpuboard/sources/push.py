@@ -5,7 +5,7 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +40,8 @@ MARK_LETTERS: Final = 12
 
 class PushOptions(Struct, frozen=True, kw_only=True):
     """Nothing to choose: whoever has a token may push."""
+
+    kind: Literal["push"] = "push"
 
 
 class _Voice:

@@ -80,7 +80,7 @@ class FreeAnswer(Struct, frozen=True, kw_only=True):
     enough: bool
     wanted: int
     free: int
-    # GPUs that might fit but cannot be judged now (stale, unknown): "no" is then not certain.
+    # GPUs that might complete the wish but cannot be judged now (stale, unknown): "no" is then not certain.
     cannot_tell: int
     # Nodes of which nobody knows yet which GPUs they have.
     nodes_unknown: int

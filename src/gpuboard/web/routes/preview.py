@@ -89,10 +89,11 @@ def _squares(summary: Summary) -> list[int]:
 def head(request: AnyRequest, services: Services, base_path: str) -> bytes:
     """The lines of the page's head that chats and search engines read; people see none of them."""
     summary = summary_for(request, services)
-    named = summary is not None and not services.info.demo
+    info = services.info
+    title = info.title or ("gpuboard" if info.demo else info.name)
     lines = [
         ("property", "og:type", "website"),
-        ("property", "og:title", services.info.name if named else "gpuboard"),
+        ("property", "og:title", title if summary is not None else "gpuboard"),
         ("property", "og:description", in_words(summary)),
     ]
     image = _address(request, services, base_path)
