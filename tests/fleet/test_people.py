@@ -27,7 +27,7 @@ def row_of(
     clock = HandClock()
     fleet = Fleet(clock, names=Names(people=people or {}))
     if booked_by is not None:
-        fleet.set_claims({("a", 0): Claim(who=booked_by, until=clock.time + 3600)})
+        fleet.set_claims("booking", {("a", 0): Claim(who=booked_by, until=clock.time + 3600)})
     fleet.sink("push").report("a", NodeReport(node="a", gpus=(replace(GPU, processes=processes),)))
     rows = ChangeTracker(fleet)
     rows.tick()

@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -105,7 +106,7 @@ class Board:
         settings = self._settings
         if settings.demo_nodes:
             names = node_names(settings.demo_nodes)
-            self.fleet.set_claims(demo_claims(names, self._clock.now()))
+            self.fleet.set_claims("booking", demo_claims(names, self._clock.now()))
         tables = [
             *settings.sources,
             *(
@@ -142,7 +143,9 @@ class Board:
         yield ticking
         comments = self._settings.bookings.comments_json
         if comments is not None:
-            follower = CommentsFile(comments, self.fleet.set_claims, now=self._clock.now)
+            follower = CommentsFile(
+                comments, partial(self.fleet.set_claims, "comments-json"), now=self._clock.now
+            )
             keeper = Keeper("comments", follower.run, pause=pause)
             self._watch(follower, keeper)
             yield keeper

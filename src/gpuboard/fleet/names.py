@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from gpuboard.model.names import short_model
 from gpuboard.model.report import GpuReading
+from gpuboard.model.verdict import Claim
 
 
 class Names(Struct, frozen=True, kw_only=True):
@@ -27,6 +28,11 @@ class Names(Struct, frozen=True, kw_only=True):
             return reading.mig_profile
         name = self.models.get(reading.model) or short_model(reading.model)
         return f"{name} {reading.mig_profile}" if reading.mig_profile else name
+
+    def in_claim(self, claim: Claim) -> Claim:
+        """A claim by people, whatever account it was made with."""
+        behind = tuple(self.in_claim(one) for one in claim.behind)
+        return replace(claim, who=self.person(claim.who), behind=behind) if self.people else claim
 
     def person(self, account: str) -> str:
         """The person behind an account, whatever its case; the account itself where nothing is said of it."""

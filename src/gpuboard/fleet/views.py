@@ -55,7 +55,7 @@ def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> Gpu
         model=fleet.names.model(reading),
         verdict=memory.verdict or _UNJUDGED,
         users=_people(memory),
-        claim=claim_view(fleet.claim_of(node.name, reading)),
+        claim=claim_view(memory.claim),
         reading=reading,
     )
 
@@ -119,7 +119,7 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuR
         power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
         users=_people(memory),
-        claim=claim_view(fleet.claim_of(node.name, reading)),
+        claim=claim_view(memory.claim),
     )
 
 

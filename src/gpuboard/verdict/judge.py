@@ -89,6 +89,7 @@ def judge(  # noqa: PLR0911 - one return per word
         return Verdict(word="broken", reason=fault, since=_fault_since(gpu, problems))
     if people is None:
         people = holders(gpu)
+    claim = claim if claim is not None and claim.holds_at(now) else None
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
     quiet = activity.quiet_since
@@ -99,7 +100,7 @@ def judge(  # noqa: PLR0911 - one return per word
     missing = _missing(gpu)
     if missing is not None:
         return Verdict(word="unknown", reason=missing, flags=flags)
-    if claim is not None and (claim.until is None or claim.until > now):
+    if claim is not None:
         return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
     if doubt is not None:
         return Verdict(word="unknown", reason=doubt, flags=flags)
