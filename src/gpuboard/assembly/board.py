@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -116,7 +117,7 @@ class Board:
         nodes, now = self._settings.demo_nodes, self._clock.now()
         if nodes:
             ahead = demo_ahead(now)
-            self.fleet.set_claims(demo_claims(node_names(nodes), now, ahead))
+            self.fleet.set_claims("booking", demo_claims(node_names(nodes), now, ahead))
             yield "--demo", {"kind": "simulated", "nodes": nodes, "ahead_seconds": ahead}
 
     def _watch(self, part: Troubled, keeper: Keeper | None = None) -> None:
@@ -139,7 +140,9 @@ class Board:
         yield ticking
         comments = self._settings.bookings.comments_json
         if comments is not None:
-            follower = CommentsFile(comments, self.fleet.set_claims, now=self._clock.now)
+            follower = CommentsFile(
+                comments, partial(self.fleet.set_claims, "comments-json"), now=self._clock.now
+            )
             keeper = Keeper("comments", follower.run, pause=pause)
             self._watch(follower, keeper)
             yield keeper

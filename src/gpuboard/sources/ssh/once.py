@@ -46,7 +46,7 @@ async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport 
     except SshError as error:
         return error.as_reason
     except WireError as error:
-        return Reason(code="bad-report", text=f"{target.node} sent a sample that is none: {error}")
+        return Reason(code="bad-report", text=f"{target.node} sent a sample that cannot be read: {error}")
     except asyncssh.Error as error:
         return explain(error, place).as_reason
     finally:

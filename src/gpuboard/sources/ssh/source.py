@@ -114,7 +114,7 @@ class NodeWatch:
             await follower.follow(self._deliver)
         except WireError as error:
             raise SshError(
-                f"{target.node} sent a sample that is none: {error}",
+                f"{target.node} sent a sample that cannot be read: {error}",
                 "see what its nvidia-smi and its forced command print",
                 code="bad-report",
             ) from None
