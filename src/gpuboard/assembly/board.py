@@ -45,9 +45,8 @@ GOODBYE_SECONDS: Final = 0.2
 CLOSE_SECONDS: Final = 5.0
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 GARBAGE_AFTER_OBJECTS: Final = 100_000
-CONNECTIONS: Final = 4096
-# Room for files and for the connections that the sources make.
-OPEN_FILES: Final = 4 * CONNECTIONS
+# Room for visitors, viewers, the agents of a large site, and the connections that the sources make.
+OPEN_FILES: Final = 16384
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +204,6 @@ class Board:
             # Open pages must not keep a stopping board alive.
             timeout_graceful_shutdown=5,
             timeout_keep_alive=30,
-            limit_concurrency=CONNECTIONS,
             http=DeadlineProtocol,
             ssl_certfile=self._settings.board.tls_certificate or None,
             ssl_keyfile=self._settings.board.tls_key or None,
