@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from gpuboard.client.answer import decode_answer
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError
 from gpuboard.wire.summary import FreeAnswer
 from gpuboard.wire.views import FleetView
@@ -65,7 +66,7 @@ class BoardClient:
             why = getattr(error, "reason", None) or error
             raise BoardUnreachableError(f"no board answers at {self._base}: {why}") from None
         try:
-            return msgspec.json.decode(body, type=kind)
+            return decode_answer(body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
 
