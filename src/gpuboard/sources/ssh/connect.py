@@ -14,6 +14,7 @@ from gpuboard.outside.threads import off_loop
 from gpuboard.sources.ssh.dial import dial
 from gpuboard.sources.ssh.gate import Gate, Turn
 from gpuboard.sources.ssh.known_hosts import KnownHosts
+from gpuboard.sources.ssh.meter import Meter
 from gpuboard.sources.ssh.options import SshOptions
 from gpuboard.sources.ssh.words import Place, SshError, changed_key, explain, timed_out, unknown_key
 
@@ -194,10 +195,14 @@ def _key_kinds(
 
 
 class _Client(asyncssh.SSHClient):
-    """Remembers the key that a host showed and we did not know."""
+    """Counts what a host sends, and remembers the key that it showed and we did not know."""
 
     def __init__(self) -> None:
         self.refused: tuple[str, str, int, asyncssh.SSHKey] | None = None
+
+    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+        """Count from the first byte on: before its key is checked, a host may be anybody."""
+        Meter.put_before(conn)
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         """Refuse: only keys in known_hosts are good."""

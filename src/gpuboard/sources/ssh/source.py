@@ -17,7 +17,8 @@ from gpuboard.sources.ssh.connect import Connector
 from gpuboard.sources.ssh.follow import Follower
 from gpuboard.sources.ssh.options import Pace, SshOptions
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import Place, SshError, explain
+from gpuboard.sources.ssh.words import Place, SshError, explain, unreadable
+from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,10 @@ class SshSource:
                 sink.trouble(target.node, error.as_reason, state=error.state)
             except Exception as error:
                 log.exception("node failed by a mistake of ours: source=ssh node=%s", target.node)
-                sink.trouble(target.node, Reason(code="internal", text=f"a mistake in gpuboard: {error!r}"))
+                sink.trouble(
+                    target.node,
+                    Reason(code="internal", text=f"a mistake in gpuboard: {clean_text(repr(error))}"),
+                )
             failures = 0 if watch.heard else failures + 1
             await asyncio.sleep(self._pace.retry_after(failures))
 
@@ -113,11 +117,7 @@ class NodeWatch:
             follower = Follower(connection, self._reader, place=place, pace=self._pace)
             await follower.follow(self._deliver)
         except WireError as error:
-            raise SshError(
-                f"{target.node} sent a sample that is none: {error}",
-                "see what its nvidia-smi and its forced command print",
-                code="bad-report",
-            ) from None
+            raise unreadable(target.node, error) from None
         except asyncssh.Error as error:
             raise explain(error, place) from error
         finally:
