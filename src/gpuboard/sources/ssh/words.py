@@ -160,6 +160,10 @@ def explain(error: Exception, place: Place) -> SshError:  # noqa: PLR0911 - one 
             return changed_key(place, "a key of another kind")
         case asyncssh.Error():
             return _explain_protocol(error, text, place)
+        case OutsideError() if error.code == "file-hung":
+            return SshError(
+                text, "see whether its file server answers; its nodes come back with it", code=error.code
+            )
         case OutsideError():
             return SshError(
                 text, "check its spelling, the DNS, or HostName in the ssh config", code=error.code
