@@ -1,25 +1,40 @@
 """Checked values from TOML, for the board and for every part that owns options of its own."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, NewType, TypeVar, get_args, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.model.units import parse_duration, parse_size
+from gpuboard.settings.words import Duration, Size, close_to, expectation, plain_kind, show, written
+
+__all__ = ["Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
 
 Options = TypeVar("Options", bound=Struct)
 
-
-# Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
-# A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds.
-Duration = NewType("Duration", float)
-# A number of bytes that is written `500M` or `40G`.
-Size = NewType("Size", int)
-
 Port = Annotated[int, Meta(ge=1, le=65535)]
+# Nobody means more; sums with it stay numbers.
+LONGEST_SECONDS: Final = 10 * 366 * 86400
+
+
+class Rule(Struct, frozen=True):
+    """What else must hold for a setting; stands in its annotation."""
+
+    # Raises ValueError, whose text says what is wrong and what to write instead.
+    check: Callable[[Any], None]
+
+
+def between(least: str, most: str) -> Rule:
+    """The rule for a time span from `least` to `most`."""
+
+    def check(value: float) -> None:
+        if not parse_duration(least) <= value <= parse_duration(most):
+            raise ValueError(f"must be from {least} to {most}")
+
+    return Rule(check)
 
 
 def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) -> Options:
@@ -28,40 +43,72 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
     Raises:
         SettingsError: a key is unknown or a value is wrong; the text says which, where, and what is allowed.
     """
-    known = {field.encode_name for field in msgspec.structs.fields(kind)}
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise SettingsError(f"{where}: unknown key {unknown[0]!r}; known keys are {', '.join(sorted(known))}")
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    for key in values:
+        if key not in fields:
+            raise SettingsError(f"{where}: unknown key {key!r}{close_to(key, fields)}; {_known(fields)}")
+    read = {}
+    for key, field in fields.items():
+        if key in values:
+            read[key] = _read(field.type, key, values[key], where)
+        elif field.required:
+            raise SettingsError(f"{where}: {key} is missing; write {key} = {written(field.type)}")
     try:
-        return msgspec.convert(_with_numbers(kind, values), kind)
+        return msgspec.convert(read, kind)
     except (msgspec.ValidationError, ValueError) as error:
+        # What a part says itself about keys that do not go together.
         raise SettingsError(f"{where}: {error}") from None
 
 
-def _with_numbers(kind: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The table with its time spans and sizes as plain numbers."""
-    read = dict(values)
-    for field, hint in get_type_hints(kind).items():
-        for own in {hint, *get_args(hint)} & set(_READERS):
-            if field in read:
-                read[field] = _READERS[own](field, read[field])
-    return read
+def _read(kind: Any, key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - an annotation, as TOML has it
+    """A value as the program has it: time spans and sizes as plain numbers, for reports know no others."""
+    place = f"{where}: {key} = {show(value)}"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(f"{place}: {expectation(kind, key, value)}")
+    read_number = _NUMBERS.get(plain_kind(kind)[0])
+    try:
+        plain = value if read_number is None else read_number(value)
+        read = msgspec.convert(plain, kind)
+        for rule in _rules(kind):
+            rule.check(read)
+    except (msgspec.ValidationError, TypeError):
+        raise SettingsError(f"{place}: {expectation(kind, key, value)}") from None
+    except (SettingsError, ValueError) as error:
+        raise SettingsError(f"{place}: {error}") from None
+    return plain
 
 
-def _read_duration(key: str, value: Any) -> float:  # noqa: ANN401 - whatever TOML has
-    if isinstance(value, str):
-        return parse_duration(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
-        return float(value)
-    raise ValueError(f"{key} = {value!r} is no duration; write it like 5s, 10min or 1h30m")
+def _rules(kind: Any) -> Iterator[Rule]:  # noqa: ANN401 - an annotation
+    for part in get_args(kind):
+        if isinstance(part, Rule):
+            yield part
+        else:
+            yield from _rules(part)
 
 
-def _read_size(key: str, value: Any) -> int:  # noqa: ANN401 - whatever TOML has
-    if isinstance(value, str):
-        return parse_size(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise ValueError(f"{key} = {value!r} is no size; write it like 40G or 500M")
+def _known(fields: Iterable[str]) -> str:
+    known = sorted(fields)
+    return f"known keys are {', '.join(known)}" if known else "this table has no keys"
 
 
-_READERS: Final[dict[Any, Callable[[str, Any], Any]]] = {Duration: _read_duration, Size: _read_size}
+def _read_duration(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
+    seconds = parse_duration(value) if isinstance(value, str) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(value)
+    if seconds < 0:
+        raise ValueError("must not be less than nothing")
+    if seconds > LONGEST_SECONDS:
+        raise ValueError("is longer than anybody waits; ten years are the most")
+    return float(seconds)
+
+
+def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
+    size = parse_size(value) if isinstance(value, str) else value
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(value)
+    if size < 0:
+        raise ValueError("must not be less than nothing")
+    return size
+
+
+_NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {Duration: _read_duration, Size: _read_size}
