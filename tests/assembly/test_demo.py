@@ -30,7 +30,7 @@ class StoppedClock:
 def words_at(moment: float) -> Counter[str]:
     """How many GPUs of the demo have which verdict then."""
     fleet = Fleet(StoppedClock(moment))
-    fleet.set_claims(demo_claims(NODES, moment))
+    fleet.set_claims("booking", demo_claims(NODES, moment))
     sink = fleet.sink("simulated")
     # A notebook is idle only for somebody who has watched it; the past of the others changes no count below.
     for age in range(3600, 0, -120):

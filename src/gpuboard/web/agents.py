@@ -16,6 +16,7 @@ from litestar.exceptions import (
     WebSocketDisconnect,
 )
 
+from gpuboard.accounts.connected import Connection
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
@@ -36,8 +37,11 @@ REASON_BYTES: Final = 120
 class Line:
     """One open connection of a node."""
 
-    def __init__(self, socket: AnySocket, known: KnownToken, pace: NodeAllowance) -> None:
+    def __init__(
+        self, socket: AnySocket, known: KnownToken, pace: NodeAllowance, address: str | None
+    ) -> None:
         self.known = known
+        self.connection = Connection(since=time.time(), address=address or "?")
         self._pace = pace
         self.heard_at: float | None = None
         self._opened_at = time.monotonic()
@@ -106,11 +110,8 @@ class AgentDoor:
         if known is None:
             raise _unauthorised(
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
-                "gpuboard node enroll NAME. Then give it to the agent with --enroll."
+                "gpuboard node enroll NAME. Then run on the node: gpuboard agent enroll URL."
             )
-        if not self.push.expects(known.node):
-            # Quicker than the next look at the list of tokens.
-            self.tokens_changed()
         self._roster.note_use(known)
         return known
 
@@ -152,14 +153,18 @@ class AgentDoor:
         log.info("node enrolled: node=%s address=%s", node, who)
         return node, token
 
-    def open(self, socket: AnySocket, known: KnownToken) -> Line:
+    def open(self, socket: AnySocket, known: KnownToken, address: str | None) -> Line:
         """Put a line in use; an older one of the same node is closed."""
-        line = Line(socket, known, self.pace(known.node))
+        line = Line(socket, known, self.pace(known.node), address)
         older = self._lines.pop(known.node, None)
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
         return line
+
+    def connected(self) -> dict[str, Connection]:
+        """The nodes that are connected and have said something, since when and from where."""
+        return {node: line.connection for node, line in self._lines.items() if line.heard_at is not None}
 
     def close(self, line: Line) -> None:
         """Forget a line."""
