@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-import resource
-import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
@@ -17,6 +15,8 @@ from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
 from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
+from gpuboard.assembly.server import Server, allow_connections, server_config
+from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
@@ -34,19 +34,12 @@ from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
-from gpuboard.web.deadline import DeadlineProtocol
-from gpuboard.web.direct import DirectSocket
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
 
-GOODBYE_SECONDS: Final = 0.2
 CLOSE_SECONDS: Final = 5.0
-STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 GARBAGE_AFTER_OBJECTS: Final = 100_000
-CONNECTIONS: Final = 4096
-# Room for files and for the connections that the sources make.
-OPEN_FILES: Final = 4 * CONNECTIONS
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +49,7 @@ class Board:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._manager = ServiceManager()
         self._clock = SteadyClock()
         self.fleet = Fleet(
             self._clock,
@@ -171,14 +165,22 @@ class Board:
         loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
         due = loop.time()
         while True:
+            self._manager.beat()
             self._broadcaster.tick()
             # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
             due = max(due + period, loop.time())
             await asyncio.sleep(due - loop.time())
 
+    def _ready(self) -> None:
+        self._manager.ready(f"open {self.url}")
+
+    def _stopping(self) -> None:
+        self._manager.stopping()
+        self._broadcaster.close()
+
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer on these sockets until told to stop, on the fastest event loop there is."""
-        config = self._server_config()
+        config = server_config(self.app, self._settings.board)
         # Reports, rows and frames hold no cycles; looking for some after every 700 new objects is wasted.
         gc.freeze()
         gc.set_threshold(GARBAGE_AFTER_OBJECTS)
@@ -186,74 +188,9 @@ class Board:
             runner.run(self._serve(config, sockets))
 
     async def _serve(self, config: uvicorn.Config, sockets: list[socket.socket] | None) -> None:
-        logging.getLogger("uvicorn.error").addFilter(_is_news)
-        _allow_connections()
+        allow_connections()
         async with self.running():
-            await _Server(config, self._broadcaster).serve(sockets)
-
-    def _server_config(self) -> uvicorn.Config:
-        host, port = split_address(self._settings.board.listen)
-        return uvicorn.Config(
-            self.app,
-            host=host,
-            port=port,
-            lifespan="off",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            # Open pages must not keep a stopping board alive.
-            timeout_graceful_shutdown=5,
-            timeout_keep_alive=30,
-            limit_concurrency=CONNECTIONS,
-            http=DeadlineProtocol,
-            ssl_certfile=self._settings.board.tls_certificate or None,
-            ssl_keyfile=self._settings.board.tls_key or None,
-            ws=DirectSocket,
-            ws_max_size=1024 * 1024,
-            ws_ping_interval=20,
-            ws_ping_timeout=20,
-            ws_per_message_deflate=False,
-        )
-
-
-def _allow_connections() -> None:
-    """Let as many connections be open as we serve: shells and systemd usually start with far fewer."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < allowed:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    # A handshake that we refuse with an answer of our own is complete, whatever uvicorn thinks.
-    return "without completing handshake" not in record.getMessage()
-
-
-class _Server(uvicorn.Server):
-    """A server that lets viewers go politely before it stops."""
-
-    def __init__(self, config: uvicorn.Config, broadcaster: Broadcaster) -> None:
-        super().__init__(config)
-        self._broadcaster = broadcaster
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Stop when told to; uvicorn would raise the signal again, and end us before all is tidy."""
-        loop = asyncio.get_running_loop()
-        for number in STOP_SIGNALS:
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in STOP_SIGNALS:
-                loop.remove_signal_handler(number)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say good-bye, then close everything."""
-        self._broadcaster.close()
-        await asyncio.sleep(GOODBYE_SECONDS)
-        await super().shutdown(sockets)
+            await Server(config, ready=self._ready, stopping=self._stopping).serve(sockets)
 
 
 def board_url(settings: BoardTable, hostname: str) -> str:

@@ -1,0 +1,99 @@
+"""The web server: how it listens, when it says that it does, how it stops."""
+
+import asyncio
+import contextlib
+import logging
+import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import uvicorn
+from litestar.types import ASGIApp
+
+from gpuboard.model.address import split_address
+from gpuboard.settings.board import BoardTable
+from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.direct import DirectSocket
+
+GOODBYE_SECONDS: Final = 0.2
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+CONNECTIONS: Final = 4096
+# Room for files and for the connections that the sources make.
+OPEN_FILES: Final = 4 * CONNECTIONS
+
+
+def server_config(app: ASGIApp, settings: BoardTable) -> uvicorn.Config:
+    """How the web is served."""
+    host, port = split_address(settings.listen)
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        # Open pages must not keep a stopping board alive.
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=30,
+        limit_concurrency=CONNECTIONS,
+        http=DeadlineProtocol,
+        ssl_certfile=settings.tls_certificate or None,
+        ssl_keyfile=settings.tls_key or None,
+        ws=DirectSocket,
+        ws_max_size=1024 * 1024,
+        ws_ping_interval=20,
+        ws_ping_timeout=20,
+        ws_per_message_deflate=False,
+    )
+
+
+def allow_connections() -> None:
+    """Let as many connections be open as we serve: shells and systemd usually start with far fewer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    # A handshake that we refuse with an answer of our own is complete, whatever uvicorn thinks.
+    return "without completing handshake" not in record.getMessage()
+
+
+class Server(uvicorn.Server):
+    """A server that says when it is ready, and lets viewers go politely before it stops."""
+
+    def __init__(
+        self, config: uvicorn.Config, *, ready: Callable[[], None], stopping: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._ready = ready
+        self._stopping = stopping
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        self._ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when told to; uvicorn would raise the signal again, and end us before all is tidy."""
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in STOP_SIGNALS:
+                loop.remove_signal_handler(number)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say good-bye, then close everything."""
+        self._stopping()
+        await asyncio.sleep(GOODBYE_SECONDS)
+        await super().shutdown(sockets)
