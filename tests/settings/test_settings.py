@@ -179,6 +179,8 @@ def test_names_addresses_and_networks_are_taken(key: str, value: list[str]) -> N
         ('{"board": {"listen": "0.0.0.0:8042"}}', "looks like JSON"),
         ("[board]\nlisten = 0.0.0.0:8042\n", "TOML is expected"),
         ("[web]\ntitle = My GPUs\n", "looks like INI"),
+        ("[[source]]\nkind = pull\ntls = true\n", "looks like INI"),
+        ("[[source]]\ntls = true\nx = = 1\n", "column 5); TOML is expected"),
         ("gpu01\ngpu02\n", "TOML is expected"),
         ("\x00\x01", "TOML is expected"),
     ],

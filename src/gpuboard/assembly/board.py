@@ -108,8 +108,8 @@ class Board:
                 else []
             ),
         ]
-        # With nothing to watch it watches this machine.
-        tables = tables or [("the default", {"kind": "local"})]
+        # With nothing to watch it watches this machine, if there is something to see.
+        tables = tables or [("the default", {"kind": "local", "only_with_gpus": True})]
         # Without a state directory agents cannot push, and a component says so.
         usable = [named for named in tables if pushed is not None or named[1].get("kind") != "push"]
         sources = [make_source(table, around, where=where) for where, table in usable]
