@@ -27,18 +27,19 @@ def rows(**verdicts: Word) -> list[GpuRow]:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "same_node", "cannot_tell"),
-    [(8, True, 8), (9, True, 0), (9, False, 8), (1, True, 8)],
+    ("wanted", "same_node", "uncertain"),
+    [(8, True, True), (9, True, False), (9, False, False), (1, True, True)],
 )
-def test_only_a_silent_node_that_could_complete_the_wish_makes_a_no_uncertain(
-    wanted: int, *, same_node: bool, cannot_tell: int
+def test_only_silent_gpus_that_could_complete_the_wish_make_a_no_uncertain(
+    wanted: int, *, same_node: bool, uncertain: bool
 ) -> None:
-    """On one node, eight silent GPUs never make nine."""
-    found = find_free(rows(silent="stale", full="busy"), Wish(gpus=wanted, same_node=same_node), at=0.0)
-    assert (found.enough, found.cannot_tell) == (False, cannot_tell)
+    """Eight silent GPUs never make nine."""
+    wish = Wish(gpus=wanted, same_node=same_node)
+    found = find_free([], rows(silent="stale", full="busy"), wish, at=0.0)
+    assert (found.enough, found.could_be_enough) == (False, uncertain)
 
 
 def test_free_and_silent_gpus_of_one_node_count_together() -> None:
     """Three free and five unknown might be eight."""
     mixed = [replace(row, verdict="free" if row.index < 3 else "unknown") for row in rows(half="free")]
-    assert find_free(mixed, Wish(gpus=8, same_node=True), at=0.0).cannot_tell == 5
+    assert find_free([], mixed, Wish(gpus=8, same_node=True), at=0.0).could_be_enough

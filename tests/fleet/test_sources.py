@@ -11,7 +11,8 @@ from gpuboard.fleet.sink import FleetSink
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.source import SourceIdentity, identify
 from gpuboard.model.verdict import Reason
-from tests.fleet.test_state import GPU, REPORT, HandClock
+from tests.clock import HandClock
+from tests.fleet.test_state import GPU, REPORT
 
 FIRST, SECOND = identify(["ssh", "ssh"])
 UNREACHABLE = Reason(code="unreachable", text="cannot be reached")

@@ -7,18 +7,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Claim, Reason
-
-
-class HandClock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.time = 1_800_000_000.0
-
-    def now(self) -> float:
-        """The time a test has set."""
-        return self.time
-
+from tests.clock import HandClock
 
 GPU = GpuReading(
     uuid="GPU-1", index=0, memory_used_bytes=0, memory_total_bytes=GIB, utilization_percent=0.0, processes=()

@@ -1,12 +1,16 @@
 """gpuboard.toml: what is right is taken, what is wrong is named."""
 
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
+from msgspec import Struct
 
+from gpuboard.discovery.registry import DISCOVERIES
 from gpuboard.model.errors import SettingsError
-from gpuboard.settings.board import read_settings, settings_of
-from gpuboard.sources.registry import Surroundings, make_source
+from gpuboard.settings.base import Duration, Size, read_options
+from gpuboard.settings.board import TABLES, read_settings, settings_of
+from gpuboard.sources.registry import SOURCES, Surroundings, make_source
 
 AROUND = Surroundings(now=lambda: 0.0, node="here")
 
@@ -213,3 +217,34 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """With what the system said."""
     with pytest.raises(SettingsError, match="No such file"):
         read_settings(tmp_path / "nope.toml")
+
+
+def every_options() -> dict[str, type[Struct]]:
+    """All tables that can stand in a gpuboard.toml."""
+    sources = {f"source {kind}": found.options for kind, found in SOURCES.items()}
+    discoveries = {f"discover {kind}": found.options for kind, found in DISCOVERIES.items()}
+    return {**TABLES, **sources, **discoveries}
+
+
+@pytest.mark.parametrize("table", every_options())
+def test_what_comes_out_of_settings_is_plain(table: str) -> None:
+    """Settings end up in reports and rows, and those who write them know only Python's own numbers."""
+    kind = every_options()[table]
+    ways: dict[Any, tuple[object, ...]] = {Duration: ("30s", 30, 30.0), Size: ("40G", 40 * 1024**3)}
+    for field, hint in get_type_hints(kind).items():
+        for way in {hint, *get_args(hint)} & set(ways):
+            needed = {name: "http://127.0.0.1" for name in ("path", "consul", "service") if name != field}
+            known = {name: value for name, value in needed.items() if name in kind.__struct_fields__}
+            read = [read_options(kind, {**known, field: value}, where=table) for value in ways[way]]
+            found = [getattr(options, field) for options in (*read, read_options(kind, known, where=table))]
+            assert {type(value) for value in found} <= {int, float, type(None)}
+            assert len({getattr(options, field) for options in read}) == 1
+
+
+@pytest.mark.parametrize("value", ["true", "nan", "inf", "-1", "[]"])
+def test_a_duration_is_no_other_value(tmp_path: Path, value: str) -> None:
+    """Said with what to write instead."""
+    with pytest.raises(
+        SettingsError, match=r"tick = .*(expected a time span; write tick = \"5s\"|must not be less)"
+    ):
+        read_settings(settings_file(tmp_path, f"[board]\ntick = {value}"))

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from litestar import Litestar
 from litestar.exceptions import LitestarDeprecationWarning
+from litestar.types import ASGIApp
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
@@ -55,14 +56,19 @@ def web_app() -> Litestar:
         started_at=0.0,
         components=Components(),
     )
-    with warnings.catch_warnings():
-        # A newer way to name dependencies, which the oldest version that we allow does not have.
-        warnings.simplefilter("ignore", LitestarDeprecationWarning)
-        guard = create_app(services)
+    guard = guarded(services)
     assert isinstance(guard, Guard)
     app = guard._app
     assert isinstance(app, Litestar)
     return app
+
+
+def guarded(services: Services) -> ASGIApp:
+    """The application as it is served, with these parts behind it."""
+    with warnings.catch_warnings():
+        # A newer way to name dependencies, which the oldest version that we allow does not have.
+        warnings.simplefilter("ignore", LitestarDeprecationWarning)
+        return create_app(services)
 
 
 def operations() -> list[tuple[str, str]]:

@@ -32,6 +32,7 @@ CODE: Cells = (403,) * 5
 # A test run without the built page gets a page that says so.
 PAGE: Cells = (200 if (UI / "index.html").is_file() else 503,) * 5
 ABSENT: Cells = (404,) * 5
+LED: Cells = (302,) * 5
 
 TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/"): PAGE,
@@ -57,6 +58,11 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/api/v1/free"): READ,
     ("POST", "/api/v1/reports"): AGENT,
     ("POST", "/api/v1/enroll"): CODE,
+    ("GET", "/index"): LED,
+    ("GET", "/index.php"): LED,
+    ("GET", "/gpus"): LED,
+    ("GET", "/get-status"): READ,
+    ("GET", "/api/v1/stream"): READ,
     ("WEBSOCKET", "/api/v1/stream"): (4401, "counts", "names", 4401, 4401),
     ("WEBSOCKET", "/api/v1/ingest"): (401, 401, 401, "welcome", 401),
 }
@@ -181,7 +187,8 @@ def test_every_other_method_is_refused(places: dict[str, Place], visitor: str, u
         for method in METHODS:
             if (method, path) in TABLE:
                 continue
-            expected: int | str = 426 if ("WEBSOCKET", path) in TABLE else 405
+            is_socket = ("WEBSOCKET", path) in TABLE and ("GET", path) not in TABLE
+            expected: int | str = 426 if is_socket else 405
             if method == "HEAD" and ("GET", path) in TABLE:
                 expected = TABLE["GET", path][column]
             elif method == "OPTIONS":

@@ -81,7 +81,7 @@ def test_the_head_alone_can_be_asked_for(http: httpx.Client, path: str) -> None:
 
 def test_a_websocket_asked_for_as_a_page_says_what_it_is(http: httpx.Client) -> None:
     """Somebody opened its address in a browser."""
-    answer = http.get("api/v1/stream")
+    answer = http.get("api/v1/ingest")
     assert (answer.status_code, answer.headers["upgrade"]) == (426, "websocket")
 
 

@@ -21,13 +21,14 @@ WHITE = (0xFF, 0xFF, 0xFF)
 needs_page = pytest.mark.skipif(not (UI / "index.html").is_file(), reason="the page is not built")
 
 
-def summary_of(*models: ModelSummary, busy: int = 0) -> Summary:
+def summary_of(*models: ModelSummary, busy: int = 0, nodes_unknown: int = 0) -> Summary:
     """A fleet whose GPUs are free or busy."""
     free = sum(each.free for each in models)
     return Summary(
         at=0.0,
         nodes=1,
         nodes_live=1,
+        nodes_unknown=nodes_unknown,
         gpus=free + busy,
         by_verdict=dict.fromkeys(WORDS, 0) | {"free": free, "busy": busy},
         by_model=models,
@@ -95,6 +96,13 @@ def test_the_answer_in_words() -> None:
     assert in_words(summary_of(models[1])) == "1 of 1 GPUs is free now: 1 A100."
     assert in_words(summary_of(busy=2)) == "0 of 2 GPUs are free now."
     assert in_words(summary_of()) == "No GPU reports to this board yet."
+
+
+def test_nodes_that_were_never_read_are_no_zero() -> None:
+    """Not known yet is neither 0 of 0 nor none."""
+    unread = summary_of(nodes_unknown=3)
+    assert in_words(unread) == "Which GPUs are free is not known yet."
+    assert draw(unread) != draw(summary_of())
 
 
 @needs_page

@@ -168,7 +168,7 @@ export const more = {
   word_or: 'either: a comma',
   word_not: 'not: a minus',
   word_bare: 'any word: node, model or user',
-  word_memory: 'free memory',
+  word_memory: 'size of the GPU',
   word_use: 'GPU use in percent',
   word_since: 'how long in this state',
   word_free: 'nodes with that many free',

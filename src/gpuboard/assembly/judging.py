@@ -19,4 +19,6 @@ def thresholds_of(table: VerdictTable) -> Thresholds:
         memory_floor_bytes=table.memory_floor,
         memory_share=table.memory_share,
         hot_celsius=table.hot_celsius,
+        # An empty part is in every name, and would ignore all.
+        ignore=tuple(part for part in table.ignore if part.strip()),
     )

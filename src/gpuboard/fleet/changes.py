@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.views import gpu_row, node_row
+from gpuboard.fleet.views import gpu_row, node_row, placed
 from gpuboard.wire.views import GpuRow, NodeRow
 
 
@@ -61,9 +61,9 @@ class ChangeTracker:
         name = node.name
         _note(self.nodes, name, node_row(self._fleet, node), nodes)
         present = set()
-        for reading in node.readings():
+        for reading, place in placed(self._fleet, node):
             present.add(reading.uuid)
-            new = gpu_row(self._fleet, node, reading, node.gpus[reading.uuid])
+            new = gpu_row(self._fleet, node, reading, place)
             _note(self.gpus, reading.uuid, new, gpus)
         gone_gpus.extend(self._gpus_of.get(name, set()) - present)
         self._gpus_of[name] = present

@@ -277,11 +277,10 @@ class Fleet:
 
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
     """A verdict lasts since its word last changed, unless it knows better itself."""
-    if verdict.since is not None:
+    # Free is a GPU since somebody left it, not since its node came back or the board began to look.
+    if verdict.since is not None or before is None or verdict.word == "free":
         return verdict
-    if before is not None and before.word == verdict.word:
-        return replace(verdict, since=before.since)
-    return replace(verdict, since=now)
+    return replace(verdict, since=before.since if before.word == verdict.word else now)
 
 
 def _precedence(node: Node) -> tuple[bool, bool, SourceIdentity]:

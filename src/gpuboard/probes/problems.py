@@ -128,4 +128,11 @@ def problem(
     """Put one kind of trouble into words; the detail (which device, which versions) follows a colon."""
     words = _WORDS[kind]
     text = f"{words.text}: {detail}" if detail else words.text
-    return Problem(kind=kind, text=text[:4096], remedy=words.remedy, gpu_uuid=gpu_uuid, since=since)
+    return Problem(
+        kind=kind,
+        text=text[:4096],
+        remedy=words.remedy,
+        detail=None if detail is None else detail[:4096],
+        gpu_uuid=gpu_uuid,
+        since=since,
+    )

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.model.units import parse_duration, parse_size
-from gpuboard.settings.words import Duration, Size, close_to, expectation, show, written
+from gpuboard.settings.words import Duration, Size, close_to, expectation, plain_kind, show, written
 
 __all__ = ["Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
 
@@ -47,30 +47,35 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
     for key in values:
         if key not in fields:
             raise SettingsError(f"{where}: unknown key {key!r}{close_to(key, fields)}; {_known(fields)}")
+    read = {}
     for key, field in fields.items():
         if key in values:
-            _check(field.type, key, values[key], where)
+            read[key] = _read(field.type, key, values[key], where)
         elif field.required:
             raise SettingsError(f"{where}: {key} is missing; write {key} = {written(field.type)}")
     try:
-        return msgspec.convert(values, kind, dec_hook=_read_own)
+        return msgspec.convert(read, kind)
     except (msgspec.ValidationError, ValueError) as error:
         # What a part says itself about keys that do not go together.
         raise SettingsError(f"{where}: {error}") from None
 
 
-def _check(kind: Any, key: str, value: Any, where: str) -> None:  # noqa: ANN401 - an annotation, as TOML has it
+def _read(kind: Any, key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - an annotation, as TOML has it
+    """A value as the program has it: time spans and sizes as plain numbers, for reports know no others."""
     place = f"{where}: {key} = {show(value)}"
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError(f"{place}: {expectation(kind, key, value)}")
+    read_number = _NUMBERS.get(plain_kind(kind)[0])
     try:
-        read = msgspec.convert(value, kind, dec_hook=_read_own)
+        plain = value if read_number is None else read_number(value)
+        read = msgspec.convert(plain, kind)
         for rule in _rules(kind):
             rule.check(read)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, TypeError):
         raise SettingsError(f"{place}: {expectation(kind, key, value)}") from None
     except (SettingsError, ValueError) as error:
         raise SettingsError(f"{place}: {error}") from None
+    return plain
 
 
 def _rules(kind: Any) -> Iterator[Rule]:  # noqa: ANN401 - an annotation
@@ -86,18 +91,24 @@ def _known(fields: Iterable[str]) -> str:
     return f"known keys are {', '.join(known)}" if known else "this table has no keys"
 
 
-def _read_own(kind: type, value: Any) -> Any:  # noqa: ANN401 - the decoder's own signature
-    """Read a time span or a size; the decoder lets a SettingsError through as it is."""
-    parse = {Duration: parse_duration, Size: parse_size}[kind]
-    if isinstance(value, str):
-        try:
-            value = parse(value)
-        except ValueError as error:
-            raise SettingsError(str(error)) from None
-    if isinstance(value, bool) or not isinstance(value, int if kind is Size else int | float):
+def _read_duration(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
+    seconds = parse_duration(value) if isinstance(value, str) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TypeError(value)
-    if value < 0:
-        raise SettingsError("must not be less than nothing")
-    if kind is Duration and value > LONGEST_SECONDS:
-        raise SettingsError("is longer than anybody waits; ten years are the most")
-    return kind(value)
+    if seconds < 0:
+        raise ValueError("must not be less than nothing")
+    if seconds > LONGEST_SECONDS:
+        raise ValueError("is longer than anybody waits; ten years are the most")
+    return float(seconds)
+
+
+def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
+    size = parse_size(value) if isinstance(value, str) else value
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(value)
+    if size < 0:
+        raise ValueError("must not be less than nothing")
+    return size
+
+
+_NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {Duration: _read_duration, Size: _read_size}

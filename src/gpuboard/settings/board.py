@@ -66,6 +66,8 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
     memory_floor: Size = Size(500 * 1024**2)
     memory_share: Annotated[float, Meta(ge=0, le=1)] = 0.05
     hot_celsius: Annotated[float, Meta(ge=0, le=200)] = 85.0
+    # Parts of names of models that are shown, but neither counted nor offered.
+    ignore: tuple[str, ...] = ()
 
 
 class BookingsTable(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import math
 import re
 import types
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -13,20 +13,14 @@ from msgspec import Meta
 MAX_SHOWN: Final = 60
 
 
-class Duration(float):
-    """A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds."""
-
-    __slots__ = ()
-
-
-class Size(int):
-    """A number of bytes that is written `500M` or `40G`."""
-
-    __slots__ = ()
-
+# Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
+# A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds.
+Duration = NewType("Duration", float)
+# A number of bytes that is written `500M` or `40G`.
+Size = NewType("Size", int)
 
 # Kind of value → what it is called, and how it is written.
-_KINDS: Final[dict[type, tuple[str, str]]] = {
+_KINDS: Final[dict[Any, tuple[str, str]]] = {
     Duration: ("a time span", '"5s", "10min" or "1h30m"'),
     Size: ("a size", '"500M" or "40G"'),
     str: ("a text in quotes", '"…"'),
@@ -46,7 +40,7 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 def expectation(kind: Any, key: str, value: Any) -> str:  # noqa: ANN401 - an annotation, a value from TOML
     """What a key expects and how to write it, after a value that it cannot take."""
-    plain, meta = _plain(kind)
+    plain, meta = plain_kind(kind)
     if get_origin(plain) is Literal:
         choices = [choice for choice in get_args(plain) if choice is not None]
         listed = ", ".join(show(choice) for choice in choices)
@@ -58,7 +52,7 @@ def expectation(kind: Any, key: str, value: Any) -> str:  # noqa: ANN401 - an an
 
 def written(kind: Any) -> str:  # noqa: ANN401 - an annotation
     """How a value of this kind is written."""
-    plain, meta = _plain(kind)
+    plain, meta = plain_kind(kind)
     usual = _KINDS.get(get_origin(plain) or plain, ("", "…"))[1]
     return next((show(example) for example in (meta.examples if meta else None) or ()), usual)
 
@@ -85,7 +79,7 @@ def what_it_looks_like(text: str) -> str:
     return "TOML is expected"
 
 
-def _plain(kind: Any) -> tuple[Any, Meta | None]:  # noqa: ANN401 - an annotation
+def plain_kind(kind: Any) -> tuple[Any, Meta | None]:  # noqa: ANN401 - an annotation
     """An annotation without its optional part, and what is annotated about it."""
     meta = None
     while True:

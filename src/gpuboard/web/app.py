@@ -12,10 +12,11 @@ from litestar.types import ASGIApp
 
 from gpuboard import __version__
 from gpuboard.web import pages
+from gpuboard.web.answers import COMPRESSED
 from gpuboard.web.guard import Guard
 from gpuboard.web.openapi import DocumentPlugin, whole_document
 from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
-from gpuboard.web.routes import badge, fleet, health, ingest, preview, stream
+from gpuboard.web.routes import badge, familiar, fleet, health, ingest, preview, stream
 from gpuboard.web.services import Services
 
 
@@ -33,13 +34,14 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
     return Litestar(
         route_handlers=[
             fleet.ROUTER,
-            stream.stream,
+            *stream.ROUTES,
             *ingest.ROUTES,
             health.healthz,
             health.readyz,
             health.metrics,
             badge.badge,
             preview.preview,
+            *familiar.ROUTES,
             pages.ROUTER,
         ],
         dependencies={
@@ -48,7 +50,7 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
         },
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
         compression_config=CompressionConfig(
-            backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=pages.COMPRESSED
+            backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=COMPRESSED
         ),
         openapi_config=OpenAPIConfig(
             title="gpuboard",

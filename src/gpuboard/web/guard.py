@@ -23,7 +23,9 @@ _HEADERS: Final = (
 
 
 # The first parts of all our own paths.
-TOP: Final = frozenset({"", "api", "assets", "gpus", "healthz", "metrics", "nodes", "people", "readyz"})
+TOP: Final = frozenset(
+    {"", "api", "assets", "get-status", "gpus", "healthz", "index", "metrics", "nodes", "people", "readyz"}
+)
 
 
 class Guard:

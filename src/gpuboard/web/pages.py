@@ -5,20 +5,16 @@ import hashlib
 import mimetypes
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from litestar import MediaType, Request, Response, Router, get
+from litestar import MediaType, Response, Router, get
 from litestar.exceptions import NotFoundException
 
+from gpuboard.web.answers import COMPRESS_FROM_BYTES, COMPRESSED, AnyRequest, may_compress
 from gpuboard.web.routes import preview
 from gpuboard.web.services import Services
 
-AnyRequest = Request[Any, Any, Any]
-
 UI: Final = Path(__file__).parent / "ui"
-# The application's own compression, made for answers that differ, leaves these alone.
-COMPRESSED: Final = "compressed_by_route"
-_COMPRESS_FROM_BYTES: Final = 1024
 _ABSENT: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>gpuboard: page not built</title>
 <h1>The page has not been built</h1>
@@ -51,7 +47,7 @@ def _index(request: AnyRequest, services: Services, base_path: str, base: str) -
         return Response(b"", status_code=304, media_type=MediaType.HTML, headers=headers)
     # Not part of the tag: no browser shows it, and it changes whenever a GPU does.
     page = page.replace(b"  </head>", preview.head(request, services, base_path) + b"  </head>")
-    if _may_compress(request):
+    if may_compress(request):
         headers["content-encoding"] = "gzip"
         page = gzip.compress(page, mtime=0)
     return Response(page, media_type=MediaType.HTML, headers=headers)
@@ -95,7 +91,7 @@ def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response
     headers = _headers(body, cache)
     if _is_known(request, headers):
         return Response(b"", status_code=304, media_type=kind, headers=headers)
-    if _may_compress(request) and len(body) >= _COMPRESS_FROM_BYTES:
+    if may_compress(request) and len(body) >= COMPRESS_FROM_BYTES:
         headers["content-encoding"] = "gzip"
         body = _compress(body)
     return Response(body, media_type=kind, headers=headers)
@@ -109,10 +105,6 @@ def _headers(body: bytes, cache: str) -> dict[str, str]:
 def _is_known(request: AnyRequest, headers: dict[str, str]) -> bool:
     known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
     return headers["etag"] in known or "*" in known
-
-
-def _may_compress(request: AnyRequest) -> bool:
-    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 @lru_cache(maxsize=256)

@@ -8,9 +8,12 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuboard.fleet.changes import Change, ChangeTracker
+from gpuboard.web.answers import Answer, Answers
 from gpuboard.web.components import Components
+from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
 from gpuboard.wire.redact import hide_names_in_row
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
@@ -65,12 +68,17 @@ class Broadcaster:
         self._board = board
         self._stream = secrets.token_hex(8)
         self._sequence = 0
+        self._ticks = 0
+        # Whatever is asked for by GET, too: made once per tick.
+        self.answers = Answers(lambda: self._ticks)
         self._past: deque[_Past] = deque(maxlen=REMEMBERED_FRAMES)
         self._viewers: set[Viewer] = set()
         # The last change at which somebody of this tier was here.
         self._here: dict[Tier, int] = {}
         self._last_sent = 0.0
         self._told: list[ComponentView] = []
+        self.unwritable = Unwritable()
+        self._components.add("rows", "", lambda: self.unwritable.trouble)
 
     @property
     def viewers(self) -> int:
@@ -84,12 +92,13 @@ class Broadcaster:
 
     def tick(self) -> None:
         """Bring all viewers up to now."""
+        self._ticks += 1
         change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
             tiers = self._wanted()
             self._sequence += 1
-            frames = {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+            frames = self._frames(change, troubles, tiers)
             self._past.append(_Past(self._sequence, frames))
             for viewer in list(self._viewers):
                 self._send(viewer, frames[viewer.tier])
@@ -122,6 +131,29 @@ class Broadcaster:
                 viewer.frames.put_nowait(None)
             self.leave(viewer)
 
+    def _frames(
+        self, change: Change, troubles: list[ComponentView] | None, tiers: list[Tier]
+    ) -> dict[Tier, Frame]:
+        """The change as each tier sees it; a row that cannot be written costs that row."""
+        self.unwritable.forget(change.gone_nodes, change.gone_gpus)
+        if self.unwritable or not tiers:
+            # Also while nobody looks: who asks whether the board works shall hear it.
+            change = self._mended(change)
+        try:
+            return {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+        except ERRORS:
+            change = self._mended(change)
+            return {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+
+    def _mended(self, change: Change) -> Change:
+        """The change without what cannot be written; nobody else meets it either, by GET or in a snapshot."""
+        nodes, gpus = {row.name: row for row in change.nodes}, {row.uuid: row for row in change.gpus}
+        for name, node in nodes.items():
+            self._tracker.nodes[name] = nodes[name] = self.unwritable.mended(node)
+        for uuid, gpu in gpus.items():
+            self._tracker.gpus[uuid] = gpus[uuid] = self.unwritable.mended(gpu)
+        return replace(change, nodes=list(nodes.values()), gpus=list(gpus.values()))
+
     def _wanted(self) -> list[Tier]:
         """The tiers somebody sees now, or saw so lately that he may come back and ask for what he missed."""
         self._here.update({viewer.tier: self._sequence for viewer in self._viewers})
@@ -147,14 +179,18 @@ class Broadcaster:
             frames = [past.frames[tier] for past in missed if tier in past.frames]
             if len(frames) == self._sequence - after < QUEUE_FRAMES:
                 return frames or [self._beat()]
-        return [self._snapshot(tier)]
+        return [encode(self._snapshot(tier))]
 
     def _beat(self) -> Frame:
         return encode(Heartbeat(sequence=self._sequence, at=self._tracker.now()))
 
-    def _snapshot(self, tier: Tier) -> Frame:
+    def snapshot(self, tier: Tier) -> Answer:
+        """The whole fleet, for those whom the stream does not reach."""
+        return self.answers.get(("snapshot", tier), lambda: msgspec.json.encode(self._snapshot(tier)))
+
+    def _snapshot(self, tier: Tier) -> Snapshot:
         nodes, gpus = list(self._tracker.nodes.values()), list(self._tracker.gpus.values())
-        message = Snapshot(
+        return Snapshot(
             stream=self._stream,
             sequence=self._sequence,
             at=self._tracker.now(),
@@ -164,7 +200,6 @@ class Broadcaster:
             gpus=columns(GpuRow, for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],
         )
-        return encode(message)
 
     def _message(self, change: Change, troubles: list[ComponentView] | None, tier: Tier) -> ChangeMessage:
         return ChangeMessage(

@@ -30,6 +30,21 @@ class Pace:
         return max(0.0, -self._credit / self._per_second)
 
 
+class Seldom:
+    """Something that is worth saying once in a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._next = float("-inf")
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to say it again."""
+        if now < self._next:
+            return False
+        self._next = now + self._seconds
+        return True
+
+
 class FailureLimit:
     """Counts failures per address, so that one that guesses is slowed and nobody else is."""
 

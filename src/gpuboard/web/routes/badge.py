@@ -9,7 +9,8 @@ from litestar.params import Parameter
 from msgspec import Struct
 
 from gpuboard.fleet.summary import Wish, summarize
-from gpuboard.web.routes.fleet import AnyRequest, admit
+from gpuboard.web.answers import AnyRequest
+from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 
 GREEN: Final = "#008560"
@@ -55,7 +56,9 @@ def count_badge(services: Services, label: str, wish: Wish) -> Badge:
     summary = summarize(rows.nodes.values(), fitting, at=services.fleet.clock.now())
     free = summary.by_verdict["free"]
     if summary.gpus == 0:
-        return Badge(label=label, text="none", colour=GREY)
+        # Nodes that were never read may have some.
+        text = "not known yet" if summary.nodes_unknown else "none"
+        return Badge(label=label, text=text, colour=GREY)
     if summary.by_verdict["stale"] == summary.gpus:
         return Badge(label=label, text="not reporting", colour=GREY)
     return Badge(label=label, text=f"{free} of {summary.gpus} free", colour=GREEN if free else BLUE)

@@ -1,9 +1,11 @@
 """The fleet by GET: for scripts, and for pages that show one thing whole."""
 
-from typing import Annotated, Any, Final
+from collections.abc import Iterable
+from typing import Annotated, Final, cast
 from urllib.parse import unquote
 
-from litestar import Request, Response, Router, get
+import msgspec
+from litestar import Response, Router, get
 from litestar.exceptions import NotAuthorizedException, NotFoundException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
@@ -11,16 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import MINUTES
+from gpuboard.fleet.node import Node
 from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
 from gpuboard.model.units import SIZE_PATTERN, parse_size
+from gpuboard.web.answers import COMPRESSED, Answer, AnyRequest, not_modified, respond
 from gpuboard.web.problems import problems
 from gpuboard.web.services import Services
 from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
 from gpuboard.wire.summary import FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
-
-AnyRequest = Request[Any, Any, Any]
 
 NAMES_HINT: Final = (
     "Names are hidden from people who are not signed in. Who runs this board shows them with "
@@ -54,17 +56,23 @@ def admit(request: AnyRequest, services: Services) -> Tier:
 @get(
     "/fleet",
     summary="All nodes with all their GPUs",
+    opt={COMPRESSED: True},
     responses={**problems(401), 304: ResponseSpec(None, description="Nothing has changed")},
 )
 async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetView | None]:
     """Everything, at one moment; send the ETag back to hear 304 while nothing has changed."""
     tier = admit(request, services)
     tag = f'"{services.broadcaster.version}-{tier}"'
-    headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
-    if request.headers.get("if-none-match") == tag:
-        return Response(None, status_code=304, headers=headers)
+    headers = {"etag": tag, "cache-control": "no-cache"}
+    made = services.broadcaster.answers.get(("fleet", tier), lambda: _encode_fleet(services, tier))
+    answer = not_modified(request, tag) or respond(request, made, headers=headers)
+    return cast("Response[FleetView | None]", answer)
+
+
+def _encode_fleet(services: Services, tier: Tier) -> bytes:
     view = fleet_view(services.fleet)
-    return Response(view if tier == "names" else hide_names(view), headers=headers)
+    view = replace(view, nodes=tuple(map(services.broadcaster.unwritable.mended, view.nodes)))
+    return msgspec.json.encode(view if tier == "names" else hide_names(view))
 
 
 @get("/nodes/{name:str}", summary="One node", responses=problems(400, 401, 404))
@@ -74,7 +82,7 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
     node = services.fleet.get(name)
     if node is None:
         raise NotFoundException(f"No node {name!r} is known to this board.")
-    view = node_view(services.fleet, node)
+    view = services.broadcaster.unwritable.mended(node_view(services.fleet, node))
     return view if tier == "names" else hide_names_in_node(view)
 
 
@@ -88,25 +96,37 @@ async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView
     view = find_gpu(services.fleet, asked)
     if view is None:
         raise NotFoundException(f"No GPU {asked!r} is known to this board.")
+    view = services.broadcaster.unwritable.mended(view)
     return view if tier == "names" else hide_names_in_gpu(view)
 
 
-@get("/activity", summary="The last hour of every GPU", responses=problems(400, 401))
+@get(
+    "/activity",
+    summary="The last hour of every GPU",
+    opt={COMPRESSED: True},
+    responses=problems(400, 401),
+)
 async def get_activity(
     request: AnyRequest,
     services: Services,
     node: Annotated[str | None, Parameter(max_length=63, description="Only this node's.")] = None,
-) -> ActivityHour:
+) -> Response[ActivityHour]:
     """Utilisation per minute, for small plots."""
     admit(request, services)
+    if node is None:
+        made = services.broadcaster.answers.get(
+            "activity", lambda: _encode_activity(services, services.fleet)
+        )
+    else:
+        known = services.fleet.get(node)
+        made = Answer(_encode_activity(services, [known] if known else []))
+    return cast("Response[ActivityHour]", respond(request, made))
+
+
+def _encode_activity(services: Services, nodes: Iterable[Node]) -> bytes:
     now = services.fleet.clock.now()
-    gpus = {
-        uuid: memory.last_hour(now)
-        for each in services.fleet
-        if node is None or each.name == node
-        for uuid, memory in each.gpus.items()
-    }
-    return ActivityHour(minutes=MINUTES, until=now, gpus=gpus)
+    gpus = {uuid: memory.last_hour(now) for node in nodes for uuid, memory in node.gpus.items()}
+    return msgspec.json.encode(ActivityHour(minutes=MINUTES, until=now, gpus=gpus))
 
 
 @get("/summary", summary="The fleet in a few numbers", responses=problems(401))
@@ -133,7 +153,9 @@ async def get_free(  # noqa: PLR0917 - the framework passes all by name
     memory: Annotated[
         str,
         Parameter(
-            max_length=32, description="Memory per GPU, like 40G.", schema_extra={"pattern": SIZE_PATTERN}
+            max_length=32,
+            description="Size of each GPU, as on its box, like 40G.",
+            schema_extra={"pattern": SIZE_PATTERN},
         ),
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
@@ -145,7 +167,8 @@ async def get_free(  # noqa: PLR0917 - the framework passes all by name
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
-    return find_free(services.tracker.gpus.values(), wish, at=services.fleet.clock.now())
+    rows = services.tracker
+    return find_free(rows.nodes.values(), rows.gpus.values(), wish, at=services.fleet.clock.now())
 
 
 ROUTER = Router(

@@ -1,6 +1,6 @@
 """Whether the board is alive, whether it works, and what it costs."""
 
-from typing import Final
+from typing import Final, cast
 
 import psutil
 from litestar import MediaType, Response, get
@@ -11,8 +11,9 @@ from gpuboard.metrics.components import component_families
 from gpuboard.metrics.fleet import fleet_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, Family, write
+from gpuboard.web.answers import COMPRESSED, AnyRequest, respond
 from gpuboard.web.problems import problems
-from gpuboard.web.routes.fleet import AnyRequest, admit
+from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.component import Readiness, component_for_tier
 
@@ -58,10 +59,23 @@ async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]
     return Response(view, status_code=200 if is_ready else 503)
 
 
-@get("/metrics", summary="The fleet for Prometheus", media_type=MediaType.TEXT, responses=problems(401))
+@get(
+    "/metrics",
+    summary="The fleet for Prometheus",
+    media_type=MediaType.TEXT,
+    opt={COMPRESSED: True},
+    responses=problems(401),
+)
 async def metrics(request: AnyRequest, services: Services) -> Response[str]:
     """Verdicts, figures and the board's own cost; no names of people."""
     admit(request, services)
+    made = services.broadcaster.answers.get("metrics", lambda: _write_metrics(services))
+    # As a header: to a media type the framework adds its own charset.
+    answer = respond(request, made, headers={"content-type": CONTENT_TYPE}, media_type=MediaType.TEXT)
+    return cast("Response[str]", answer)
+
+
+def _write_metrics(services: Services) -> bytes:
     rows = services.tracker
     viewers = Family(
         name="gpuboard_viewers", help="Open pages.", samples=[({}, services.broadcaster.viewers)]
@@ -74,5 +88,4 @@ async def metrics(request: AnyRequest, services: Services) -> Response[str]:
         viewers,
         *own_families(_MYSELF),
     ]
-    # As a header: to a media type the framework adds its own charset.
-    return Response(write(families), headers={"content-type": CONTENT_TYPE})
+    return write(families).encode()

@@ -9,8 +9,9 @@ from litestar import Response, get
 from litestar.exceptions import NotAuthorizedException
 
 from gpuboard.fleet.summary import summarize
+from gpuboard.web.answers import AnyRequest
 from gpuboard.web.picture import LETTER_HEIGHT, LETTER_WIDTH, Picture
-from gpuboard.web.routes.fleet import AnyRequest, admit
+from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.summary import Summary
 
@@ -62,6 +63,9 @@ def draw(summary: Summary | None) -> bytes:
     if summary is None:
         sheet.write("SIGN IN", _MARGIN, 120, 10, _SOFT)
         return sheet.png()
+    if summary.gpus == 0:
+        sheet.write("NOT KNOWN YET" if summary.nodes_unknown else "NO GPU YET", _MARGIN, 120, 6, _SOFT)
+        return sheet.png()
     free = summary.by_verdict["free"]
     count = str(free)
     scale = min(_BIGGEST, _ROOM // ((LETTER_WIDTH + 1) * len(count)))
@@ -111,6 +115,9 @@ def in_words(summary: Summary | None) -> str:
     if summary is None:
         return "Which GPU is free now, and who has the others."
     if summary.gpus == 0:
+        # Nodes that were never read may have some.
+        if summary.nodes_unknown:
+            return "Which GPUs are free is not known yet."
         return "No GPU reports to this board yet."
     free = summary.by_verdict["free"]
     answer = f"{free} of {summary.gpus} GPUs {'is' if free == 1 else 'are'} free now"

@@ -2,18 +2,35 @@
 
 import asyncio
 import contextlib
-from typing import Any, Final
+import logging
+import time
+from typing import Any, Final, cast
 
-from litestar import WebSocket, websocket
-from litestar.exceptions import WebSocketDisconnect
+from litestar import Response, WebSocket, get, websocket
+from litestar.exceptions import HTTPException, WebSocketDisconnect
+from litestar.openapi.datastructures import ResponseSpec
 
+from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
+from gpuboard.web.problems import problems
+from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster, Viewer
+from gpuboard.web.throttle import Seldom
+from gpuboard.wire.stream import Snapshot
+
+log = logging.getLogger(__name__)
 
 SEND_SECONDS: Final = 10.0
 NOT_ALLOWED: Final = 4401
 TRY_LATER: Final = 1013
 MAX_VIEWERS: Final = 2000
+_NO_UPGRADE: Final = (
+    "This is a WebSocket, but the request came without Upgrade: a proxy on the way does not pass it on. "
+    "For nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; "
+    'proxy_set_header Connection "upgrade";'
+)
+_SAY_AGAIN_SECONDS: Final = 3600.0
+_news: Final = Seldom(_SAY_AGAIN_SECONDS)
 
 
 @websocket("/api/v1/stream")
@@ -41,6 +58,35 @@ async def stream(
         await _show(socket, services.broadcaster, services.broadcaster.join(tier, stream=stream, after=after))
     finally:
         services.crowd.leave(address)
+
+
+@get(
+    "/api/v1/stream",
+    summary="The live stream's snapshot",
+    opt={COMPRESSED: True},
+    responses={**problems(401, 426), 304: ResponseSpec(None, description="Nothing has changed")},
+)
+async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snapshot]:
+    """The first message of the stream, for pages behind a proxy that lets no WebSocket through.
+
+    Send the ETag back to hear 304 while nothing has changed.
+    """
+    if "sec-websocket-key" in request.headers:
+        _note_proxy(request)
+        raise HTTPException(status_code=426, detail=_NO_UPGRADE, headers={"upgrade": "websocket"})
+    tier = admit(request, services)
+    tag = f'"{services.broadcaster.version}-{tier}"'
+    headers = {"etag": tag, "cache-control": "no-cache"}
+    answer = not_modified(request, tag) or respond(
+        request, services.broadcaster.snapshot(tier), headers=headers
+    )
+    return cast("Response[Snapshot]", answer)
+
+
+def _note_proxy(request: AnyRequest) -> None:
+    if _news.is_due(time.monotonic()):
+        peer = request.client.host if request.client else "?"
+        log.warning("WebSocket without Upgrade: proxy=%s remedy=%s", peer, _NO_UPGRADE)
 
 
 async def _show(socket: WebSocket[Any, Any, Any], broadcaster: Broadcaster, viewer: Viewer) -> None:
@@ -82,3 +128,6 @@ async def _hear(socket: WebSocket[Any, Any, Any]) -> None:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
             return
+
+
+ROUTES: Final = (stream, get_snapshot)

@@ -1,0 +1,78 @@
+"""Answers that cost much: made once per tick for all who ask, and not sent to those who have them already."""
+
+import gzip
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from litestar import MediaType, Request, Response
+
+AnyRequest = Request[Any, Any, Any]
+
+# The application's own compression, made for answers that differ, leaves these alone.
+COMPRESSED: Final = "compressed_by_route"
+COMPRESS_FROM_BYTES: Final = 1024
+# As for live frames: most of the gain for a fraction of the time.
+_COMPRESSION_LEVEL: Final = 1
+
+
+class Answer:
+    """One body, compressed when the first asks for it so; the very same bytes go to everybody."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self._compressed: bytes | None = None
+
+    @property
+    def compressed(self) -> bytes:
+        """The body as gzip."""
+        if self._compressed is None:
+            self._compressed = gzip.compress(self.body, compresslevel=_COMPRESSION_LEVEL, mtime=0)
+        return self._compressed
+
+
+class Answers:
+    """What was answered since the last tick; another tick, and all is made anew."""
+
+    def __init__(self, version: Callable[[], Hashable]) -> None:
+        self._version = version
+        self._made_for: Hashable = None
+        self._answers: dict[Hashable, Answer] = {}
+
+    def get(self, what: Hashable, make: Callable[[], bytes]) -> Answer:
+        """The answer to this question; keys are few: routes and tiers, nothing that a visitor writes."""
+        version = self._version()
+        if version != self._made_for:
+            self._made_for, self._answers = version, {}
+        answer = self._answers.get(what)
+        if answer is None:
+            answer = self._answers[what] = Answer(make())
+        return answer
+
+
+def respond(
+    request: AnyRequest,
+    answer: Answer,
+    *,
+    headers: dict[str, str] | None = None,
+    media_type: str = MediaType.JSON,
+) -> Response[bytes]:
+    """Send an answer, compressed if that is understood and worth it."""
+    headers = {"vary": "accept-encoding", **(headers or {})}
+    if may_compress(request) and len(answer.body) >= COMPRESS_FROM_BYTES:
+        return Response(
+            answer.compressed, media_type=media_type, headers={**headers, "content-encoding": "gzip"}
+        )
+    return Response(answer.body, media_type=media_type, headers=headers)
+
+
+def not_modified(request: AnyRequest, tag: str) -> Response[bytes] | None:
+    """304 for those who have it already; None for the others."""
+    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    if tag not in known and "*" not in known:
+        return None
+    return Response(b"", status_code=304, headers={"etag": tag, "cache-control": "no-cache"})
+
+
+def may_compress(request: AnyRequest) -> bool:
+    """Whether whoever asks understands gzip."""
+    return "gzip" in request.headers.get("accept-encoding", "")
