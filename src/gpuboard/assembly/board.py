@@ -5,7 +5,7 @@ import contextlib
 import gc
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final
 
 import uvicorn
@@ -15,7 +15,9 @@ from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
 from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
+from gpuboard.assembly.reload import Parts, Reload
 from gpuboard.assembly.server import Server, allow_connections, server_config
+from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
@@ -25,12 +27,9 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.node import node_name_of
-from gpuboard.model.source import SourceIdentity, identify
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings
-from gpuboard.sources.base import Source
-from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
@@ -47,7 +46,19 @@ log = logging.getLogger(__name__)
 class Board:
     """A board that can be run: its sources, its fleet, its web."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        listen: str | None = None,
+        reread: Callable[[], Settings] | None = None,
+    ) -> None:
+        """Put a board together; `listen` is where it really listens, `reread` reads its settings again.
+
+        Raises:
+            SettingsError: a setting is wrong.
+            StorageError: the state directory that the settings name cannot be used.
+        """
         self._settings = settings
         self._manager = ServiceManager()
         self._clock = SteadyClock()
@@ -69,13 +80,9 @@ class Board:
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
-        access = AccessPolicy(
-            anonymous=settings.access.anonymous,
-            trusted_proxies=frozenset(settings.access.trusted_proxies),
-            hostnames=own_names(settings.board.hostnames, hostname),
-        )
+        access = policy_of(settings)
         check_tls(settings.board)
-        self.url = board_url(settings.board, hostname)
+        self.url = board_url(settings.board, hostname, listen or settings.board.listen)
         self._agent_side = open_agent_side(settings.board, self.url, self._components)
         services = Services(
             fleet=self.fleet,
@@ -88,46 +95,31 @@ class Board:
             agents=self._agent_side.door if self._agent_side else None,
         )
         self.app = create_app(services, base_path=settings.board.base_path)
-        sources = self._make_sources(node_name_of(hostname))
-        identities = identify(source.kind for source in sources)
-        self._keepers = [self._keeper_of(*each) for each in zip(sources, identities, strict=True)]
-        self._keepers += self._other_keepers()
-
-    def _make_sources(self, node: str) -> Sequence[Source]:
-        pushed = self._agent_side.source if self._agent_side is not None else None
-        around = Surroundings(now=self._clock.now, node=node, pushed=pushed, watch=self._watch)
-        settings = self._settings
+        self._sources = Sources(
+            self.fleet,
+            self._components,
+            now=self._clock.now,
+            node=node_name_of(hostname),
+            pushed=self._agent_side.source if self._agent_side else None,
+            pause=settings.board.tick,
+        )
+        self._sources.arrange(self._sources.plan(settings))
         if settings.demo_nodes:
-            names = node_names(settings.demo_nodes)
-            self.fleet.set_claims(demo_claims(names, self._clock.now()))
-        tables = [
-            *settings.sources,
-            *(
-                [("--demo", {"kind": "simulated", "nodes": settings.demo_nodes})]
-                if settings.demo_nodes
-                else []
-            ),
-        ]
-        # With nothing to watch it watches this machine, if there is something to see.
-        tables = tables or [("the default", {"kind": "local", "only_with_gpus": True})]
-        # Without a state directory agents cannot push, and a component says so.
-        usable = [named for named in tables if pushed is not None or named[1].get("kind") != "push"]
-        sources = [make_source(table, around, where=where) for where, table in usable]
-        # Agents may always push, if they have a token; a table only says in which place.
-        return sources if pushed is None or pushed in sources else [*sources, pushed]
+            self.fleet.set_claims(demo_claims(node_names(settings.demo_nodes), self._clock.now()))
+        parts = Parts(
+            fleet=self.fleet,
+            access=access,
+            sources=self._sources,
+            broadcaster=self._broadcaster,
+            policy_of=policy_of,
+        )
+        self._reload = Reload(settings, reread or (lambda: settings), parts)
+        self._components.add("settings", "", lambda: self._reload.trouble)
+        self._keepers = list(self._other_keepers())
 
-    def _watch(self, part: Troubled, keeper: Keeper | None = None) -> None:
+    def _watch(self, part: Troubled, keeper: Keeper) -> None:
         """Show how a part is, by what it notes itself and by whether it keeps running."""
-        self._components.add(part.kind, part.name, lambda: (keeper and keeper.trouble()) or part.trouble)
-
-    def _keeper_of(self, source: Source, identity: SourceIdentity) -> Keeper:
-        sink = self.fleet.sink(identity)
-        keeper = Keeper(identity.name, lambda: source.run(sink), pause=self._settings.board.tick)
-        if isinstance(source, Troubled):
-            self._watch(source, keeper)
-        else:
-            self._components.add(source.kind, "", keeper.trouble)
-        return keeper
+        self._components.add(part.kind, part.name, lambda: keeper.trouble() or part.trouble)
 
     def _other_keepers(self) -> Iterator[Keeper]:
         pause = self._settings.board.tick
@@ -149,9 +141,11 @@ class Board:
     async def running(self) -> AsyncIterator[None]:
         """Sources and ticks run inside; they are stopped at the end."""
         tasks = [asyncio.create_task(keeper.run(), name=keeper.name) for keeper in self._keepers]
+        self._sources.start()
         try:
             yield
         finally:
+            await self._sources.stop()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -171,7 +165,13 @@ class Board:
             due = max(due + period, loop.time())
             await asyncio.sleep(due - loop.time())
 
-    def _ready(self) -> None:
+    def _ready(self, config: uvicorn.Config) -> None:
+        self._reload.tls = config.ssl
+        self._manager.ready(f"open {self.url}")
+
+    async def _read_again(self) -> None:
+        self._manager.reloading()
+        await self._reload.run()
         self._manager.ready(f"open {self.url}")
 
     def _stopping(self) -> None:
@@ -190,12 +190,23 @@ class Board:
     async def _serve(self, config: uvicorn.Config, sockets: list[socket.socket] | None) -> None:
         allow_connections()
         async with self.running():
-            await Server(config, ready=self._ready, stopping=self._stopping).serve(sockets)
+            await Server(
+                config, ready=lambda: self._ready(config), hung_up=self._read_again, stopping=self._stopping
+            ).serve(sockets)
 
 
-def board_url(settings: BoardTable, hostname: str) -> str:
+def policy_of(settings: Settings) -> AccessPolicy:
+    """Who may see what, as the settings say."""
+    return AccessPolicy(
+        anonymous=settings.access.anonymous,
+        trusted_proxies=frozenset(settings.access.trusted_proxies),
+        hostnames=own_names(settings.board.hostnames, socket.gethostname()),
+    )
+
+
+def board_url(settings: BoardTable, hostname: str, listen: str) -> str:
     """Where people and agents reach this board, as far as it can know."""
-    host, port = split_address(settings.listen)
+    host, port = split_address(listen)
     if host in ("0.0.0.0", "::"):  # noqa: S104 - recognised, not bound
         host = settings.hostnames[0] if settings.hostnames else hostname
     shown = f"[{host}]" if ":" in host else host

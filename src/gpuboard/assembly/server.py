@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import os
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 import uvicorn
@@ -64,14 +65,45 @@ def _is_news(record: logging.LogRecord) -> bool:
     return "without completing handshake" not in record.getMessage()
 
 
+class HangUp:
+    """What SIGHUP means: do something again, once at a time; or the end, when the terminal is gone."""
+
+    def __init__(self, do: Callable[[], Awaitable[None]], *, stop: Callable[[], None]) -> None:
+        self._do = do
+        self._stop = stop
+        self._had_terminal = os.isatty(0)
+        self._doing: asyncio.Task[None] | None = None
+        self._is_due = False
+
+    def __call__(self) -> None:
+        """Hear the signal."""
+        if self._had_terminal and not os.isatty(0):
+            self._stop()
+            return
+        self._is_due = True
+        if self._doing is None or self._doing.done():
+            self._doing = asyncio.create_task(self._do_all(), name="hang-up")
+
+    async def _do_all(self) -> None:
+        while self._is_due:
+            self._is_due = False
+            await self._do()
+
+
 class Server(uvicorn.Server):
     """A server that says when it is ready, and lets viewers go politely before it stops."""
 
     def __init__(
-        self, config: uvicorn.Config, *, ready: Callable[[], None], stopping: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        *,
+        ready: Callable[[], None],
+        hung_up: Callable[[], Awaitable[None]],
+        stopping: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._hang_up = HangUp(hung_up, stop=self._stop)
         self._stopping = stopping
         logging.getLogger("uvicorn.error").addFilter(_is_news)
 
@@ -86,11 +118,15 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self.handle_exit, number, None)
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up)
         try:
             yield
         finally:
-            for number in STOP_SIGNALS:
+            for number in (*STOP_SIGNALS, signal.SIGHUP):
                 loop.remove_signal_handler(number)
+
+    def _stop(self) -> None:
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say good-bye, then close everything."""
