@@ -66,6 +66,14 @@ class GpuMemory:
         self._sum += percent
         self._count += 1
 
+    def interrupt(self) -> None:
+        """Hear that nothing is known of it now; what lasted until here does not last on."""
+        self.recent = ()
+        self.quiet_since = None
+        self.empty_since = None
+        self.people = None
+        self._taken = None
+
     def _look_for_people(self, reading: GpuReading, at: float) -> None:
         """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
         taken = None if reading.processes is None else any(map(is_working, reading.processes))

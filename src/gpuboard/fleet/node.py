@@ -1,9 +1,13 @@
 """Everything the fleet holds about one node."""
 
+from collections.abc import Mapping
 from typing import Final
+
+from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, Trouble, freshness
+from gpuboard.fleet.problems import duplicate_gpu, duplicate_node
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.model.source import SourceIdentity
 from gpuboard.verdict import Freshness
@@ -26,11 +30,23 @@ class Node:
         self.trouble: Trouble | None = None
         # Other sources that have a node of this name and are not shown.
         self.also_from: frozenset[str] = frozenset()
-        # Other nodes that report GPUs of the same identity.
-        self.twins: set[str] = set()
+        # Some of the nodes that report GPUs of the same identity.
+        self.twins: frozenset[str] = frozenset()
         # Since when its source no longer names it.
         self.left_at: float | None = None
+        # Its GPUs as they are shown, and what is remembered of each by the name under which it is shown.
+        self.shown: tuple[GpuReading, ...] = ()
         self.gpus: dict[str, GpuMemory] = {}
+        # The same by the name that the node itself says, and the names that differ.
+        self.memories: dict[str, GpuMemory] = {}
+        self.names: dict[str, str] = {}
+        # What the board knows to be wrong with its GPUs.
+        self.notes: tuple[Problem, ...] = ()
+        # Fewer GPUs than there were, and nobody can tell which.
+        self.has_moved = False
+        # Names and numbers of the newest report, and whether just these are shown.
+        self.layout: tuple[tuple[str, int], ...] | None = None
+        self.is_as_told = False
 
     @property
     def source(self) -> str:
@@ -49,17 +65,20 @@ class Node:
     def problems(self) -> tuple[Problem, ...]:
         """What the node says is wrong, and what the board knows to be wrong with it."""
         told = self.report.problems if self.report is not None else ()
-        if not self.also_from and not self.twins:
+        if self.names:
+            told = tuple([_about(problem, self.names) for problem in told])
+        if not self.also_from and not self.twins and not self.notes:
             return told
         return (
             *told,
-            *(_duplicate(self.source, other) for other in sorted(self.also_from)),
-            *(_twin(other) for other in sorted(self.twins)),
+            *self.notes,
+            *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
+            *(duplicate_gpu(other) for other in sorted(self.twins)),
         )
 
     def readings(self) -> tuple[GpuReading, ...]:
-        """The GPUs of the newest report."""
-        return (self.report.gpus or ()) if self.report is not None else ()
+        """Its GPUs as they are shown, those that are missing too."""
+        return self.shown
 
     def freshness_at(self, now: float) -> Freshness:
         """How much its newest sample can be trusted at a moment."""
@@ -69,18 +88,6 @@ class Node:
         return freshness(age, interval=self.interval, trouble=self.trouble)
 
 
-def _duplicate(shown: str, other: str) -> Problem:
-    return Problem(
-        kind="duplicate-node",
-        text=f"sources {shown} and {other} both have a node of this name; {shown} is shown",
-        remedy="Remove the node from one of the two sources, or give the machines different names.",
-    )
-
-
-def _twin(other: str) -> Problem:
-    return Problem(
-        kind="duplicate-gpu",
-        text=f"GPUs of this node have the same identity as GPUs of {other}; both are shown",
-        remedy="If it is one machine under two names, remove one from its source; "
-        "otherwise look which node lies.",
-    )
+def _about(problem: Problem, names: Mapping[str, str]) -> Problem:
+    name = names.get(problem.gpu_uuid or "")
+    return problem if name is None else replace(problem, gpu_uuid=name)

@@ -90,7 +90,7 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
         gpus_known=_knows_gpus(node),
-        gpus_missing=len([problem for problem in problems if problem.kind == "gpu-lost"]),
+        gpus_missing=len([problem for problem in problems if problem.kind in ("gpu-lost", "gpu-missing")]),
     )
 
 
@@ -146,7 +146,7 @@ def _person(fleet: Fleet, holder: Holder) -> HolderView:
 
 def _knows_gpus(node: Node) -> bool:
     """Whether the board knows which GPUs the node has, be it none."""
-    return node.report is not None and node.report.gpus is not None
+    return node.report is not None and (node.report.gpus is not None or bool(node.shown))
 
 
 def _whole(value: float | None) -> float | None:

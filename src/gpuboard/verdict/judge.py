@@ -16,6 +16,7 @@ from gpuboard.verdict.holders import Holder, holders, is_alive, is_working
 BREAKING: Final = frozenset(
     {
         "gpu-lost",
+        "gpu-missing",
         "gpu-needs-reset",
         "driver-hung",
         "driver-mismatch",
@@ -81,13 +82,14 @@ def judge(  # noqa: PLR0911 - one return per word
     problems: Sequence[Problem] = (),
     freshness: Freshness = LIVE,
     claim: Claim | None = None,
+    doubt: Reason | None = None,
     activity: Activity = ONE_SHOT,
     thresholds: Thresholds = _DEFAULTS,
 ) -> Verdict:
     """Say the one word for a GPU, with its evidence.
 
     `people` are those on it, if they have been added up already; `problems` are those of its node, of which
-    only those of this GPU or of the whole node count.
+    only those of this GPU or of the whole node count; `doubt` is why it may be claimed though it looks free.
     """
     if freshness.state != "live":
         reason = freshness.reason or Reason(code=freshness.state, text=f"the node is {freshness.state}")
@@ -109,6 +111,8 @@ def judge(  # noqa: PLR0911 - one return per word
         return Verdict(word="unknown", reason=missing, flags=flags)
     if claim is not None and (claim.until is None or claim.until > now):
         return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
+    if doubt is not None:
+        return Verdict(word="unknown", reason=doubt, flags=flags)
     return Verdict(word="free", reason=_NOBODY, since=activity.empty_since, flags=flags)
 
 
