@@ -67,6 +67,11 @@ class Fleet:
         """The node of this name."""
         return self._nodes.get(name)
 
+    def judge_by(self, thresholds: Thresholds, names: Names) -> None:
+        """Judge and name everything anew by these from now on."""
+        self.thresholds, self.names = thresholds, names
+        self._touched.update(self._nodes)
+
     def sink(self, source: SourceIdentity | str) -> FleetSink:
         """Where one source hands over what it learns; a bare name ranks behind all that came before.
 
