@@ -20,6 +20,8 @@ export const more = {
   // Connection
   pause: 'Pause',
   trouble: '{what}: in trouble since {time}: {why}',
+  asking:
+    'No WebSocket gets through to the board, mostly because of a proxy: this page asks every {time}. For nginx:',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',
