@@ -21,7 +21,7 @@ export const more = {
   pause: 'Pause',
   trouble: '{what}: in trouble since {time}: {why}',
   asking:
-    'No WebSocket gets through to the board, mostly because of a proxy: this page asks every {time}. For nginx:',
+    'No WebSocket gets through, mostly because of a proxy; the page asks every {time}. For nginx:',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',
