@@ -43,6 +43,7 @@ export function node(change: Partial<NodeRecord> = {}): NodeRecord {
     memory_used_bytes: 1,
     memory_total_bytes: 2,
     disk_used_percent: 3,
+    gpus_known: true,
     gpus_missing: 0,
     ...change,
   };

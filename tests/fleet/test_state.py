@@ -98,17 +98,6 @@ def test_a_held_gpu_becomes_idle_after_half_an_hour() -> None:
     assert (words[0], words[29], words[31]) == ("busy", "busy", "idle")
 
 
-def test_the_same_node_from_two_sources_is_shown_once_and_named_a_duplicate() -> None:
-    """The first source wins; the second is a problem to see."""
-    fleet = Fleet(HandClock())
-    fleet.sink("ssh").report("a", REPORT)
-    fleet.sink("folder").report("a", replace(REPORT, gpus=()))
-    node = fleet.get("a")
-    assert node is not None
-    assert [p.kind for p in node.problems()] == ["duplicate-node"]
-    assert len(node.readings()) == 1
-
-
 def test_one_gpu_under_two_nodes_is_shown_twice_and_named_a_duplicate() -> None:
     """One machine under two names, or a node that lies: neither can hide the other's GPUs."""
     fleet = Fleet(HandClock())
@@ -193,17 +182,3 @@ def test_the_last_hour_shows_minutes_without_samples_as_unknown() -> None:
     node = fleet.get("a")
     assert node is not None
     assert node.gpus["GPU-1"].last_hour(clock.now())[-5:] == [10.0, None, 30.0, None, None]
-
-
-def test_a_node_that_reported_before_it_was_named_can_leave_too() -> None:
-    """An agent is quicker than the list of tokens; revoked at once, it must not stay live."""
-    clock = HandClock()
-    fleet = Fleet(clock)
-    sink = fleet.sink("push")
-    sink.expect([])
-    sink.report("a", REPORT)
-    sink.expect([])
-    fleet.settle()
-    node = fleet.get("a")
-    assert node is not None
-    assert node.freshness.state == "lost"

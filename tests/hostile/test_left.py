@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,16 @@ async def complaint_about(body: bytes, media_type: str) -> Reason:
         await sink.reports_of(HONEST, 1)
     assert sink.count("bad") == 0
     return next(reason for name, reason, _ in sink.troubles if name == "bad")
+
+
+def test_attributes_from_nowhere_cost_nothing(tmp_path: Path) -> None:
+    """A document may declare what each of its elements has by default: a small file would fill the memory."""
+    defaults = " ".join(f"a{number} CDATA 'x'" for number in range(2500))
+    head = f"<?xml version='1.0'?>\n<!DOCTYPE nvidia_smi_log [<!ATTLIST a {defaults}>]>\n"
+    (tmp_path / "bomb.xml").write_text(f"{head}<nvidia_smi_log>{'<a/>' * 1000}</nvidia_smi_log>")
+    tracemalloc.start()
+    sink = RecordingSink()
+    folder_source(tmp_path).read_once(sink)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (sink.reports, most < 10_000_000) == ([], True)

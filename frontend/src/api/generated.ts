@@ -17,6 +17,8 @@ export interface BoardInfo {
   demo: boolean;
   tick_seconds: number;
   just_freed_seconds: number;
+  title: string | null;
+  copy: string;
 }
 
 export interface Bye {
@@ -77,6 +79,8 @@ export interface FreeAnswer {
   wanted: number;
   free: number;
   cannot_tell: number;
+  nodes_unknown: number;
+  could_be_enough: boolean;
   blocks: (FreeBlock)[];
 }
 
@@ -87,6 +91,7 @@ export interface FreeBlock {
   indexes: (number)[];
   uuids: (string)[];
   memory_total_bytes: number | null;
+  just_freed: number;
 }
 
 export interface Gone {
@@ -238,6 +243,7 @@ export interface NodeRow {
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   disk_used_percent: number | null;
+  gpus_known: boolean;
   gpus_missing: number;
 }
 
@@ -253,6 +259,7 @@ export interface NodeView {
   clock_offset_seconds: number | null;
   problems: (Problem)[];
   host: HostFacts | null;
+  gpus_known: boolean;
   gpus: (GpuView)[];
 }
 
@@ -318,6 +325,7 @@ export interface Summary {
   at: number;
   nodes: number;
   nodes_live: number;
+  nodes_unknown: number;
   gpus: number;
   by_verdict: Record<string, number>;
   by_model: (ModelSummary)[];

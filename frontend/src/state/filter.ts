@@ -40,11 +40,24 @@ export interface Filter {
 const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use', model: 'model' };
 
-const NUMBERS: Record<
-  string,
-  { of: (facts: Facts) => number | null; read: (text: string) => number | null }
-> = {
+// Drivers, error correction and MIG keep some of what is printed on the box; the board's own rule is the same.
+const BOX_SHARE = 0.92;
+
+interface Figure {
+  of: (facts: Facts) => number | null;
+  read: (text: string) => number | null;
+  /** From which value on it counts as the one asked for; the value itself where there is no such rule. */
+  from?: (asked: number) => number;
+}
+
+const NUMBERS: Record<string, Figure> = {
+  // The card's size, as it stands on its box.
   memory: {
+    of: ({ gpu }) => gpu.memory_total_bytes,
+    read: readBytes,
+    from: (asked) => BOX_SHARE * asked,
+  },
+  memory_free: {
     of: ({ gpu }) =>
       gpu.memory_total_bytes === null || gpu.memory_used_bytes === null
         ? null
@@ -149,11 +162,12 @@ function comparison(
     const known = number.of(facts);
     // What is unknown fulfils nothing: it must never pass for free.
     if (known === null || known === undefined) return false;
-    if (sign === '<') return known < limit;
+    const from = number.from?.(limit) ?? limit;
+    if (sign === '<') return known < from;
     if (sign === '<=') return known <= limit;
     if (sign === '>') return known > limit;
-    if (sign === '>=') return known >= limit;
-    return known === limit;
+    if (sign === '>=') return known >= from;
+    return from <= known && known <= limit;
   };
 }
 

@@ -152,7 +152,7 @@ export const more: MoreWords = {
   word_or: 'eines von beiden: Komma',
   word_not: 'nicht: Minus',
   word_bare: 'jedes Wort: Knoten, Modell oder Person',
-  word_memory: 'freier Speicher',
+  word_memory: 'Größe der GPU',
   word_use: 'GPU-Nutzung in Prozent',
   word_since: 'wie lange in diesem Zustand',
   word_free: 'Knoten mit so vielen freien',

@@ -20,8 +20,7 @@ export const more = {
   // Connection
   pause: 'Pause',
   trouble: '{what}: in trouble since {time}: {why}',
-  asking:
-    'No WebSocket gets through, mostly because of a proxy; the page asks every {time}. For nginx:',
+  asking: 'No WebSocket gets through, mostly because of a proxy; the page asks every {time}. For nginx:',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',
@@ -171,7 +170,7 @@ export const more = {
   word_or: 'either: a comma',
   word_not: 'not: a minus',
   word_bare: 'any word: node, model or user',
-  word_memory: 'free memory',
+  word_memory: 'size of the GPU',
   word_use: 'GPU use in percent',
   word_since: 'how long in this state',
   word_free: 'nodes with that many free',

@@ -152,7 +152,7 @@ export const more: MoreWords = {
   word_or: 'l’un ou l’autre : une virgule',
   word_not: 'non : un moins',
   word_bare: 'un mot : nœud, modèle ou personne',
-  word_memory: 'mémoire libre',
+  word_memory: 'taille du GPU',
   word_use: 'usage du GPU en pour cent',
   word_since: 'depuis combien de temps dans cet état',
   word_free: 'nœuds ayant autant de libres',

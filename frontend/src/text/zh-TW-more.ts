@@ -148,7 +148,7 @@ export const more: MoreWords = {
   word_or: '任一符合：逗號',
   word_not: '不符合：減號',
   word_bare: '任意字詞：節點、型號或使用者',
-  word_memory: '可用記憶體',
+  word_memory: 'GPU 記憶體大小',
   word_use: 'GPU 使用率（百分比）',
   word_since: '處於此狀態多久',
   word_free: '有這麼多可用 GPU 的節點',

@@ -19,8 +19,8 @@ from gpuboard.storage.tables import NODE_POSITIONS
 
 log = logging.getLogger(__name__)
 
-# After a crash of the board, what was shown in these seconds may be shown once more; nothing is lost.
-WRITE_SECONDS: Final = 5.0
+# After a crash of the board, what was shown in this time may be shown once more; nothing is lost.
+WRITE_SECONDS: Final = 1.0
 
 _BOOTS: Final = msgspec.json.Decoder(tuple[str, ...])
 

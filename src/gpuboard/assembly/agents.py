@@ -41,7 +41,7 @@ class AgentSide:
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""
         return (
-            ("tokens", lambda: self._roster.follow(self.door.tokens_changed)),
+            ("tokens", self._roster.follow),
             ("agents", self.door.watch),
             ("positions", self._writer.follow),
         )

@@ -11,6 +11,7 @@ from gpuboard.export.csv import to_csv
 from gpuboard.export.files import write_whole
 from gpuboard.export.html import to_html
 from gpuboard.model.errors import UsageError
+from gpuboard.settings.board import read_settings
 from gpuboard.wire.views import FleetView
 
 EPILOG = """In a crontab, for any web space:
@@ -25,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("form", choices=("html", "json", "csv"), help="what to write")
     parser.add_argument("--out", metavar="FILE", help="write FILE in one step (default: print)")
     parser.add_argument("--from", metavar="FILE", dest="saved", help="render what `export json` wrote before")
-    parser.add_argument("--title", metavar="TEXT", default="GPUs", help="heading of the page")
+    parser.add_argument(
+        "--title", metavar="TEXT", help="heading of the page (default GPUs, or the title in --config)"
+    )
     add_where(parser)
 
 
@@ -55,4 +58,9 @@ def _write(fleet: FleetView, arguments: argparse.Namespace) -> str:
         return msgspec.json.format(msgspec.json.encode(fleet)).decode() + "\n"
     if arguments.form == "csv":
         return to_csv(fleet)
-    return to_html(fleet, title=arguments.title)
+    return to_html(fleet, title=arguments.title or _title(arguments))
+
+
+def _title(arguments: argparse.Namespace) -> str:
+    title = read_settings(Path(arguments.config)).board.title if arguments.config else ""
+    return title or "GPUs"

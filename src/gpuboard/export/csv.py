@@ -7,7 +7,7 @@ from typing import Final
 from gpuboard.wire.views import FleetView, GpuView, NodeView
 
 COLUMNS: Final = (
-    "node", "state", "index", "uuid", "model", "verdict", "reason", "utilization_percent",
+    "node", "state", "gpu", "counted", "uuid", "model", "verdict", "reason", "utilization_percent",
     "memory_utilization_percent", "memory_used_bytes", "memory_total_bytes", "temperature_celsius",
     "power_watts", "users", "processes", "booked_by", "booked_until", "sampled_at",
 )  # fmt: skip
@@ -35,11 +35,12 @@ def guard(cell: object) -> object:
 
 def _cells(node: NodeView, gpu: GpuView) -> list[object]:
     reading, claim = gpu.reading, gpu.claim
-    users = None if gpu.users is None else " ".join(user.user or "?" for user in gpu.users)
+    users = None if gpu.users is None else " ".join(user.name for user in gpu.users)
     return [
         node.name,
         node.state,
-        reading.index,
+        gpu.label,
+        str(gpu.counted).lower(),
         gpu.uuid,
         reading.model,
         gpu.verdict.word,

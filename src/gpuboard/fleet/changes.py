@@ -61,7 +61,7 @@ class ChangeTracker:
         name = node.name
         _note(self.nodes, name, node_row(self._fleet, node), nodes)
         present = set()
-        for reading, place in placed(node):
+        for reading, place in placed(self._fleet, node):
             present.add(reading.uuid)
             new = gpu_row(self._fleet, node, reading, place)
             _note(self.gpus, reading.uuid, new, gpus)

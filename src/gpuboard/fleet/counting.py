@@ -1,9 +1,10 @@
-"""Which GPUs are counted, and what each is called. Pure; the rows say it, and nobody decides it again."""
+"""Which GPUs are counted. Pure; the rows say it, and nobody decides it again."""
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from gpuboard.model.report import MAX_GPUS, GpuReading
+from gpuboard.model.names import gpu_labels, short_model
+from gpuboard.model.report import GpuReading
 
 
 class Place(NamedTuple):
@@ -13,23 +14,16 @@ class Place(NamedTuple):
     counted: bool
 
 
-_WHOLE: Final = tuple(Place(str(index), counted=True) for index in range(MAX_GPUS))
-
-
-def places(gpus: Sequence[GpuReading]) -> list[Place]:
-    """The places of one node's GPUs, in their order.
-
-    A card that is cut into instances is not counted, its instances are; with none it counts once.
-    """
+def places(gpus: Sequence[GpuReading], ignore: Collection[str] = ()) -> list[Place]:
+    """The places of one node's GPUs, in their order; `ignore` are parts of names of models."""
     cut = {gpu.mig_parent_uuid for gpu in gpus}
-    numbers = {gpu.uuid: gpu.index for gpu in gpus} if len(cut) > 1 else {}
-    return [_place(gpu, cut, numbers) for gpu in gpus]
+    counted = [gpu.uuid not in cut and not (ignore and _is_ignored(gpu, ignore)) for gpu in gpus]
+    return list(map(Place, gpu_labels(gpus), counted))
 
 
-def _place(gpu: GpuReading, cut: set[str | None], numbers: dict[str, int]) -> Place:
-    if gpu.mig_parent_uuid is not None:
-        # Its card may be missing; then nobody knows the number of that.
-        return Place(f"{numbers.get(gpu.mig_parent_uuid, '?')}:{gpu.index}", counted=True)
-    if gpu.uuid in cut:
-        return Place(str(gpu.index), counted=False)
-    return _WHOLE[gpu.index] if gpu.index < MAX_GPUS else Place(str(gpu.index), counted=True)
+def _is_ignored(gpu: GpuReading, ignore: Collection[str]) -> bool:
+    """Whether the model is one of those that nobody computes on; as the driver or as people call it."""
+    if gpu.model is None:
+        return False
+    names = (gpu.model.lower(), short_model(gpu.model).lower())
+    return any(part.lower() in name for part in ignore for name in names)

@@ -5,17 +5,18 @@ from typing import Final
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, Trouble, freshness
 from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.model.source import SourceIdentity
 from gpuboard.verdict import Freshness
 
 DEFAULT_INTERVAL: Final = 5.0
 
 
 class Node:
-    """Everything the fleet holds about one node."""
+    """Everything the fleet holds about one node, as one source knows it."""
 
-    def __init__(self, name: str, source: str) -> None:
+    def __init__(self, name: str, identity: SourceIdentity) -> None:
         self.name = name
-        self.source = source
+        self.identity = identity
         self.report: NodeReport | None = None
         self.sampled_at: float | None = None
         self.received_at: float | None = None
@@ -23,12 +24,27 @@ class Node:
         self.interval = DEFAULT_INTERVAL
         self.freshness = Freshness(state="never")
         self.trouble: Trouble | None = None
-        self.also_from: set[str] = set()
+        # Other sources that have a node of this name and are not shown.
+        self.also_from: frozenset[str] = frozenset()
         # Other nodes that report GPUs of the same identity.
         self.twins: set[str] = set()
         # Since when its source no longer names it.
         self.left_at: float | None = None
         self.gpus: dict[str, GpuMemory] = {}
+
+    @property
+    def source(self) -> str:
+        """The name of the source that it is shown from."""
+        return self.identity.name
+
+    def take(self, report: NodeReport, now: float) -> None:
+        """Make this the newest report."""
+        self.report = report
+        self.received_at = now
+        self.sampled_at = now - report.age_seconds
+        self.interval = report.interval_seconds or self.interval
+        self.clock_offset = None if report.taken_at is None else report.taken_at - self.sampled_at
+        self.trouble = None
 
     def problems(self) -> tuple[Problem, ...]:
         """What the node says is wrong, and what the board knows to be wrong with it."""
@@ -53,10 +69,10 @@ class Node:
         return freshness(age, interval=self.interval, trouble=self.trouble)
 
 
-def _duplicate(first: str, second: str) -> Problem:
+def _duplicate(shown: str, other: str) -> Problem:
     return Problem(
         kind="duplicate-node",
-        text=f"sources {first} and {second} both report this node; {first} is shown",
+        text=f"sources {shown} and {other} both have a node of this name; {shown} is shown",
         remedy="Remove the node from one of the two sources, or give the machines different names.",
     )
 

@@ -33,14 +33,15 @@ def node_view(fleet: Fleet, node: Node) -> NodeView:
         clock_offset_seconds=node.clock_offset,
         problems=node.problems(),
         host=node.report.host if node.report is not None else None,
-        gpus=tuple(gpu_view(fleet, node, reading, place) for reading, place in placed(node)),
+        gpus_known=_knows_gpus(node),
+        gpus=tuple(gpu_view(fleet, node, reading, place) for reading, place in placed(fleet, node)),
     )
 
 
-def placed(node: Node) -> list[tuple[GpuReading, Place]]:
+def placed(fleet: Fleet, node: Node) -> list[tuple[GpuReading, Place]]:
     """The GPUs of a node, each with its label and whether it is counted."""
     readings = node.readings()
-    return list(zip(readings, places(readings), strict=True))
+    return list(zip(readings, places(readings, fleet.thresholds.ignore), strict=True))
 
 
 def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuView:
@@ -63,7 +64,7 @@ def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
     """The GPU of this UUID, wherever it is."""
     for node in fleet:
         if uuid in node.gpus:
-            for reading, place in placed(node):
+            for reading, place in placed(fleet, node):
                 if reading.uuid == uuid:
                     return gpu_view(fleet, node, reading, place)
     return None
@@ -88,6 +89,7 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         memory_used_bytes=host.memory_used_bytes,
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
+        gpus_known=_knows_gpus(node),
         gpus_missing=len([problem for problem in problems if problem.kind == "gpu-lost"]),
     )
 
@@ -140,6 +142,11 @@ def _person(fleet: Fleet, holder: Holder) -> HolderView:
         since=_whole(holder.since),
         processes=holder.processes,
     )
+
+
+def _knows_gpus(node: Node) -> bool:
+    """Whether the board knows which GPUs the node has, be it none."""
+    return node.report is not None and node.report.gpus is not None
 
 
 def _whole(value: float | None) -> float | None:

@@ -1,8 +1,11 @@
 """What models and people are called."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
+
+from gpuboard.model.report import GpuReading
 
 _NOISE: Final = re.compile(
     r"\b(NVIDIA|GeForce|Tesla|Quadro|Corporation|Graphics|SXM\d?|PCIe?|HBM\d\w?|NVL)\b", re.IGNORECASE
@@ -22,3 +25,21 @@ def holder_name(user: str | None, uid: int | None) -> str:
     if user:
         return user
     return "unknown" if uid is None else f"uid {uid}"
+
+
+def gpu_labels(gpus: Sequence[GpuReading]) -> list[str]:
+    """The numbers that people say: `0`, and `0:1` for an instance of GPU 0, `?:1` if its card is missing."""
+    if all(gpu.mig_parent_uuid is None for gpu in gpus):
+        return [str(gpu.index) for gpu in gpus]
+    cards = {gpu.uuid: str(gpu.index) for gpu in gpus}
+    return [
+        str(gpu.index)
+        if gpu.mig_parent_uuid is None
+        else f"{cards.get(gpu.mig_parent_uuid, '?')}:{gpu.index}"
+        for gpu in gpus
+    ]
+
+
+def place_key(label: str) -> tuple[int, ...]:
+    """Labels in the order of their numbers: `2`, `10`, `10:0`."""
+    return tuple(int(part) if part.isdigit() else -1 for part in label.split(":"))

@@ -19,6 +19,11 @@ class Reason(Struct, frozen=True, kw_only=True, gc=False):
     values: dict[str, Any] = {}
 
 
+def is_just_freed(since: float | None, now: float) -> bool:
+    """Whether a free GPU became free only just now; unknown since when is like long ago."""
+    return since is not None and now - since < JUST_FREED_SECONDS
+
+
 class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     """The one word for a GPU, since when, and why."""
 

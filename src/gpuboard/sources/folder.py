@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from errno import ELOOP
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.files import user_path
 from gpuboard.outside.threads import off_loop
-from gpuboard.settings.base import Duration
+from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.formats import read_file
 from gpuboard.sources.formats.base import MAX_FILE_BYTES
@@ -40,9 +40,9 @@ class FolderOptions(Struct, frozen=True, kw_only=True):
     kind: Literal["folder"] = "folder"
     # Which names to read, like cml*.
     pattern: str = "*"
-    interval: Duration = Duration(10)
+    interval: Annotated[Duration, between("1s", "1d")] = Duration(10)
     # How often the nodes write, where their files do not say: a crontab's minute.
-    write_interval: Duration = Duration(60)
+    write_interval: Annotated[Duration, between("1s", "1d")] = Duration(60)
 
 
 class Read(Struct, frozen=True):

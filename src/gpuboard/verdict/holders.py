@@ -25,6 +25,11 @@ def is_compute(process: GpuProcess) -> bool:
     return process.kind != "graphics"
 
 
+def is_working(process: GpuProcess) -> bool:
+    """Whether a process makes its GPU a used one."""
+    return is_alive(process) and is_compute(process)
+
+
 def holders(gpu: GpuReading) -> tuple[Holder, ...] | None:
     """The people on a GPU, the one with the most memory first; None where processes are unknown."""
     if not gpu.processes:

@@ -10,7 +10,7 @@ from gpuboard.model.node import NodeState
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.model.units import MIB, format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
-from gpuboard.verdict.holders import Holder, holders, is_alive, is_compute
+from gpuboard.verdict.holders import Holder, holders, is_alive, is_working
 
 # Problems after which a device cannot be used. Others (no permission, slow driver) only say less.
 BREAKING: Final = frozenset(
@@ -38,6 +38,8 @@ class Thresholds(Struct, frozen=True, kw_only=True):
     memory_floor_bytes: int = 500 * MIB
     memory_share: float = 0.05
     hot_celsius: float = 85.0
+    # Parts of names of models that are shown, but neither counted nor offered.
+    ignore: tuple[str, ...] = ()
 
     def memory_held_bytes(self, total: int | None) -> int:
         """From how many bytes on memory counts as held by somebody."""
@@ -51,7 +53,7 @@ class Activity(Struct, frozen=True, kw_only=True, gc=False):
     recent_percent: tuple[float, ...] = ()
     # Since when utilisation has been at or below the idle line without a break; None: it is not, or unknown.
     quiet_since: float | None = None
-    # Since when no process has been seen on it without a break; None: there is one, or unknown.
+    # Since when nobody computes on it, without a break; None: somebody does, or unknown.
     empty_since: float | None = None
 
 
@@ -136,7 +138,7 @@ def _use(
     percent = gpu.utilization_percent
     if percent is not None and percent >= line:
         return _working(percent, _users(people))
-    computing = [p for p in gpu.processes or () if is_alive(p) and is_compute(p)]
+    computing = [p for p in gpu.processes or () if is_working(p)]
     if computing:
         return _present(len(computing), _users(people))
     if _holds_memory(gpu, thresholds):

@@ -7,6 +7,7 @@ import msgspec
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import REPORT_VERSION, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
+from gpuboard.wire.gpu_uuid import with_plain_uuids
 
 Encoding = Literal["json", "msgpack"]
 
@@ -54,6 +55,7 @@ def check_report(report: NodeReport) -> NodeReport:
             f"report version {report.version} cannot be read here (versions {OLDEST_VERSION} to "
             f"{REPORT_VERSION} can): install the same gpuboard version on node and board"
         )
+    report = with_plain_uuids(report)
     gpus = report.gpus or ()
     if sum([len(gpu.processes) for gpu in gpus if gpu.processes]) > MAX_PROCESSES:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")

@@ -20,6 +20,10 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     tick_seconds: float
     # What became free so lately is offered last: its user may only be restarting.
     just_freed_seconds: float = JUST_FREED_SECONDS
+    # What the admin calls the board; null: nothing but GPUs.
+    title: str | None = None
+    # The command for chosen GPUs that people copy: {address}, {node} and {devices} are to be filled in.
+    copy: str = "ssh {address}"
 
 
 class Gone(Struct, frozen=True, kw_only=True):

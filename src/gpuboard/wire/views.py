@@ -63,6 +63,8 @@ class NodeView(Struct, frozen=True, kw_only=True, gc=False):
     clock_offset_seconds: float | None
     problems: tuple[Problem, ...]
     host: HostFacts | None
+    # False: nobody knows yet which GPUs it has; an empty list is then no "none".
+    gpus_known: bool
     gpus: tuple[GpuView, ...]
 
 
@@ -91,6 +93,8 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
     memory_used_bytes: int | None
     memory_total_bytes: int | None
     disk_used_percent: float | None
+    # False: nobody knows yet which GPUs it has.
+    gpus_known: bool
     gpus_missing: int
 
 

@@ -153,6 +153,15 @@ def test_local_times_are_told_only_when_the_files_time_is_known() -> None:
     assert (gpus(report)[0].processes or ())[0].started_at == WRITTEN_AT - 5 - 3 * 3600
 
 
+def test_a_process_on_an_unknown_gpu_is_named_as_a_problem_and_put_on_no_other() -> None:
+    """It may run on an instance that the list of GPUs does not have."""
+    stray = b"2018/07/01 11:59:55.100, GPU-gone, 200, /usr/bin/python, 4250\n"
+    report = read_family({**FILES, "processes": PROCESSES + stray}, "gpu1")
+    assert [found.kind for found in report.problems] == ["unattributed-process"]
+    assert "4250 on GPU-gone" in report.problems[0].text
+    assert [[p.pid for p in gpu.processes or ()] for gpu in gpus(report)] == [[4242, 4343], []]
+
+
 @pytest.mark.parametrize(
     "files",
     [{}, {"gpus": b""}, {"gpus": GPUS[:-10]}, {"gpus": b"nonsense\n"}, {"processes": PROCESSES}],

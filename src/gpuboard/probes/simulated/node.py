@@ -26,10 +26,10 @@ class Hardware(Struct, frozen=True):
 
 
 HARDWARE: Final = {
-    "vision": Hardware("NVIDIA GeForce RTX 4090", 24 * GIB, 450.0, 8, has_fan=True),
-    "nlp": Hardware("NVIDIA RTX A6000", 48 * GIB, 300.0, 8, has_fan=True),
-    "a100": Hardware("NVIDIA A100-SXM4-80GB", 80 * GIB, 400.0, 8, has_fan=False, links=12),
-    "dgx": Hardware("NVIDIA H100 80GB HBM3", 80 * GIB, 700.0, 8, has_fan=False, links=18),
+    "vision": Hardware("NVIDIA GeForce RTX 4090", 24_564 * MIB, 450.0, 8, has_fan=True),
+    "nlp": Hardware("NVIDIA RTX A6000", 49_140 * MIB, 300.0, 8, has_fan=True),
+    "a100": Hardware("NVIDIA A100-SXM4-80GB", 81_920 * MIB, 400.0, 8, has_fan=False, links=12),
+    "dgx": Hardware("NVIDIA H100 80GB HBM3", 81_559 * MIB, 700.0, 8, has_fan=False, links=18),
 }
 
 
