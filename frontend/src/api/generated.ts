@@ -195,6 +195,7 @@ export interface HolderView {
   memory_used_bytes: number | null;
   since: number | null;
   processes: number;
+  measured: number;
 }
 
 export interface Holding {
