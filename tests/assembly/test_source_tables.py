@@ -25,7 +25,7 @@ def two_folders(place: Path) -> Path:
         folder = place / name
         folder.mkdir()
         write_drop(folder, "gpu01", Sample(simulate(machine, time.time(), interval=600.0), 0.0))
-        tables.append(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "100ms"\n')
+        tables.append(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "1s"\n')
     config = place / "gpuboard.toml"
     config.write_text("".join(tables))
     return config
@@ -79,7 +79,7 @@ def test_a_card_that_went_missing_while_the_board_was_down_is_missed(tmp_path: P
     folder = tmp_path / "folder"
     folder.mkdir()
     config = tmp_path / "gpuboard.toml"
-    config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "100ms"\n')
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "1s"\n')
     leave(folder, 0, 1, 2, 3)
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         before = until(board, lambda node: len(node["gpus"]) == 4)
