@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from bench._against import ROOT, checkout, report_cost
 from bench._hosts import dead_ports, hosts, read_hosts
 from bench._load import Figures
 from bench._prometheus import is_installed, load_prometheus
@@ -41,11 +42,17 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("part", nargs="?", choices=("report", "held", "growth", "ssh"))
     parser.add_argument("--seconds", type=float, default=60.0, help="how long `held` is held (default 60)")
     parser.add_argument("--rounds", type=int, default=3, help="repetitions of the others (default 3)")
+    parser.add_argument(
+        "--against", metavar="COMMIT", help="compare `report` with this commit's program, in turn"
+    )
     return parser.parse_args()
 
 
 def compare_reports(arguments: argparse.Namespace) -> None:
-    """CPU per report of 8 GPUs, 500 nodes, 1,000 a second, one viewer; against Prometheus in turn."""
+    """CPU per report of 8 GPUs, 500 nodes, 1,000 a second, one viewer; against a peer in turn."""
+    if arguments.against:
+        compare_commits(arguments.against, arguments.rounds)
+        return
     ours, theirs = [], []
     for _ in range(arguments.rounds):
         figures, cost = load_board(nodes=500, viewers=1, interval=0.5, warm_up=5, seconds=15)
@@ -61,6 +68,19 @@ def compare_reports(arguments: argparse.Namespace) -> None:
         print(f"  gpuboard / prometheus: {ratio:.2f} (goal at most 0.50)")
     else:
         print("  needs Prometheus to compare with: apt-get install --no-install-recommends prometheus")
+
+
+def compare_commits(commit: str, rounds: int) -> None:
+    """This program and that of another commit, in turn: the medians' ratio."""
+    found: dict[str, list[float]] = {commit: [], "here": []}
+    with checkout(commit) as other:
+        for _ in range(rounds):
+            for name, tree in ((commit, other), ("here", ROOT)):
+                micro, peak = report_cost(tree, nodes=500, interval=0.5, seconds=15)
+                found[name].append(micro)
+                print(f"  {name:26}{micro:6.0f} us of CPU each, peak {peak / 1e6:4.0f} MB", flush=True)
+    ratio = statistics.median(found["here"]) / statistics.median(found[commit])
+    print(f"  here / {commit}: {ratio:.2f} (goal at most 1.10)")
 
 
 def hold_load(arguments: argparse.Namespace) -> None:

@@ -22,8 +22,10 @@ from msgspec.structs import replace
 
 from gpuboard.discovery.static import StaticDiscovery, StaticOptions
 from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.state import Fleet, FleetSink
+from gpuboard.fleet.sink import FleetSink
+from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import NodeReport
+from gpuboard.model.source import SourceIdentity
 from gpuboard.outside.http import Server, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.probes.simulated import simulate
@@ -166,7 +168,7 @@ async def measure_source(port: int) -> None:
     fleet = Fleet(SteadyClock())
     hosts = tuple(f"{address(place)}:{port}" for place in range(AGENTS))
     source = PullSource(PullOptions(), StaticDiscovery(StaticOptions(hosts=hosts)), interval=INTERVAL_SECONDS)
-    sink = CountingSink(fleet, "pull")
+    sink = CountingSink(fleet, SourceIdentity(0, "pull"))
     task = asyncio.create_task(source.run(sink))
     await asyncio.sleep(AGENTS * 0.01 + INTERVAL_SECONDS)
     before, cpu = sink.reports, cpu_seconds()

@@ -10,11 +10,39 @@ from hypothesis import HealthCheck, settings
 
 from tests.board import RunningBoard, running_board
 
+# Folders whose tests start browsers, make networks or attack: they have their time in the whole run.
+NOT_QUICK = ("e2e", "hostile", "network", "proxies")
+
 # A run at the desk should be quick; CI looks longer. Time limits are pytest's business, not Hypothesis's.
 _PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
 settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "desk")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run be shorter or longer than usual."""
+    parser.addoption(
+        "--quick", action="store_true", help="leave out what is marked slow, long, or needs much"
+    )
+    parser.addoption("--long", action="store_true", help="also run what is marked long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run has no time for."""
+    left_out = [item for item in items if not _is_wanted(config, item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if _is_wanted(config, item)]
+
+
+def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
+    if item.get_closest_marker("long") is not None:
+        return bool(config.getoption("--long"))
+    if not config.getoption("--quick"):
+        return True
+    folder = item.path.relative_to(config.rootpath / "tests").parts[0]
+    return folder not in NOT_QUICK and item.get_closest_marker("slow") is None
 
 
 @pytest.fixture(autouse=True)

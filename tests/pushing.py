@@ -12,7 +12,7 @@ from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.channel import Channel, open_websocket
 from gpuboard.agent.node_token import write_token
-from gpuboard.agent.push import Open, Patience, Pusher
+from gpuboard.agent.push import Open, Pusher, RetryPauses
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import simulate
 from gpuboard.storage.database import open_database
@@ -26,7 +26,9 @@ from gpuboard.wire.ingest import (
 )
 from tests.board import RunningBoard
 
-IMPATIENT = Patience(first_seconds=0.1, longest_seconds=0.3, refused_seconds=0.3)
+IMPATIENT = RetryPauses(
+    first_seconds=0.1, longest_seconds=0.3, first_refused_seconds=0.3, longest_refused_seconds=0.3
+)
 
 
 def enrol(state: Path, *nodes: str) -> dict[str, str]:
@@ -134,7 +136,7 @@ def running_pusher(
     token: Path,
     *,
     ca_file: Path | None = None,
-    patience: Patience = IMPATIENT,
+    pauses: RetryPauses = IMPATIENT,
     open_channel: Open = open_websocket,
 ) -> Iterator[Pusher]:
     """A pusher in its thread until the block ends."""
@@ -142,7 +144,7 @@ def running_pusher(
         BoardAddress(url, ca_file=ca_file),
         token,
         interval_seconds=0.2,
-        patience=patience,
+        pauses=pauses,
         open_websocket=open_channel,
     )
     stop = threading.Event()

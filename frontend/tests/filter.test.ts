@@ -39,7 +39,7 @@ describe('the filter', () => {
     ['model:h100', true],
     ['model:a100,h100', true],
     ['memory>=40G', true],
-    ['mem>=81G', false],
+    ['mem>=90G', false],
     ['memory>=40', true],
     ['memory>40960M', true],
     ['use<5', true],
@@ -74,12 +74,13 @@ describe('the filter', () => {
 
   test('what is unknown fulfils no comparison, in either direction', () => {
     const dark = { gpu: gpu({ memory_used_bytes: null, utilization_percent: null, since: null }) };
-    for (const text of ['memory>=0', 'memory<9999', 'use<5', 'use>=0', 'since>0s'])
+    for (const text of ['memory_free>=0', 'memory_free<9999', 'use<5', 'use>=0', 'since>0s'])
       expect(passes(text, dark)).toBe(false);
   });
 
-  test('memory means free memory', () => {
-    expect(passes('memory>=40G', { gpu: gpu({ memory_used_bytes: 60 * GIB }) })).toBe(false);
+  test('memory is the size of the card, memory_free what is left', () => {
+    expect(passes('memory>=40G', { gpu: gpu({ memory_used_bytes: 60 * GIB }) })).toBe(true);
+    expect(passes('memory_free>=40G', { gpu: gpu({ memory_used_bytes: 60 * GIB }) })).toBe(false);
   });
 
   test('quotes keep spaces together', () => {

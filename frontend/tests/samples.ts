@@ -5,6 +5,8 @@ export function gpu(change: Partial<GpuRecord> = {}): GpuRecord {
     uuid: 'GPU-1',
     node: 'dgx-01',
     index: 0,
+    label: '0',
+    counted: true,
     model: 'H100',
     memory_unified: false,
     mig_parent_uuid: null,
@@ -41,13 +43,21 @@ export function node(change: Partial<NodeRecord> = {}): NodeRecord {
     memory_used_bytes: 1,
     memory_total_bytes: 2,
     disk_used_percent: 3,
+    gpus_known: true,
     gpus_missing: 0,
     ...change,
   };
 }
 
 export function using(...names: string[]): GpuRecord['users'] {
-  return names.map((user) => ({ user, uid: 1000, memory_used_bytes: 2 ** 30, since: 500, processes: 1 }));
+  return names.map((user) => ({
+    name: user,
+    user,
+    uid: 1000,
+    memory_used_bytes: 2 ** 30,
+    since: 500,
+    processes: 1,
+  }));
 }
 
 export function columns<Row extends object>(rows: Row[]): Columns<Row> {
@@ -64,7 +74,13 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
     sequence: 1,
     at: 2000,
     tier: 'names',
-    board: { version: '0.1.0', name: 'gpus.lab.example', demo: true, tick_seconds: 1 },
+    board: {
+      version: '0.1.0',
+      name: 'gpus.lab.example',
+      demo: true,
+      tick_seconds: 1,
+      just_freed_seconds: 300,
+    },
     nodes: columns(nodes),
     gpus: columns(gpus),
     troubles: [],

@@ -9,7 +9,7 @@ import pytest
 
 from gpuboard.accounts import roster as roster_module
 from gpuboard.accounts.roster import Roster
-from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.accounts.tokens import KnownToken, NodeTokens
 from gpuboard.model.errors import StorageError
 from gpuboard.storage.database import open_database
 
@@ -35,6 +35,41 @@ async def test_a_token_made_by_another_process_is_found(tokens: NodeTokens) -> N
     found = await roster.find(token)
     assert found is not None
     assert (found.node, roster.nodes) == ("gpu01", frozenset({"gpu01"}))
+
+
+async def test_a_good_token_is_never_wrong_while_tokens_are_being_read(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Agents come all at once when a board starts; whoever comes during the first look waits for it."""
+    token = await make(tokens, "gpu01")
+    reading, release, known = threading.Event(), threading.Event(), tokens.known
+
+    def slow() -> list[KnownToken]:
+        reading.set()
+        release.wait()
+        return known()
+
+    monkeypatch.setattr(tokens, "known", slow)
+    roster = Roster(tokens)
+    looking = asyncio.create_task(roster.look())
+    await asyncio.to_thread(reading.wait)
+    finding = asyncio.create_task(roster.find(token))
+    await asyncio.sleep(0.05)
+    release.set()
+    found = await finding
+    await looking
+    assert found is not None
+
+
+async def test_before_the_first_look_nobody_is_judged(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wait, and then the answer that it is too early."""
+    monkeypatch.setattr(roster_module, "START_SECONDS", 0.01)
+    roster = Roster(tokens)
+    early = await roster.is_read()
+    await roster.look()
+    assert (early, await roster.is_read()) == (False, True)
 
 
 async def test_one_nodes_secret_under_anothers_name_is_not_recognised(tokens: NodeTokens) -> None:
@@ -76,7 +111,8 @@ async def test_a_revoked_token_is_no_longer_good(tokens: NodeTokens, monkeypatch
         if not roster.is_good(known):
             heard.set()
 
-    following = asyncio.create_task(roster.follow(changed))
+    roster.on_change(changed)
+    following = asyncio.create_task(roster.follow())
     await asyncio.to_thread(tokens.revoke, "gpu01")
     await asyncio.wait_for(heard.wait(), 5)
     following.cancel()
@@ -108,7 +144,7 @@ async def test_use_is_written_down(tokens: NodeTokens, monkeypatch: pytest.Monke
     known = await roster.find(await make(tokens, "gpu01"))
     assert known is not None
     roster.note_use(known)
-    following = asyncio.create_task(roster.follow(lambda: None))
+    following = asyncio.create_task(roster.follow())
     for _ in range(100):
         await asyncio.sleep(0.02)
         if (await asyncio.to_thread(tokens.records))[0].last_used_at is not None:
@@ -131,7 +167,7 @@ async def test_storage_that_cannot_be_read_is_a_trouble_until_it_can(
         raise StorageError("the disk is gone")
 
     monkeypatch.setattr(tokens, "generation", broken)
-    following = asyncio.create_task(roster.follow(lambda: None))
+    following = asyncio.create_task(roster.follow())
     await asyncio.sleep(0.2)
     trouble, is_good = roster.trouble, roster.is_good(known)
     monkeypatch.setattr(tokens, "generation", generation)
@@ -155,10 +191,34 @@ async def test_storage_that_does_not_answer_is_a_trouble(
 
     monkeypatch.setattr(tokens, "generation", hung)
     roster = Roster(tokens)
-    following = asyncio.create_task(roster.follow(lambda: None))
+    following = asyncio.create_task(roster.follow())
     await asyncio.sleep(0.2)
     trouble = roster.trouble
     release.set()
     following.cancel()
     assert trouble is not None
     assert trouble.code == "storage-hung"
+
+
+async def test_the_first_use_of_a_new_token_ends_the_old_one(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the old one, on another machine, is worth nothing from then on, nor after a restart."""
+    monkeypatch.setattr(roster_module, "LOOK_SECONDS", 0.01)
+    roster = Roster(tokens)
+    old = await roster.find(await make(tokens, "gpu01"))
+    token = await make(tokens, "gpu01")
+    await roster.look()
+    new = roster.recognise(token)
+    assert old is not None
+    assert new is not None
+    before = roster.is_good(old)
+    roster.note_use(new)
+    assert (before, roster.is_good(old), roster.is_good(new)) == (True, False, True)
+    following = asyncio.create_task(roster.follow())
+    for _ in range(500):
+        if len(await asyncio.to_thread(tokens.known)) == 1:
+            break
+        await asyncio.sleep(0.01)
+    following.cancel()
+    assert [one.digest for one in await asyncio.to_thread(tokens.known)] == [new.digest]

@@ -72,6 +72,7 @@ class Line(RuleBasedStateMachine):
         self.disk.aside = []
         self.fleet = Fleet(SteadyClock())
         self.source = PushSource(self.disk)
+        self.source.set_nodes([NODE])
         self.source._sink = self.fleet.sink("push")
 
     @rule()
@@ -195,6 +196,7 @@ def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
 
     source = PushSource(Ages())
     fleet = Fleet(SteadyClock())
+    source.set_nodes([NODE])
     source._sink = fleet.sink("push")
     buffer = SampleBuffer(max_samples=720)
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
@@ -218,6 +220,7 @@ def test_backlog_never_touches_the_live_state() -> None:
         report(node, taken)
 
     sink.report = spy  # type: ignore[method-assign, assignment]
+    source.set_nodes([NODE])
     source._sink = sink
     buffer = SampleBuffer(max_samples=100)
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
@@ -233,6 +236,7 @@ def test_a_newer_sample_takes_the_turn_of_one_that_waits() -> None:
     buffer = SampleBuffer(max_samples=100)
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
     source = PushSource(Disk())
+    source.set_nodes([NODE])
     source._sink = Fleet(SteadyClock()).sink("push")
     conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())), 0.0)
     buffer.add(held(1))
@@ -251,6 +255,7 @@ def test_a_full_history_is_left_alone_for_a_while_and_then_gets_everything() -> 
     disk = Disk()
     fleet = Fleet(SteadyClock())
     source = PushSource(disk)
+    source.set_nodes([NODE])
     source._sink = fleet.sink("push")
     buffer = SampleBuffer(max_samples=100)
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)

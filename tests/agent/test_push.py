@@ -15,7 +15,7 @@ import pytest
 
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.node_token import enroll, read_token, write_token
-from gpuboard.agent.push import Patience
+from gpuboard.agent.push import Pusher
 from gpuboard.model.errors import AccessRefused, SettingsError, UsageError
 from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import Live
@@ -44,7 +44,7 @@ def test_a_wrong_token_is_said_once_and_a_new_one_is_used_without_a_restart(
     path = token_file(tmp_path, WRONG_TOKEN)
     with running_pusher(board.url, path) as pusher:
         pusher.offer(report_of("dgx-31"))
-        wait_until(lambda: pusher._failures > 2)
+        wait_until(lambda: pusher._refused._failures > 2)
         said = words(caplog)
         write_token(path, token_of(board, "dgx-31"))
         wait_until(lambda: pusher.waiting == 0)
@@ -54,14 +54,17 @@ def test_a_wrong_token_is_said_once_and_a_new_one_is_used_without_a_restart(
     assert WRONG_TOKEN not in said[0]
 
 
-def test_a_refusal_is_tried_again_slowly_and_other_troubles_soon() -> None:
-    """A minute after a refusal; otherwise at once, then less and less often, never all together."""
-    patience = Patience()
-    refused = [patience.delay(1, is_refusal=True) for _ in range(100)]
-    soon = [patience.delay(1, is_refusal=False) for _ in range(100)]
-    late = [patience.delay(1000, is_refusal=False) for _ in range(100)]
-    assert (min(refused) >= 45, max(soon) <= 0.5, max(late) <= 30) == (True, True, True)
-    assert len({*refused, *soon, *late}) == 300
+def test_a_refusal_is_tried_again_soon_and_then_slowly(tmp_path: Path) -> None:
+    """A board that has just started may refuse what it takes a moment later; others are spared."""
+    path = token_file(tmp_path, WRONG_TOKEN)
+    pushers = [Pusher(BoardAddress("http://127.0.0.1:1"), path, interval_seconds=5.0) for _ in range(50)]
+    pauses = [[pusher._pause(is_refusal=True) for _ in range(8)] for pusher in pushers]
+    after = [[pusher._pause(is_refusal=refused) for refused in (False, True)] for pusher in pushers]
+    assert max(first for first, *_ in pauses) <= 2
+    assert min(last for *_, last in pauses) >= 30
+    # Whatever was before: when the board is gone it is looked for at once, and when it is back it is new.
+    assert (max(soon for soon, _ in after) <= 0.5, max(new for _, new in after) <= 2) == (True, True)
+    assert len({pause for row in pauses for pause in row}) == 400
 
 
 def test_a_node_is_who_its_token_says(board: RunningBoard, tmp_path: Path) -> None:

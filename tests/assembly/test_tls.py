@@ -36,3 +36,18 @@ def test_a_key_of_another_pair_or_a_missing_file_is_named(tmp_path: Path) -> Non
         with pytest.raises(SettingsError, match=words):
             check_tls(BoardTable(tls_certificate=str(certificate), tls_key=str(wrong)))
     assert key.exists()
+
+
+def test_the_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And for whom; OpenSSL says neither."""
+    certificate, key = Authority(tmp_path).certificate("127.0.0.1")
+
+    def refuse(path: Path, *_words: object) -> object:
+        if path == key:
+            raise PermissionError(13, "Permission denied")
+        return real(path, "rb")
+
+    real = Path.open
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(SettingsError, match=rf"tls_key {key}: Permission denied; .* as u"):
+        check_tls(BoardTable(tls_certificate=str(certificate), tls_key=str(key)))

@@ -1,6 +1,7 @@
 """`gpuboard agent` and `doctor`, as a person or cron runs them."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.cli.doctor import check_expat
 from gpuboard.wire.drop import decode_drop
 from gpuboard.wire.report import decode_report
 from tests.cli.conftest import COMMAND, Run
@@ -28,6 +30,17 @@ def test_once_with_drop_writes_one_file(run: Run, tmp_path: Path) -> None:
     done = run(nvml.mig_a100(), "agent", "--once", "--drop", str(folder), "--node", "gpu01")
     assert (done.returncode, [path.name for path in folder.iterdir()]) == (0, ["gpu01.json"])
     assert len(decode_drop((folder / "gpu01.json").read_bytes()).gpus or ()) == 6
+
+
+def test_what_cron_drops_says_its_pace_only_if_told(run: Run, tmp_path: Path) -> None:
+    """One sample has no interval; whoever reads the files sees how often they come."""
+    said = []
+    for pace in ([], ["--interval", "5m"]):
+        run(
+            nvml.mig_a100(), "agent", "--once", "--drop", str(tmp_path), "--node", "gpu01", *pace
+        ).check_returncode()
+        said.append(decode_drop((tmp_path / "gpu01.json").read_bytes()).interval_seconds)
+    assert said == [None, 300]
 
 
 def test_without_anything_else_it_prints_a_line_per_interval(
@@ -109,3 +122,25 @@ def test_doctor_names_what_is_bad_and_what_to_do(run: Run) -> None:
         True,
         True,
     )
+
+
+def test_doctor_cannot_tell_without_a_driver(run: Run) -> None:
+    """Three, as promised: a machine without a GPU is sound, and nothing can be said about GPUs."""
+    done = run(nvml.no_driver(), "doctor")
+    assert (done.returncode, "no NVIDIA driver is running" in done.stdout) == (3, True), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "named"),
+    [
+        ("expat_2.4.1", ["CVE-2022-25235", "CVE-2022-40674", "CVE-2023-52425"]),
+        ("expat_2.5.0", ["CVE-2023-52425"]),
+        ("expat_2.6.0", []),
+        ("expat_2.10.1", []),
+    ],
+)
+def test_doctor_names_an_expat_that_is_known_to_be_vulnerable(version: str, named: list[str]) -> None:
+    """With what it is known for, and what to do."""
+    findings = list(check_expat(version))
+    assert [name for finding in findings for name in re.findall(r"CVE-[\d-]+", finding.text)] == named
+    assert all(finding.remedy for finding in findings)

@@ -1,6 +1,8 @@
 """`gpuboard free` and `status --board`, against a real board."""
 
 import json
+import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 
 from tests.board import RunningBoard, free_port, running_board
 from tests.cli.conftest import COMMAND
+from tests.tls import Authority
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +29,11 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
 def test_enough_free_gpus_are_listed(board: RunningBoard) -> None:
     """The largest block first, and 0."""
     done = run("free", "--board", board.url)
-    sizes = [int(line.split("\t")[1].split(" x ")[0]) for line in done.stdout.splitlines()]
-    assert (done.returncode, sizes) == (0, sorted(sizes, reverse=True))
+    found = [
+        re.fullmatch(r"\S+\t(\d+) x .*?(?:, (\d+) just freed)?", line) for line in done.stdout.splitlines()
+    ]
+    settled = [int(line[1]) - int(line[2] or 0) for line in found if line]
+    assert (done.returncode, len(settled), settled) == (0, len(found), sorted(settled, reverse=True))
 
 
 def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: RunningBoard) -> None:
@@ -51,9 +57,23 @@ def test_a_wish_that_nothing_can_meet_is_a_no(board: RunningBoard) -> None:
 
 
 def test_a_wish_that_a_silent_node_might_meet_cannot_be_told(board: RunningBoard) -> None:
-    """3: vision-02 has RTX 4090s and does not report."""
-    done = run("free", "--board", board.url, "--model", "4090", "-n", "300")
+    """3: vision-02 has eight RTX 4090s and does not report."""
+    wish = ("free", "--board", board.url, "--model", "4090")
+    free = json.loads(run(*wish, "--format", "json").stdout)["free"]
+    done = run(*wish, "-n", str(free + 4))
     assert (done.returncode, "do not tell" in done.stderr) == (3, True)
+
+
+def test_more_than_all_nodes_have_is_a_no_although_one_is_silent(board: RunningBoard) -> None:
+    """1: there are 80 RTX 4090s, those of vision-02 included."""
+    done = run("free", "--board", board.url, "--model", "4090", "-n", "300")
+    assert (done.returncode, "300 wanted" in done.stderr) == (1, True)
+
+
+def test_enough_but_not_on_one_node_says_so(board: RunningBoard) -> None:
+    """1: no node has nine, and the words do not say `33 of 9`."""
+    done = run("free", "--board", board.url, "-n", "9", "--same-node")
+    assert (done.returncode, "on one node; 9 are wanted" in done.stderr) == (1, True)
 
 
 def test_no_board_is_not_a_no() -> None:
@@ -81,3 +101,27 @@ def test_status_shows_what_a_board_knows(board: RunningBoard, tmp_path: Path) ->
     (tmp_path / "status").write_text(done.stdout)
     assert (done.returncode, "of 320 GPUs free" in done.stdout) == (0, True)
     assert "vision-02  lost" in done.stdout
+
+
+def test_more_than_any_node_has_is_a_no_on_one_node(board: RunningBoard) -> None:
+    """1, though a silent node has GPUs that would fit: it has eight, and nine are wanted."""
+    done = run("free", "--board", board.url, "-n", "9", "--same-node")
+    assert (done.returncode, "on one node; 9 are wanted" in done.stderr) == (1, True), done.stderr
+
+
+def test_a_board_with_a_certificate_of_its_own_is_asked(tmp_path: Path) -> None:
+    """By free, status and export, with a flag or by the environment; without, the words name the flag."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    trusted = {**os.environ, "GPUBOARD_CA_FILE": str(authority.ca_file)}
+    with running_board("--demo", "2", *tls, log=tmp_path / "log", ca_file=authority.ca_file) as board:
+        for words in (["free"], ["status"], ["export", "csv"]):
+            ask = [*COMMAND, *words, "--board", board.url]
+            given = subprocess.run(
+                [*ask, "--ca-file", str(authority.ca_file)], capture_output=True, check=False, timeout=30
+            )
+            by_environment = subprocess.run(ask, env=trusted, capture_output=True, check=False, timeout=30)
+            without = run(*words, "--board", board.url)
+            assert (given.returncode, by_environment.returncode, without.returncode) == (0, 0, 3)
+            assert "--ca-file" in without.stderr

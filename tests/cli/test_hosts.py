@@ -1,9 +1,11 @@
 """`gpuboard status HOST …`: what its exit code says when hosts cannot be read."""
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import asyncssh
@@ -15,6 +17,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.probes.simulated import simulate
 from gpuboard.sources.ssh import words
+from gpuboard.wire.drop import encode_drop
 from tests.sources.ssh.server import running_server
 
 PLACE = words.Place(name="gpu01", host="gpu01")
@@ -78,3 +81,65 @@ def test_a_real_host_whose_key_is_not_known_is_refused(tmp_path: Path) -> None:
         )
     assert (done.returncode, done.stdout) == (4, "")
     assert "cannot be read" in done.stderr
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[Path]:
+    """Settings that know how a real host is reached; its own user and key stand nowhere else."""
+    (tmp_path / "home").mkdir()
+    with running_server(tmp_path) as server:
+        options = server.options()
+        path = tmp_path / "gpuboard.toml"
+        path.write_text(
+            '[board]\ntitle = "GPUs of the lab"\n[names]\nnodes = { "127.0.0.1" = "Big one" }\n'
+            f'[[source]]\nkind = "ssh"\nhosts = ["127.0.0.1"]\nport = {options.port}\n'
+            f'user = "{options.user}"\n'
+            f'key_file = "{options.key_file}"\nknown_hosts = "{options.known_hosts}"\n'
+            f'ssh_config = "{options.ssh_config or "/dev/null"}"\n'
+        )
+        yield path
+
+
+def run(config: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run `gpuboard` with these settings, as somebody without an ssh config of his own."""
+    command = [sys.executable, "-m", "gpuboard", *words, "--config", str(config)]
+    environment = {**os.environ, "HOME": str(config.parent / "home")}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("hosts_named", [[], ["127.0.0.1"]], ids=["all that are listed", "one by name"])
+def test_hosts_are_reached_as_the_settings_say(config: Path, hosts_named: list[str]) -> None:
+    """User, key, port, known hosts; and called what the settings call them."""
+    done = run(config, "status", *hosts_named, "--json")
+    assert done.returncode == 0, done.stderr
+    (node,) = json.loads(done.stdout)["nodes"]
+    assert (node["display_name"], node["state"], bool(node["gpus"])) == ("Big one", "live", True)
+
+
+def test_another_user_can_be_named(config: Path) -> None:
+    """Who is not let in."""
+    done = run(config, "status", "127.0.0.1", "--user", "nobody-at-all")
+    assert (done.returncode, "nobody-at-all" in done.stderr) == (4, True), done.stderr
+
+
+def test_the_exported_page_has_the_boards_title(config: Path) -> None:
+    """Unless another is given."""
+    assert "<h1>GPUs of the lab</h1>" in run(config, "export", "html").stdout
+    assert "<h1>Mine</h1>" in run(config, "export", "html", "--title", "Mine").stdout
+
+
+def test_settings_without_anything_to_look_at_say_so(tmp_path: Path) -> None:
+    """Agents that push are known to their board alone."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_text('[[source]]\nkind = "push"\n')
+    done = run(path, "status")
+    assert (done.returncode, "--board" in done.stderr) == (2, True)
+
+
+def test_a_folder_is_read_by_its_pattern(tmp_path: Path) -> None:
+    """As in the settings of a board."""
+    for name in ("cml01", "desk01"):
+        (tmp_path / f"{name}.json").write_bytes(encode_drop(simulate(name, time.time())))
+    command = [sys.executable, "-m", "gpuboard", "status", "--json", "--folder", str(tmp_path)]
+    done = subprocess.run([*command, "--pattern", "cml*"], capture_output=True, check=False, timeout=60)
+    assert [node["name"] for node in json.loads(done.stdout)["nodes"]] == ["cml01"]

@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -149,10 +150,9 @@ async def test_names_that_are_none_are_skipped(tmp_path: Path) -> None:
 
 
 async def test_folders_and_files_that_may_not_be_read_are_skipped(tmp_path: Path) -> None:
-    """Ten empty, ten folders, ten with a hole larger than the disk."""
+    """Ten folders, ten with a hole larger than the disk."""
     for number in range(10):
         (tmp_path / f"folder{number}").mkdir()
-        (tmp_path / f"empty{number}").touch()
         with (tmp_path / f"hole{number}").open("wb") as hole:
             hole.truncate(10**12)
     await only_the_honest_one_is_read(tmp_path)
@@ -187,3 +187,16 @@ async def complaint_about(body: bytes, media_type: str) -> Reason:
         await sink.reports_of(HONEST, 1)
     assert sink.count("bad") == 0
     return next(reason for name, reason, _ in sink.troubles if name == "bad")
+
+
+def test_attributes_from_nowhere_cost_nothing(tmp_path: Path) -> None:
+    """A document may declare what each of its elements has by default: a small file would fill the memory."""
+    defaults = " ".join(f"a{number} CDATA 'x'" for number in range(2500))
+    head = f"<?xml version='1.0'?>\n<!DOCTYPE nvidia_smi_log [<!ATTLIST a {defaults}>]>\n"
+    (tmp_path / "bomb.xml").write_text(f"{head}<nvidia_smi_log>{'<a/>' * 1000}</nvidia_smi_log>")
+    tracemalloc.start()
+    sink = RecordingSink()
+    folder_source(tmp_path).read_once(sink)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (sink.reports, most < 10_000_000) == ([], True)

@@ -1,12 +1,16 @@
 """gpuboard.toml: what is right is taken, what is wrong is named."""
 
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
+from msgspec import Struct
 
+from gpuboard.discovery.registry import DISCOVERIES
 from gpuboard.model.errors import SettingsError
-from gpuboard.settings.board import read_settings
-from gpuboard.sources.registry import Surroundings, make_source
+from gpuboard.settings.base import Duration, Size, read_options
+from gpuboard.settings.board import TABLES, read_settings, settings_of
+from gpuboard.sources.registry import SOURCES, Surroundings, make_source
 
 AROUND = Surroundings(now=lambda: 0.0, node="here")
 
@@ -85,7 +89,160 @@ def test_a_wrong_source_is_named_with_its_number(tmp_path: Path, text: str, says
     assert "[[source]] 1" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("kind = 'push'\nallow_plaintext = true", "unknown key 'allow_plaintext'; known keys are kind"),
+        ("kind = 'pusch'", "did you mean 'push'?"),
+        ("hosts = ['a']", "kind is missing; use one of local, simulated, folder, ssh, pull, push"),
+        ("kind = 'ssh'\nhosts = 'gpu01, gpu02'", 'write hosts = ["gpu01","gpu02"]'),
+        ("kind = 'ssh'\nhosts = ['a']\nport = '22'", "expected a whole number from 1 to 65535"),
+        ("kind = 'ssh'\nhosts = ['a']\nport = '22'", "write port = 22"),
+        ("kind = 'ssh'\nhosts = ['a']\nkeyfile = '/k'", "unknown key 'keyfile'; did you mean 'key_file'?"),
+        ("kind = 'ssh'\nhosts = ['a']\ninterval = inf", "= inf: expected a time span"),
+        ("kind = 'ssh'\nhosts = ['a']\ntimeout = '-5s'", "is no duration"),
+        ("kind = 'pull'\nhosts = ['a']\ntls = 'yes'", "write tls = true"),
+        ("kind = 'folder'", 'path is missing; write path = "…"'),
+        ("kind = 'folder'\npath = '/x'\ninterval = 0", "interval = 0: must be from 1s to 1d"),
+        ("kind = 'local'\ninterval = '1s'", "must be from 2s to 1h"),
+        ("kind = 'simulated'\nnodes = -1", "= -1: expected a whole number from 1 to 10000"),
+        ("kind = 'simulated'\nnodes = 12.5", "expected a whole number"),
+        ("kind = 'simulated'\ninterval = 0", "must be from 100ms to 1h"),
+    ],
+)
+def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table: str, says: str) -> None:
+    """In our words, with what to write; never in those of the decoder."""
+    settings = read_settings(settings_file(tmp_path, f"[[source]]\n{table}"))
+    ((where, read),) = settings.sources
+    with pytest.raises(SettingsError) as caught:
+        make_source(read, AROUND, where=where)
+    assert says in str(caught.value)
+    assert "$" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[board]\nhostnames = ['https://gpus.lab.example/gpus/']", "without https://, port and path"),
+        ("[board]\nhostnames = ['https://gpus.lab.example/gpus/']", "'gpus.lab.example'"),
+        ("[board]\nhostnames = ['gpus.lab.example:8042']", "write the name alone"),
+        ("[board]\nhostnames = ['*']", "would let any name in"),
+        ("[board]\nhostnames = ['*.lab.example']", "would let any name in"),
+        ("[board]\nhostnames = ['gpüs.lab.example']", "xn--"),
+        ("[board]\nhostnames = 'gpus.lab.example'", 'write hostnames = ["gpus.lab.example"]'),
+        ("[board]\nlisten = 8042", 'write listen = "0.0.0.0:8042"'),
+        ("[board]\nlisten = '8042'", "127.0.0.1:8042"),
+        ("[board]\nbase_path = 'https://gpus.lab.example/gpus/'", 'base_path = "/gpus/"'),
+        ("[board]\ntick = 0", "tick = 0: must be from 100ms to 1min"),
+        ("[board]\ntick = nan", "= nan: expected a time span"),
+        ("[board]\ntick = -1", "less than nothing"),
+        ("[board]\nforget_after = '99999999d'", "ten years"),
+        ("[access]\ntrusted_proxies = ['proxy.lab.example']", "no address"),
+        ("[access]\ntrusted_proxies = ['*']", "10.1.0.0/16"),
+        ("[access]\nanonymous = 'name'", "did you mean 'names'?"),
+        ("[verdict]\nmemory_share = 5", "= 5: expected a number from 0 to 1"),
+        ("[verdict]\nidle_after = true", "= true: expected a time span"),
+        ("[verdict]\nmemory_floor = 0.5", "= 0.5: expected a size"),
+        ("[verdict]\nhot_celsius = inf", "= inf: expected a number from 0 to 200"),
+        ("[names]\nnodes = ['a']", "expected a table"),
+        ("[board]\nlissten = '127.0.0.1:1'", "did you mean 'listen'?"),
+        ("[acess]\nanonymous = 'names'", "did you mean 'access'?"),
+        ("listen = '127.0.0.1:1'", "belongs below a line [board]"),
+        ("board = 1", "write [board] on a line of its own"),
+    ],
+)
+def test_a_setting_that_would_never_work_is_refused_with_the_remedy(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    """Rather than accepted, and without effect."""
+    with pytest.raises(SettingsError) as caught:
+        read_settings(settings_file(tmp_path, text))
+    assert says in str(caught.value)
+    assert "$" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("trusted_proxies", ["10.1.0.0/16", "127.0.0.1", "::1", "fd00::/8"]),
+        ("hostnames", ["gpus.lab.example", "gpus", "gpu_board", "192.0.2.7", "::1"]),
+    ],
+)
+def test_names_addresses_and_networks_are_taken(key: str, value: list[str]) -> None:
+    """As people write them."""
+    table = "board" if key == "hostnames" else "access"
+    settings = settings_of({table: {key: value}}, where="here")
+    assert getattr(getattr(settings, table), key) == tuple(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("board:\n  listen: 0.0.0.0:8042\n", "looks like YAML"),
+        ("hosts:\n- gpu01\n", "looks like YAML"),
+        ('{"board": {"listen": "0.0.0.0:8042"}}', "looks like JSON"),
+        ("[board]\nlisten = 0.0.0.0:8042\n", "TOML is expected"),
+        ("[web]\ntitle = My GPUs\n", "looks like INI"),
+        ("gpu01\ngpu02\n", "TOML is expected"),
+        ("\x00\x01", "TOML is expected"),
+    ],
+)
+def test_a_file_that_is_no_toml_says_what_is_expected(tmp_path: Path, text: str, says: str) -> None:
+    """And what it looks like."""
+    path = settings_file(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        read_settings(path)
+    assert says in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    """Editors on other systems write one."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_bytes(b"\xef\xbb\xbf[board]\r\ntick = '2s'\r\n")
+    assert read_settings(path).board.tick == 2.0
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
+    """As no text in UTF-8."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_bytes("[names]\nnodes = { a = 'Büro' }".encode("latin-1"))
+    with pytest.raises(SettingsError, match="UTF-8"):
+        read_settings(path)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """With what the system said."""
     with pytest.raises(SettingsError, match="No such file"):
         read_settings(tmp_path / "nope.toml")
+
+
+def every_options() -> dict[str, type[Struct]]:
+    """All tables that can stand in a gpuboard.toml."""
+    sources = {f"source {kind}": found.options for kind, found in SOURCES.items()}
+    discoveries = {f"discover {kind}": found.options for kind, found in DISCOVERIES.items()}
+    return {**TABLES, **sources, **discoveries}
+
+
+@pytest.mark.parametrize("table", every_options())
+def test_what_comes_out_of_settings_is_plain(table: str) -> None:
+    """Settings end up in reports and rows, and those who write them know only Python's own numbers."""
+    kind = every_options()[table]
+    ways: dict[Any, tuple[object, ...]] = {Duration: ("30s", 30, 30.0), Size: ("40G", 40 * 1024**3)}
+    for field, hint in get_type_hints(kind).items():
+        for way in {hint, *get_args(hint)} & set(ways):
+            needed = {name: "http://127.0.0.1" for name in ("path", "consul", "service") if name != field}
+            known = {name: value for name, value in needed.items() if name in kind.__struct_fields__}
+            read = [read_options(kind, {**known, field: value}, where=table) for value in ways[way]]
+            found = [getattr(options, field) for options in (*read, read_options(kind, known, where=table))]
+            assert {type(value) for value in found} <= {int, float, type(None)}
+            assert len({getattr(options, field) for options in read}) == 1
+
+
+@pytest.mark.parametrize("value", ["true", "nan", "inf", "-1", "[]"])
+def test_a_duration_is_no_other_value(tmp_path: Path, value: str) -> None:
+    """Said with what to write instead."""
+    with pytest.raises(
+        SettingsError, match=r"tick = .*(expected a time span; write tick = \"5s\"|must not be less)"
+    ):
+        read_settings(settings_file(tmp_path, f"[board]\ntick = {value}"))

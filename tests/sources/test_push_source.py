@@ -38,6 +38,7 @@ class Desk:
         self.fleet = Fleet(SteadyClock())
         self.ledger = CountingLedger()
         self.source = PushSource(self.ledger)
+        self.source.set_nodes([NODE])
         self.source._sink = self.fleet.sink("push")
 
     def hello(self, boot_id: str = "boot-1", *, node: str = NODE, speaks_for: str = NODE) -> Welcome:
@@ -130,7 +131,7 @@ def test_a_rebooted_node_may_begin_again(board: Desk) -> None:
 def test_a_boot_that_is_over_does_not_come_back(board: Desk) -> None:
     """Recorded reports, or a second machine with a copy of the token."""
     board.hello("boot-2")
-    with pytest.raises(AccessRefused, match="share its token"):
+    with pytest.raises(AccessRefused, match="another machine has used the token"):
         board.hello("boot-1")
 
 
@@ -318,6 +319,7 @@ def restarted(desk: Desk) -> Desk:
     new = Desk()
     new.ledger = CountingLedger(positions)
     new.source = PushSource(new.ledger)
+    new.source.set_nodes([NODE])
     new.source._sink = new.fleet.sink("push")
     new.source.restore(positions)
     return new
@@ -350,7 +352,7 @@ def test_after_a_restart_an_earlier_boot_is_still_an_earlier_boot() -> None:
     desk = Desk()
     desk.hello("boot-1")
     desk.hello("boot-2")
-    with pytest.raises(AccessRefused, match="started again since"):
+    with pytest.raises(AccessRefused, match="another machine has used the token"):
         restarted(desk).hello("boot-1")
 
 
@@ -370,3 +372,54 @@ def test_positions_of_a_node_that_lost_its_token_are_forgotten() -> None:
     desk.live(5)
     desk.source.set_nodes(["other"])
     assert desk.source.positions() == {}
+
+
+def test_a_node_that_lost_its_token_says_nothing_more() -> None:
+    """What was sent before, and comes only now, does not bring it back."""
+    desk = Desk()
+    desk.hello()
+    desk.live(5)
+    desk.source.set_nodes([])
+    for message in (encode(Hello(node=NODE, boot_id="boot-1")), encode(Live(sample=sample(6), follows=5))):
+        with pytest.raises(AccessRefused, match="no longer push"):
+            desk.source.accept(NODE, message)
+    assert desk.shown == 5
+
+
+def test_a_token_on_two_machines_is_said_on_the_node_and_once_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """With what to do; not on every try."""
+    desk = Desk()
+    desk.hello("boot-1")
+    desk.hello("boot-2")
+    for _ in range(3):
+        with pytest.raises(AccessRefused):
+            desk.hello("boot-1")
+    desk.fleet.settle()
+    node = desk.fleet.get(NODE)
+    assert node is not None
+    assert node.freshness.reason is not None
+    assert (node.freshness.state, node.freshness.reason.code) == ("refused", "token-shared")
+    assert "gpuboard node enroll gpu01" in node.freshness.reason.text
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == ["node refused"]
+
+
+def test_a_new_enrolment_lets_the_rightful_node_in_again() -> None:
+    """Whatever boot it is in."""
+    desk = Desk()
+    desk.hello("boot-1")
+    desk.hello("boot-2")
+    desk.source.start_anew(NODE)
+    desk.hello("boot-1")
+    desk.live(5)
+    assert desk.shown == 5
+
+
+def test_fifty_newer_boots_do_not_bring_an_old_one_back() -> None:
+    """Nor does a restart of the board among them."""
+    desk = Desk()
+    for number in range(50):
+        desk.hello(f"boot-{number}")
+    with pytest.raises(AccessRefused):
+        restarted(desk).hello("boot-0")

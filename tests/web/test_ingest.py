@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -313,6 +314,49 @@ def test_a_revoked_node_is_cut_off_and_lost(board: RunningBoard) -> None:
     assert (code, time.monotonic() - started < 10) == (CLOSE_TOKEN_GONE, True)
     assert node_view(board, "dgx-23")["state"] == "lost"
     with pytest.raises(InvalidStatus), line(board, token):
+        pass
+
+
+def test_what_a_revoked_node_had_sent_before_does_not_bring_it_back(board: RunningBoard) -> None:
+    """Requests that waited because the node sent too much are judged by its token as it is then."""
+    headers = {"authorization": f"Bearer {token_of(board, 'dgx-26')}", "content-type": "application/msgpack"}
+    first = live("dgx-26")
+    begin = first.sample.sequence
+    messages = [live("dgx-26", sequence=begin + later, interval_seconds=3600.0) for later in range(150)]
+    with httpx.Client(base_url=board.url, headers=headers, timeout=30) as client:
+        client.post("api/v1/reports", content=encode(Hello(node="dgx-26", boot_id="boot-1")))
+        with ThreadPoolExecutor(90) as pool:
+            waiting = [pool.submit(client.post, "api/v1/reports", content=encode(one)) for one in messages]
+            wait_until(lambda: sum(one.done() for one in waiting) > 60)
+            command = [sys.executable, "-m", "gpuboard", "node", "revoke", "dgx-26"]
+            subprocess.run([*command, "--state-dir", str(board.state)], check=True, capture_output=True)
+            wait_until(lambda: node_view(board, "dgx-26")["state"] == "lost")
+        codes = {one.result().status_code for one in waiting}
+    assert (codes - {200, 401, 429}, 401 in codes) == (set(), True)
+    assert node_view(board, "dgx-26")["state"] == "lost"
+
+
+def test_a_token_used_on_another_machine_is_named_on_the_node_and_enrolment_mends_it(
+    board: RunningBoard,
+) -> None:
+    """The rightful one is refused in words that say what to do; with a new token it is back, and alone."""
+    old = token_of(board, "dgx-29")
+    for boot in ("rightful", "copy"):
+        with line(board, old) as agent:
+            ask(agent, Hello(node="dgx-29", boot_id=boot))
+    with line(board, old) as agent:
+        agent.send(encode(Hello(node="dgx-29", boot_id="rightful")))
+        code, reason = closing(agent)
+    wait_until(lambda: node_view(board, "dgx-29")["state"] == "refused")
+    said = node_view(board, "dgx-29")["reason"]
+    with line(board, token_of(board, "dgx-29")) as agent:
+        ask(agent, Hello(node="dgx-29", boot_id="rightful"))
+        ask(agent, live("dgx-29", boot_id="rightful"))
+    wait_until(lambda: node_view(board, "dgx-29")["state"] == "live")
+    assert (code, "gpuboard node enroll dgx-29" in reason) == (CLOSE_REFUSED, True)
+    assert (said["code"], "gpuboard node enroll dgx-29" in said["text"]) == ("token-shared", True)
+    assert (board.state.parent / "log").read_text().count("node refused: node=dgx-29") == 1
+    with pytest.raises(InvalidStatus), line(board, old):
         pass
 
 

@@ -21,13 +21,14 @@ WHITE = (0xFF, 0xFF, 0xFF)
 needs_page = pytest.mark.skipif(not (UI / "index.html").is_file(), reason="the page is not built")
 
 
-def summary_of(*models: ModelSummary, busy: int = 0) -> Summary:
+def summary_of(*models: ModelSummary, busy: int = 0, nodes_unknown: int = 0) -> Summary:
     """A fleet whose GPUs are free or busy."""
     free = sum(each.free for each in models)
     return Summary(
         at=0.0,
         nodes=1,
         nodes_live=1,
+        nodes_unknown=nodes_unknown,
         gpus=free + busy,
         by_verdict=dict.fromkeys(WORDS, 0) | {"free": free, "busy": busy},
         by_model=models,
@@ -97,6 +98,13 @@ def test_the_answer_in_words() -> None:
     assert in_words(summary_of()) == "No GPU reports to this board yet."
 
 
+def test_nodes_that_were_never_read_are_no_zero() -> None:
+    """Not known yet is neither 0 of 0 nor none."""
+    unread = summary_of(nodes_unknown=3)
+    assert in_words(unread) == "Which GPUs are free is not known yet."
+    assert draw(unread) != draw(summary_of())
+
+
 @needs_page
 def test_the_page_tells_chats_what_the_badge_tells(http: httpx.Client) -> None:
     """With the address of a picture that is there."""
@@ -144,3 +152,12 @@ def test_the_picture_is_found_below_a_path(tmp_path: Path) -> None:
         there = httpx.get(f"{board.url}lab/gpus/preview.png")
     assert said["og:image"] == "https://localhost/lab/gpus/preview.png"
     assert there.status_code == 200
+
+
+@needs_page
+def test_a_board_with_a_title_is_called_by_it(tmp_path: Path) -> None:
+    """On the stream for the page, and under links to the board."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[board]\ntitle = "GPUs <of> the lab"\ncopy = "ssh {address}"\n')
+    with running_board("--demo", "1", "--config", str(config), log=tmp_path / "log") as board:
+        assert meta(httpx.get(board.url).text)["og:title"] == "GPUs <of> the lab"

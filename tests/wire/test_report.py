@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuboard.model.errors import WireError
-from gpuboard.model.report import REPORT_VERSION, GpuProcess, GpuReading, NodeReport
+from gpuboard.model.report import REPORT_VERSION, GpuProcess, GpuReading, NodeReport, Problem
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.clean import clean_facts, clean_text, is_plain
 from gpuboard.wire.report import MAX_REPORT_BYTES, Encoding, check_report, decode_report, encode_report
@@ -101,6 +101,38 @@ def test_text_that_cannot_even_be_encoded_is_escaped() -> None:
     assert report.gpus[0].model == "a\\udcff"
 
 
+@pytest.mark.parametrize(
+    "uuid", ["GPU-0;touch x", "$(id)", "", " ", "-rf", "a b", "a'b", "a\nb", "`id`", "GPU-0\n", "ü", "a=b"]
+)
+def test_a_uuid_that_a_shell_could_run_becomes_node_and_index(uuid: str) -> None:
+    """People hand these names to shells; who refers to the GPU refers to it still."""
+    card = GpuReading(uuid=uuid, index=3, mig_enabled=True)
+    instance = GpuReading(uuid=f"{uuid};", index=1, mig_parent_uuid=uuid)
+    problem = Problem(kind="hot", text="", remedy="", gpu_uuid=uuid)
+    read = check_report(NodeReport(node="a", gpus=(card, instance), problems=(problem,)))
+    assert read.gpus is not None
+    assert [gpu.uuid for gpu in read.gpus] == ["a:3", "a:3/1"]
+    assert [gpu.uuid_is_synthetic for gpu in read.gpus] == [True, True]
+    assert (read.gpus[1].mig_parent_uuid, read.problems[0].gpu_uuid) == ("a:3", "a:3")
+
+
+@pytest.mark.parametrize("uuid", ["GPU-8f2c", "MIG-GPU-8f2c/1/0", "gpu01:00000000:3B:00.0", "0000:3b:00.0"])
+def test_a_uuid_as_drivers_write_it_stays(uuid: str) -> None:
+    """The report is the very same."""
+    report = NodeReport(node="a", gpus=(GpuReading(uuid=uuid, index=0),))
+    assert check_report(report) is report
+
+
+def test_a_name_of_no_gpu_of_the_report_is_left_out_unless_plain() -> None:
+    """A problem stays, about the node; an instance stays, of an unknown card."""
+    gpus = (GpuReading(uuid="x", index=0, mig_parent_uuid="$(id)"),)
+    problems = tuple(Problem(kind="k", text="", remedy="", gpu_uuid=uuid) for uuid in ("$(id)", "GPU-9"))
+    read = check_report(NodeReport(node="a", gpus=gpus, problems=problems))
+    assert read.gpus is not None
+    assert read.gpus[0].mig_parent_uuid is None
+    assert [problem.gpu_uuid for problem in read.problems] == [None, "GPU-9"]
+
+
 def test_ordinary_text_stays_as_it_is() -> None:
     """Names in any script are no danger."""
     assert clean_text("陳 müller <b>") == "陳 müller <b>"
@@ -129,3 +161,10 @@ def test_arbitrary_bytes_are_refused_in_words(data: bytes) -> None:
     for encoding in encodings:
         with pytest.raises(WireError):
             decode_report(data, encoding)
+
+
+@pytest.mark.parametrize("encoding", ["json", "msgpack"])
+def test_no_node_can_say_that_it_is_fresh_for_days(encoding: Encoding) -> None:
+    """Three intervals make it late: a revoked or dead node must not stay live for three days."""
+    report = NodeReport(node="a", interval_seconds=86_400.0)
+    assert decode_report(encode_report(report, encoding), encoding).interval_seconds == 900.0

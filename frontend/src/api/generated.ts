@@ -16,6 +16,9 @@ export interface BoardInfo {
   name: string;
   demo: boolean;
   tick_seconds: number;
+  just_freed_seconds: number;
+  title: string | null;
+  copy: string;
 }
 
 export interface Bye {
@@ -76,15 +79,19 @@ export interface FreeAnswer {
   wanted: number;
   free: number;
   cannot_tell: number;
+  nodes_unknown: number;
+  could_be_enough: boolean;
   blocks: (FreeBlock)[];
 }
 
 export interface FreeBlock {
   node: string;
   model: string | null;
+  labels: (string)[];
   indexes: (number)[];
   uuids: (string)[];
   memory_total_bytes: number | null;
+  just_freed: number;
 }
 
 export interface Gone {
@@ -143,6 +150,8 @@ export interface GpuRow {
   uuid: string;
   node: string;
   index: number;
+  label: string;
+  counted: boolean;
   model: string | null;
   memory_unified: boolean;
   mig_parent_uuid: string | null;
@@ -164,6 +173,8 @@ export interface GpuRow {
 export interface GpuView {
   uuid: string;
   node: string;
+  label: string;
+  counted: boolean;
   model: string | null;
   verdict: Verdict;
   users: (HolderView)[] | null;
@@ -178,6 +189,7 @@ export interface Heartbeat {
 }
 
 export interface HolderView {
+  name: string;
   user: string | null;
   uid: number | null;
   memory_used_bytes: number | null;
@@ -187,6 +199,7 @@ export interface HolderView {
 
 export interface Holding {
   node: string;
+  labels: (string)[];
   indexes: (number)[];
   uuids: (string)[];
 }
@@ -230,6 +243,7 @@ export interface NodeRow {
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   disk_used_percent: number | null;
+  gpus_known: boolean;
   gpus_missing: number;
 }
 
@@ -245,6 +259,7 @@ export interface NodeView {
   clock_offset_seconds: number | null;
   problems: (Problem)[];
   host: HostFacts | null;
+  gpus_known: boolean;
   gpus: (GpuView)[];
 }
 
@@ -268,6 +283,7 @@ export interface Problem {
   kind: string;
   text: string;
   remedy: string;
+  detail: string | null;
   gpu_uuid: string | null;
   since: number | null;
 }
@@ -309,6 +325,7 @@ export interface Summary {
   at: number;
   nodes: number;
   nodes_live: number;
+  nodes_unknown: number;
   gpus: number;
   by_verdict: Record<string, number>;
   by_model: (ModelSummary)[];

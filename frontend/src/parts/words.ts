@@ -1,7 +1,6 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
-import { holderName, JUST_FREED_SECONDS } from '../state/answers';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
@@ -17,19 +16,21 @@ export interface CellWords {
 
 /** Who uses it, biggest first: "chen", "chen +2"; nothing where names are hidden. */
 export function userNames(gpu: GpuRecord): string {
-  const names = [...new Set((gpu.users ?? []).map(holderName))];
+  const names = [...new Set((gpu.users ?? []).map((use) => use.name))];
   return names.length > 1 ? `${names[0]} +${names.length - 1}` : (names[0] ?? '');
 }
 
-export function cellWords(gpu: GpuRecord, now: number, language: Language): CellWords {
+export function cellWords(gpu: GpuRecord, now: number, language: Language, justFreed: number): CellWords {
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
+  // A card that is cut up is told by its instances.
+  if (gpu.reason.code === 'divided') return { main: 'MIG', time: '', side: '' };
   switch (gpu.verdict) {
     case 'free':
       return {
         main: say('free'),
         time: '',
-        side: lasted === null ? '' : lasted < JUST_FREED_SECONDS ? say('justNow') : duration(lasted, true),
+        side: lasted === null ? '' : lasted < justFreed ? say('justNow') : duration(lasted, true),
       };
     case 'busy':
       return {
@@ -64,10 +65,10 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
 }
 
 /** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRecord, now: number, language: Language): string {
-  const { main, time, side } = cellWords(gpu, now, language);
+export function cellSentence(gpu: GpuRecord, now: number, language: Language, justFreed: number): string {
+  const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
-  const facts = [`${gpu.node} GPU ${gpu.index}`, nominalModel(gpu), word];
+  const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
   if (gpu.verdict === 'booked' && time) facts.push(language.say('until', { time }));
   else if (main !== word) facts.push(main);
   else if (time) facts.push(time);
@@ -101,6 +102,11 @@ export function nodeProblem(node: NodeRecord, now: number, language: Language): 
     nodeTrouble(node, now, language) ||
     (node.problems[0] ? problemText(node.problems[0], language) + more : '')
   );
+}
+
+/** What to say of a node that shows no GPU: that it has none only if it has looked, and nothing was in the way. */
+export function withoutGpus({ sampled_at, problems }: NodeRecord, { say }: Language): string {
+  return sampled_at === null || problems.length ? say('gpusNotKnown') : say('noGpus');
 }
 
 /** A shell line that opens a shell on the node with these devices; empty if a name could not go there safely. */

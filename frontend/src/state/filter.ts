@@ -6,7 +6,6 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
-import { holderName } from './answers';
 import { nominalModel } from './models';
 import { VERDICTS, type GpuRecord, type NodeRecord, type Verdict } from '../api/wire';
 
@@ -41,11 +40,24 @@ export interface Filter {
 const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use', model: 'model' };
 
-const NUMBERS: Record<
-  string,
-  { of: (facts: Facts) => number | null; read: (text: string) => number | null }
-> = {
+// Drivers, error correction and MIG keep some of what is printed on the box; the board's own rule is the same.
+const BOX_SHARE = 0.92;
+
+interface Figure {
+  of: (facts: Facts) => number | null;
+  read: (text: string) => number | null;
+  /** From which value on it counts as the one asked for; the value itself where there is no such rule. */
+  from?: (asked: number) => number;
+}
+
+const NUMBERS: Record<string, Figure> = {
+  // The card's size, as it stands on its box.
   memory: {
+    of: ({ gpu }) => gpu.memory_total_bytes,
+    read: readBytes,
+    from: (asked) => BOX_SHARE * asked,
+  },
+  memory_free: {
     of: ({ gpu }) =>
       gpu.memory_total_bytes === null || gpu.memory_used_bytes === null
         ? null
@@ -79,7 +91,7 @@ const WORDS: Record<string, (value: string) => Test | null> = {
   user: (value) => {
     if (value === 'me') return isMine;
     const match = exactly(value);
-    return ({ gpu }) => !!gpu.users?.some((use) => match(holderName(use))) || match(gpu.claim?.who);
+    return ({ gpu }) => !!gpu.users?.some((use) => match(use.name)) || match(gpu.claim?.who);
   },
   uuid: (value) => {
     const match = containing(value);
@@ -88,7 +100,7 @@ const WORDS: Record<string, (value: string) => Test | null> = {
 };
 
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
-  return me !== null && (!!gpu.users?.some((use) => holderName(use) === me) || gpu.claim?.who === me);
+  return me !== null && (!!gpu.users?.some((use) => use.name === me) || gpu.claim?.who === me);
 }
 
 export function parseFilter(text: string): Filter {
@@ -150,11 +162,12 @@ function comparison(
     const known = number.of(facts);
     // What is unknown fulfils nothing: it must never pass for free.
     if (known === null || known === undefined) return false;
-    if (sign === '<') return known < limit;
+    const from = number.from?.(limit) ?? limit;
+    if (sign === '<') return known < from;
     if (sign === '<=') return known <= limit;
     if (sign === '>') return known > limit;
-    if (sign === '>=') return known >= limit;
-    return known === limit;
+    if (sign === '>=') return known >= from;
+    return from <= known && known <= limit;
   };
 }
 
@@ -166,7 +179,7 @@ function bare(value: string, quoted: boolean): Test {
     match(node?.display_name) ||
     match(gpu.model) ||
     match(nominalModel(gpu)) ||
-    !!gpu.users?.some((use) => match(holderName(use))) ||
+    !!gpu.users?.some((use) => match(use.name)) ||
     match(gpu.claim?.who);
 }
 

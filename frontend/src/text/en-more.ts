@@ -52,6 +52,7 @@ export const more = {
   // Empty states
   firstRunTitle: 'No node yet',
   firstRunText: 'The board runs, but nobody reports to it. Three ways to add a node:',
+  addNodes: 'Three ways to add a node:',
   firstRunHere: 'This machine: start the board where the GPUs are.',
   firstRunSsh: 'Over ssh: name the hosts in gpuboard.toml.',
   firstRunAgent: 'With an agent on the node:',
@@ -168,7 +169,7 @@ export const more = {
   word_or: 'either: a comma',
   word_not: 'not: a minus',
   word_bare: 'any word: node, model or user',
-  word_memory: 'free memory',
+  word_memory: 'size of the GPU',
   word_use: 'GPU use in percent',
   word_since: 'how long in this state',
   word_free: 'nodes with that many free',

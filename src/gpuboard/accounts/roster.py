@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 1.0
 # A look that takes longer hangs.
 HUNG_SECONDS: Final = 30.0
+# How long an agent is let wait while the board starts, before it is sent away for a moment.
+START_SECONDS: Final = 5.0
 NOTE_SECONDS: Final = 60.0
 
 
@@ -30,12 +32,30 @@ class Roster:
         self._by_node: dict[str, list[KnownToken]] = {}
         self._generation: str | None = None
         self._next_expiry = float("inf")
-        self._looked_at = 0.0
+        self._looked_at = float("-inf")
         self._noted_at = time.monotonic()
         self._used_at: dict[str, float] = {}
+        # Tokens whose older ones have still to be deleted.
+        self._superseded: list[KnownToken] = []
         self._looking = asyncio.Lock()
         self._failed: Reason | None = None
         self._began_at: float | None = None
+        self._changed: Callable[[], None] = lambda: None
+        # Before the tokens are read nobody can be told that theirs is wrong.
+        self._is_read = asyncio.Event()
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Let somebody hear of every change, before anybody can use what is new."""
+        self._changed = changed
+
+    async def is_read(self) -> bool:
+        """Whether the tokens have been read; waits a moment for a board that is just starting."""
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._is_read.wait()
+        except TimeoutError:
+            return False
+        return True
 
     @property
     def trouble(self) -> Reason | None:
@@ -64,9 +84,8 @@ class Roster:
     async def find(self, token: str) -> KnownToken | None:
         """Whose token this is; one that was made a moment ago by somebody else is found too."""
         known = self.recognise(token)
-        # Wrong tokens must not be able to keep the disk busy.
-        if known is None and time.monotonic() - self._looked_at > LOOK_SECONDS:
-            await self.look()
+        if known is None:
+            await self._look(not_within=LOOK_SECONDS)
             known = self.recognise(token)
         return known
 
@@ -77,29 +96,45 @@ class Roster:
         return any(known.digest == other.digest for other in self._by_node.get(known.node, ()))
 
     def note_use(self, known: KnownToken) -> None:
-        """Remember that a token was used just now; written down now and then."""
+        """Remember that a token was used just now; written down now and then.
+
+        With the first use of a new token the older ones end: two machines with one name are one too many.
+        """
         self._used_at[known.digest] = self._clock()
+        if known.expires_at is None and len(self._by_node.get(known.node, ())) > 1:
+            log.info("older tokens ended: node=%s", known.node)
+            self._by_node[known.node] = [known]
+            self._superseded.append(known)
+            self._changed()
 
     async def look(self) -> None:
         """Read the tokens again if any was made or revoked, or has reached its end."""
-        async with self._looking:
-            generation = await asyncio.to_thread(self._tokens.generation)
-            self._looked_at = time.monotonic()
-            if generation == self._generation and self._clock() < self._next_expiry:
-                return
-            known = await asyncio.to_thread(self._tokens.known)
-            by_node: dict[str, list[KnownToken]] = {}
-            for token in known:
-                by_node.setdefault(token.node, []).append(token)
-            self._by_node = by_node
-            self._generation = generation
-            self._next_expiry = min(
-                (t.expires_at for t in known if t.expires_at is not None), default=float("inf")
-            )
+        await self._look(not_within=0.0)
 
-    async def follow(self, changed: Callable[[], None]) -> None:
-        """Keep up with all changes until cancelled; `changed` hears of each."""
-        heard: dict[str, list[KnownToken]] | None = None
+    async def _look(self, *, not_within: float) -> None:
+        async with self._looking:
+            # Who waited here has what the other saw; wrong tokens must not be able to keep the disk busy.
+            if time.monotonic() - self._looked_at < not_within:
+                return
+            generation = await asyncio.to_thread(self._tokens.generation)
+            if generation != self._generation or self._clock() >= self._next_expiry:
+                self._learn(await asyncio.to_thread(self._tokens.known))
+                self._generation = generation
+            self._looked_at = time.monotonic()
+            self._is_read.set()
+
+    def _learn(self, known: list[KnownToken]) -> None:
+        by_node: dict[str, list[KnownToken]] = {}
+        for token in known:
+            by_node.setdefault(token.node, []).append(token)
+        self._by_node = by_node
+        self._next_expiry = min(
+            (t.expires_at for t in known if t.expires_at is not None), default=float("inf")
+        )
+        self._changed()
+
+    async def follow(self) -> None:
+        """Keep up with all changes until cancelled."""
         while True:
             self._began_at = time.monotonic()
             try:
@@ -113,12 +148,12 @@ class Roster:
             else:
                 self._failed = None
             self._began_at = None
-            if self._by_node is not heard:
-                heard = self._by_node
-                changed()
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _write_down(self) -> None:
+        while self._superseded:
+            await asyncio.to_thread(self._tokens.end_others, self._superseded[0])
+            self._superseded.pop(0)
         if not self._used_at or time.monotonic() - self._noted_at < NOTE_SECONDS:
             return
         used, self._used_at = self._used_at, {}

@@ -107,6 +107,17 @@ class NodeTokens:
             self._changed(connection)
             return codes.rowcount + tokens.rowcount > 0
 
+    def end_others(self, newest: KnownToken) -> None:
+        """Delete all tokens of a node that this one has replaced."""
+        with self._database.write() as connection:
+            connection.execute(
+                delete(NODE_TOKENS).where(
+                    NODE_TOKENS.c.node == newest.node,
+                    NODE_TOKENS.c.digest != newest.digest,
+                    NODE_TOKENS.c.expires_at.is_not(None),
+                )
+            )
+
     def known(self) -> list[KnownToken]:
         """All tokens that are good now."""
         now = self._clock()

@@ -1,12 +1,12 @@
 """Where the board is, and whether it is safe to send it a secret."""
 
 import ipaddress
-import ssl
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from gpuboard.model.errors import SettingsError, UsageError
+from gpuboard.model.errors import UsageError
+from gpuboard.outside.tls import trusting
 
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -31,7 +31,7 @@ class BoardAddress:
                 "(the board's --tls-certificate, or a proxy before it), or, on a network you trust, "
                 "--allow-plaintext"
             )
-        self.tls = _tls(ca_file) if self.is_secure else None
+        self.tls = trusting(ca_file) if self.is_secure else None
 
     def __str__(self) -> str:
         return f"{'https' if self.is_secure else 'http'}://{self.place}"
@@ -69,15 +69,3 @@ def _is_this_machine(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _tls(ca_file: Path | None) -> ssl.SSLContext:
-    if ca_file is None:
-        return ssl.create_default_context()
-    try:
-        # Only that authority then: a board with its own needs no other.
-        return ssl.create_default_context(cafile=ca_file)
-    except ssl.SSLError:
-        raise SettingsError(f"the CA file {ca_file} holds no certificate in PEM form") from None
-    except OSError as error:
-        raise SettingsError(f"the CA file {ca_file} cannot be read: {error.strerror}") from None

@@ -1,7 +1,6 @@
 """The agent's side of push: hands every sample to the board, whatever happens to the way there."""
 
 import logging
-import random
 import secrets
 import threading
 import time
@@ -22,6 +21,7 @@ from gpuboard.agent.node_token import NodeToken, read_token
 from gpuboard.agent.trouble import PushTrouble
 from gpuboard.model.errors import SettingsError, WireError
 from gpuboard.model.report import NodeReport
+from gpuboard.outside.backoff import Backoff
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.ingest import Hello, Welcome, decode_from_board, encode_sample
 from gpuboard.wire.report import MAX_REPORT_BYTES
@@ -42,19 +42,14 @@ def boot_seconds() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
-class Patience(Struct, frozen=True, kw_only=True):
-    """How long to wait before trying again; always with jitter, so that agents do not come all at once."""
+class RetryPauses(Struct, frozen=True, kw_only=True):
+    """How long to wait before trying again: longer each time, and never all agents at the same moment."""
 
     first_seconds: float = 0.5
     longest_seconds: float = 30.0
-    refused_seconds: float = 60.0
-
-    def delay(self, failures: int, *, is_refusal: bool) -> float:
-        """The pause after so many failures in a row."""
-        if is_refusal:
-            return self.refused_seconds * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
-        longest = min(self.longest_seconds, self.first_seconds * 2.0 ** min(failures - 1, 16))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+    # A board that has just started, or a proxy before it, may refuse what it takes a moment later.
+    first_refused_seconds: float = 2.0
+    longest_refused_seconds: float = 60.0
 
 
 class Pusher:
@@ -67,7 +62,7 @@ class Pusher:
         *,
         interval_seconds: float,
         max_bytes: int = MAX_BYTES,
-        patience: Patience | None = None,
+        pauses: RetryPauses | None = None,
         open_websocket: Open = open_websocket,
         open_post: Open = open_post,
         clock: Callable[[], float] = boot_seconds,
@@ -82,7 +77,9 @@ class Pusher:
         self.trouble: str | None = None
         self._address = address
         self._token_file = token_file
-        self._patience = patience or Patience()
+        pauses = pauses or RetryPauses()
+        self._failed = Backoff(pauses.first_seconds, limit=pauses.longest_seconds)
+        self._refused = Backoff(pauses.first_refused_seconds, limit=pauses.longest_refused_seconds)
         self._open_websocket = open_websocket
         self._open_post = open_post
         self._clock = clock
@@ -93,7 +90,6 @@ class Pusher:
         self._boot_id = ""
         self._sequence = -1
         self._post_until = 0.0
-        self._failures = 0
         self._lost_told = 0
 
     @property
@@ -137,16 +133,23 @@ class Pusher:
                 self._talk(self._conversation, stop, is_post=is_post)
             except PushTrouble as trouble:
                 self._complain(str(trouble))
-                self._failures += 1
                 if trouble.try_post and not is_post:
                     self._post_until = self._clock() + POST_SECONDS
                     continue
                 self._post_until = 0.0
-                stop.wait(self._patience.delay(self._failures, is_refusal=trouble.is_refusal))
+                stop.wait(self._pause(is_refusal=trouble.is_refusal))
             except Exception:
                 # A mistake of ours must not end the thread, and with it all reports.
                 log.exception("push broke: board=%s", self._address)
-                stop.wait(self._patience.delay(1, is_refusal=True))
+                stop.wait(self._pause(is_refusal=True))
+
+    def _pause(self, *, is_refusal: bool) -> float:
+        """How long to stay away now; a board that is back from somewhere is new."""
+        if is_refusal:
+            self._failed.succeeded()
+            return self._refused.failed()
+        self._refused.succeeded()
+        return self._failed.failed()
 
     def _talk(self, conversation: Conversation, stop: threading.Event, *, is_post: bool) -> None:
         """One connection, from hello to its end."""
@@ -187,7 +190,8 @@ class Pusher:
         elif refused:
             self._complain(f"{self._address.place} refuses samples: {clean_text(refused[0].reason)}")
         else:
-            self._failures = 0
+            self._failed.succeeded()
+            self._refused.succeeded()
             self.trouble = None
         return True
 

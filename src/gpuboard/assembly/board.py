@@ -8,29 +8,30 @@ import resource
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import uvicorn
 
 from gpuboard import __version__
 from gpuboard.assembly.agents import open_agent_side
-from gpuboard.assembly.demo import demo_claims
+from gpuboard.assembly.demo import demo_ahead, demo_claims
+from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
-from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.node import node_name_of
+from gpuboard.model.source import SourceIdentity, identify
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
-from gpuboard.settings.board import BoardTable, Settings, VerdictTable
+from gpuboard.settings.board import BoardTable, Settings
 from gpuboard.sources.base import Source
 from gpuboard.sources.registry import Surroundings, make_source
-from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
@@ -58,10 +59,8 @@ class Board:
         self._clock = SteadyClock()
         self.fleet = Fleet(
             self._clock,
-            thresholds=_thresholds(settings.verdict),
-            names=Names(
-                nodes=settings.names.nodes, models=settings.names.models, people=settings.names.people
-            ),
+            thresholds=thresholds_of(settings.verdict),
+            names=names_of(settings.names),
             forget_after_seconds=settings.board.forget_after,
         )
         tracker = ChangeTracker(self.fleet)
@@ -71,6 +70,8 @@ class Board:
             name=hostname,
             demo=settings.demo_nodes > 0,
             tick_seconds=float(settings.board.tick),
+            title=settings.board.title or None,
+            copy=settings.board.copy,
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
@@ -81,7 +82,7 @@ class Board:
         )
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname)
-        self._agent_side = open_agent_side(settings.board, self.url, self._components)
+        self._agent_side = open_agent_side(settings.board, self.url, self._components, self.fleet)
         services = Services(
             fleet=self.fleet,
             tracker=tracker,
@@ -93,42 +94,38 @@ class Board:
             agents=self._agent_side.door if self._agent_side else None,
         )
         self.app = create_app(services, base_path=settings.board.base_path)
-        self._keepers = [self._keeper_of(source) for source in self._make_sources(node_name_of(hostname))]
+        sources = self._make_sources(node_name_of(hostname))
+        identities = identify(source.kind for source in sources)
+        self._keepers = [self._keeper_of(*each) for each in zip(sources, identities, strict=True)]
         self._keepers += self._other_keepers()
 
     def _make_sources(self, node: str) -> Sequence[Source]:
-        around = Surroundings(now=self._clock.now, node=node, watch=self._watch)
+        pushed = self._agent_side.source if self._agent_side is not None else None
+        around = Surroundings(now=self._clock.now, node=node, pushed=pushed, watch=self._watch)
         settings = self._settings
-        if settings.demo_nodes:
-            names = node_names(settings.demo_nodes)
-            self.fleet.set_claims(demo_claims(names, self._clock.now()))
-        tables = [
-            *settings.sources,
-            *(
-                [("--demo", {"kind": "simulated", "nodes": settings.demo_nodes})]
-                if settings.demo_nodes
-                else []
-            ),
-        ]
+        tables = [*settings.sources, *self._demo_tables()]
         # With nothing to watch it watches this machine.
         tables = tables or [("the default", {"kind": "local"})]
-        pushed = self._agent_side.source if self._agent_side is not None else None
-        sources = [
-            pushed
-            if pushed is not None and table.get("kind") == "push"
-            else make_source(table, around, where=where)
-            for where, table in tables
-        ]
+        # Without a state directory agents cannot push, and a component says so.
+        usable = [named for named in tables if pushed is not None or named[1].get("kind") != "push"]
+        sources = [make_source(table, around, where=where) for where, table in usable]
         # Agents may always push, if they have a token; a table only says in which place.
         return sources if pushed is None or pushed in sources else [*sources, pushed]
+
+    def _demo_tables(self) -> Iterator[tuple[str, dict[str, object]]]:
+        nodes, now = self._settings.demo_nodes, self._clock.now()
+        if nodes:
+            ahead = demo_ahead(now)
+            self.fleet.set_claims("booking", demo_claims(node_names(nodes), now, ahead))
+            yield "--demo", {"kind": "simulated", "nodes": nodes, "ahead_seconds": ahead}
 
     def _watch(self, part: Troubled, keeper: Keeper | None = None) -> None:
         """Show how a part is, by what it notes itself and by whether it keeps running."""
         self._components.add(part.kind, part.name, lambda: (keeper and keeper.trouble()) or part.trouble)
 
-    def _keeper_of(self, source: Source) -> Keeper:
-        sink = self.fleet.sink(source.kind)
-        keeper = Keeper(source.kind, lambda: source.run(sink), pause=self._settings.board.tick)
+    def _keeper_of(self, source: Source, identity: SourceIdentity) -> Keeper:
+        sink = self.fleet.sink(identity)
+        keeper = Keeper(identity.name, lambda: source.run(sink), pause=self._settings.board.tick)
         if isinstance(source, Troubled):
             self._watch(source, keeper)
         else:
@@ -142,7 +139,9 @@ class Board:
         yield ticking
         comments = self._settings.bookings.comments_json
         if comments is not None:
-            follower = CommentsFile(comments, self.fleet.set_claims, now=self._clock.now)
+            follower = CommentsFile(
+                comments, partial(self.fleet.set_claims, "comments-json"), now=self._clock.now
+            )
             keeper = Keeper("comments", follower.run, pause=pause)
             self._watch(follower, keeper)
             yield keeper
@@ -176,20 +175,20 @@ class Board:
             due = max(due + period, loop.time())
             await asyncio.sleep(due - loop.time())
 
-    def run(self) -> None:
-        """Answer until told to stop, on the fastest event loop there is."""
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer on these sockets until told to stop, on the fastest event loop there is."""
         config = self._server_config()
         # Reports, rows and frames hold no cycles; looking for some after every 700 new objects is wasted.
         gc.freeze()
         gc.set_threshold(GARBAGE_AFTER_OBJECTS)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-            runner.run(self._serve(config))
+            runner.run(self._serve(config, sockets))
 
-    async def _serve(self, config: uvicorn.Config) -> None:
+    async def _serve(self, config: uvicorn.Config, sockets: list[socket.socket] | None) -> None:
         logging.getLogger("uvicorn.error").addFilter(_is_news)
         _allow_connections()
         async with self.running():
-            await _Server(config, self._broadcaster).serve()
+            await _Server(config, self._broadcaster).serve(sockets)
 
     def _server_config(self) -> uvicorn.Config:
         host, port = split_address(self._settings.board.listen)
@@ -214,17 +213,6 @@ class Board:
             ws_ping_timeout=20,
             ws_per_message_deflate=False,
         )
-
-
-def _thresholds(table: VerdictTable) -> Thresholds:
-    return Thresholds(
-        busy_utilization_percent=table.busy_utilization_percent,
-        idle_utilization_percent=table.idle_utilization_percent,
-        idle_after_seconds=table.idle_after,
-        memory_floor_bytes=table.memory_floor,
-        memory_share=table.memory_share,
-        hot_celsius=table.hot_celsius,
-    )
 
 
 def _allow_connections() -> None:

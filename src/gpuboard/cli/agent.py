@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
+
 from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
 from gpuboard.agent.loop import run_agent
 from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, Sample
@@ -21,8 +23,9 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.node import is_node_name, node_name_of
 from gpuboard.wire.report import encode_report
 
+DEFAULT_INTERVAL = "5s"
 EPILOG = """Without --push, --listen or --drop it prints one report per line.
-In a crontab: * * * * * gpuboard agent --once --drop /nfs/status-gpu"""
+In a crontab: * * * * * /opt/gpuboard/bin/gpuboard agent --once --drop /nfs/status-gpu"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--once", action="store_true", help="take one sample and end")
     add_setting(parser, "--node", metavar="NAME", help="this node's name (default: its host name)")
-    add_setting(parser, "--interval", metavar="TIME", default="5s", help="time between samples (default 5s)")
+    add_setting(
+        parser,
+        "--interval",
+        metavar="TIME",
+        help="time between samples (default 5s); with --once, how often it is run",
+    )
     add_setting(parser, "--probe", metavar="NAME", help="read the devices this way and no other")
     add_setting(parser, "--drop", metavar="DIR", help="write DIR/NAME.json")
     add_setting(
@@ -88,7 +96,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.once:
         if arguments.drop:
             check_folder(Path(arguments.drop))
-        sample = Sample(sampler.sample(), time.monotonic())
+        report = sampler.sample()
+        if arguments.interval is None:
+            # Cron knows how often it comes; the board learns it.
+            report = msgspec.structs.replace(report, interval_seconds=None)
+        sample = Sample(report, time.monotonic())
         if arguments.drop:
             write_drop(Path(arguments.drop), node, sample)
         else:
@@ -105,7 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _interval(arguments: argparse.Namespace) -> float:
     # A real driver should not be asked more often.
-    return seconds("--interval", arguments.interval, least=0.1 if arguments.probe == "simulated" else 2.0)
+    given = arguments.interval or DEFAULT_INTERVAL
+    return seconds("--interval", given, least=0.1 if arguments.probe == "simulated" else 2.0)
 
 
 def _outlets(arguments: argparse.Namespace, node: str) -> list[Outlet]:

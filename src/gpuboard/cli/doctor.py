@@ -1,13 +1,16 @@
 """`gpuboard doctor`: what works on this machine, what does not, and what to do."""
 
 import argparse
+import contextlib
 import os
+import pyexpat
+import re
 import shutil
 import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -17,11 +20,17 @@ from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.node import node_name_of
-from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.wire.report import check_report
 
 Grade = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "•", "bad": "✗"}
+# Mended in, name, what: those that a document without a DTD can reach (one with a DTD is refused unread).
+EXPAT_FLAWS: Final = (
+    ((2, 4, 5), "CVE-2022-25235", "damaged UTF-8 may run code"),
+    ((2, 4, 9), "CVE-2022-40674", "use of freed memory"),
+    ((2, 6, 0), "CVE-2023-52425", "a long token costs its length squared"),
+)
 
 
 class Finding(Struct, frozen=True):
@@ -40,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, print what was found."""
     report = check_report(this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)())
-    findings = [*_system(), *_devices(report), *_processes(report)]
+    findings = [*_system(), *check_expat(), *_devices(report), *_processes(report)]
     for finding in findings:
         print(f"{MARKS[finding.grade]} {finding.text}")
         if finding.remedy:
@@ -69,6 +78,32 @@ def _system() -> Iterator[Finding]:
         )
 
 
+def _grade(problem: Problem) -> Grade:
+    """Without a driver a machine is sound, if it has no GPU that would need one."""
+    return "note" if problem.kind in ("no-driver", "no-devices") and not _has_nvidia_card() else "bad"
+
+
+def _has_nvidia_card() -> bool:
+    for device in Path("/sys/bus/pci/devices").glob("*"):
+        with contextlib.suppress(OSError):
+            is_display = (device / "class").read_text().startswith("0x03")
+            if is_display and (device / "vendor").read_text().strip() == "0x10de":
+                return True
+    return False
+
+
+def check_expat(version: str = pyexpat.EXPAT_VERSION) -> Iterator[Finding]:
+    """The board reads documents of nodes with it; they may be anybody's."""
+    number = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    known = [f"{name} ({what})" for fixed, name, what in EXPAT_FLAWS if number < fixed]
+    if known:
+        yield Finding(
+            "note",
+            f"this Python reads XML with expat {'.'.join(map(str, number))}, known for {', '.join(known)}",
+            "update Python or libexpat, unless your distribution has mended it under the same number",
+        )
+
+
 def _devices(report: NodeReport) -> Iterator[Finding]:
     host = report.host
     if host is not None and host.driver_version:
@@ -77,7 +112,7 @@ def _devices(report: NodeReport) -> Iterator[Finding]:
             f"driver {host.driver_version}, CUDA {host.cuda_version or 'unknown'}, read by {report.probe}",
         )
     for problem in report.problems:
-        yield Finding("bad", problem.text, problem.remedy)
+        yield Finding(_grade(problem), problem.text, problem.remedy)
     if report.gpus == () and not report.problems:
         yield Finding("note", "this machine has no GPU", "use `gpuboard status --demo` to look around")
     for gpu, word in _judged(report):

@@ -15,6 +15,11 @@ def add_setting(parser: argparse.ArgumentParser, flag: str, *, help: str, **how:
     parser.add_argument(flag, default=value, help=f"{help} [{variable}]", **how)
 
 
+def add_ca_file(parser: argparse.ArgumentParser) -> None:
+    """Declare whom to believe when a board shows its certificate."""
+    add_setting(parser, "--ca-file", metavar="FILE", help="the authority of the board's certificate, PEM")
+
+
 def seconds(flag: str, text: str, *, least: float) -> float:
     """A duration given on the command line.
 

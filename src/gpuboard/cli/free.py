@@ -3,9 +3,11 @@
 import argparse
 import os
 import sys
+from shlex import quote
 
 import msgspec
 
+from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
@@ -25,11 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--gpus", metavar="N", type=int, default=1, help="how many are wanted (default 1)"
     )
-    parser.add_argument("--memory", metavar="SIZE", default="0", help="memory per GPU, like 40G")
+    parser.add_argument(
+        "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G"
+    )
     parser.add_argument("--model", metavar="NAME", help="part of the model's name, like a100")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
     add_board(parser)
+    add_ca_file(parser)
 
 
 def add_board(parser: argparse.ArgumentParser) -> None:
@@ -48,19 +53,20 @@ def run(arguments: argparse.Namespace) -> int:
         parse_size(arguments.memory)
     except ValueError as error:
         raise UsageError(f"--memory: {error}") from None
-    answer = BoardClient(arguments.board).free(
+    # One process sees the devices of one node.
+    on_one_node = arguments.same_node or arguments.format == "env"
+    answer = BoardClient(arguments.board, ca_file=arguments.ca_file).free(
         gpus=arguments.gpus,
         memory=arguments.memory,
         model=arguments.model,
-        # One process sees the devices of one node.
-        same_node=arguments.same_node or arguments.format == "env",
+        same_node=on_one_node,
     )
     _print(answer, arguments.format)
     sys.stdout.flush()
     if answer.enough:
         return DONE
     print(f"gpuboard: {_why_not(answer)}", file=sys.stderr)
-    return CANNOT_TELL if answer.cannot_tell else FAILED
+    return CANNOT_TELL if answer.could_be_enough else FAILED
 
 
 def _print(answer: FreeAnswer, form: str) -> None:
@@ -70,20 +76,28 @@ def _print(answer: FreeAnswer, form: str) -> None:
         for block in answer.blocks:
             print(_line(block))
     elif answer.enough:
-        # The largest block comes first, so it is the one with enough.
-        block = answer.blocks[0]
-        print(f"GPUBOARD_NODE={block.node}")
-        print(f"CUDA_VISIBLE_DEVICES={','.join(block.uuids[: answer.wanted])}")
+        # Blocks of GPUs that were just freed come last, however large they are.
+        block = next(block for block in answer.blocks if len(block.uuids) >= answer.wanted)
+        # A shell will run what stands here, and others than we have chosen these names.
+        print(f"GPUBOARD_NODE={quote(block.node)}")
+        print(f"CUDA_VISIBLE_DEVICES={quote(','.join(block.uuids[: answer.wanted]))}")
 
 
 def _line(block: FreeBlock) -> str:
-    indexes = ",".join(str(index) for index in block.indexes)
     each = f"{block.model or 'unknown model'}, {format_size(block.memory_total_bytes)}"
-    return f"{block.node}:{indexes}\t{len(block.indexes)} x {each}"
+    fresh = f", {block.just_freed} just freed" if block.just_freed else ""
+    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{fresh}"
 
 
 def _why_not(answer: FreeAnswer) -> str:
-    text = f"{answer.free} of {answer.wanted} wanted GPUs are free"
+    free, wanted = answer.free, answer.wanted
+    if free >= wanted:
+        best = max(len(block.uuids) for block in answer.blocks)
+        text = f"{free} GPUs are free, but at most {best} of one model on one node; {wanted} are wanted"
+    else:
+        text = f"{free} fitting {'GPU is' if free == 1 else 'GPUs are'} free, {wanted} wanted"
     if answer.cannot_tell:
-        return f"{text}; {answer.cannot_tell} more would fit, but their nodes do not tell"
+        text = f"{text}; {answer.cannot_tell} more would fit, but their nodes do not tell"
+    if answer.nodes_unknown:
+        text = f"{text}; {answer.nodes_unknown} nodes were never read, so their GPUs are not known yet"
     return text

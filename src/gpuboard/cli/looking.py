@@ -5,8 +5,11 @@ import functools
 import importlib
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, REFUSED
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -16,6 +19,9 @@ from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView
+
+if TYPE_CHECKING:
+    from gpuboard.settings.board import Settings
 
 Look = Callable[[Fleet], None]
 
@@ -28,6 +34,14 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--folder", metavar="DIR", help="read the files that nodes leave in a folder")
     where.add_argument("--demo", action="store_true", help="show a simulated machine")
     where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
+    add_ca_file(parser)
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="gpuboard.toml: what things are called, how hosts are reached; without HOST, which",
+    )
+    parser.add_argument("--user", metavar="NAME", help="log in to hosts as this user")
+    parser.add_argument("--pattern", metavar="NAMES", help="which files of the folder to read, like cml*")
 
 
 def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
@@ -38,12 +52,15 @@ def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
     """
     if arguments.hosts and any((arguments.demo, arguments.board, arguments.probe, arguments.folder)):
         raise UsageError("HOST goes with none of --demo, --board, --folder and --probe")
+    if arguments.pattern and not arguments.folder:
+        raise UsageError("--pattern goes with --folder")
     if arguments.board:
         from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
 
-        return BoardClient(arguments.board).fleet
-    look = _look_at(arguments)
-    fleet = Fleet(SteadyClock())
+        return BoardClient(arguments.board, ca_file=arguments.ca_file).fleet
+    settings = _settings(arguments)
+    look = _look_at(arguments, settings)
+    fleet = _fleet(settings)
 
     def see() -> FleetView:
         look(fleet)
@@ -62,17 +79,67 @@ def exit_code(fleet: FleetView, arguments: argparse.Namespace) -> int:
     return REFUSED if is_refused else CANNOT_TELL
 
 
-def _look_at(arguments: argparse.Namespace) -> Look:
-    if arguments.hosts:
-        # By name: the light install lacks ssh, and nothing else here may need it.
-        hosts = importlib.import_module("gpuboard.assembly.hosts")
-        return functools.partial(hosts.look_at_hosts, arguments.hosts)
-    if arguments.folder:
-        from gpuboard.sources.folder import FolderOptions, FolderSource  # noqa: PLC0415 - only for folders
+def _settings(arguments: argparse.Namespace) -> "Settings | None":
+    if not arguments.config:
+        return None
+    from gpuboard.settings.board import read_settings  # noqa: PLC0415 - only for settings
 
-        source = FolderSource(FolderOptions(path=arguments.folder))
-        return lambda fleet: source.read_once(fleet.sink("folder"))
+    return read_settings(Path(arguments.config))
+
+
+def _fleet(settings: "Settings | None") -> Fleet:
+    if settings is None:
+        return Fleet(SteadyClock())
+    from gpuboard.assembly.judging import names_of, thresholds_of  # noqa: PLC0415 - only for settings
+
+    return Fleet(SteadyClock(), thresholds=thresholds_of(settings.verdict), names=names_of(settings.names))
+
+
+def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> Look:
+    if arguments.hosts:
+        return _look_over_ssh(arguments, settings)
+    if arguments.folder:
+        return _look_into_folder({"path": arguments.folder, "pattern": arguments.pattern or "*"})
+    if settings is not None and not arguments.demo and not arguments.probe:
+        return _look_at_sources(arguments, settings)
     return functools.partial(_look_here, _reader_here(arguments))
+
+
+def _look_over_ssh(arguments: argparse.Namespace, settings: "Settings | None") -> Look:
+    # By name: the light install lacks ssh, and nothing else here may need it.
+    hosts = importlib.import_module("gpuboard.assembly.hosts")
+    tables = hosts.ssh_tables(settings) if settings is not None else ()
+    return functools.partial(hosts.look_at_hosts, arguments.hosts, tables=tables, user=arguments.user)
+
+
+def _look_into_folder(table: Mapping[str, Any], *, where: str = "--folder") -> Look:
+    from gpuboard.settings.base import read_options  # noqa: PLC0415 - only for folders
+    from gpuboard.sources.folder import FolderOptions, FolderSource  # noqa: PLC0415 - the same
+
+    source = FolderSource(read_options(FolderOptions, table, where=where))
+    return lambda fleet: source.read_once(fleet.sink("folder"))
+
+
+def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Look:
+    """Everything that the settings name and that can be looked at without a board."""
+    looks = [
+        _look_into_folder(table, where=where)
+        for where, table in settings.sources
+        if table.get("kind") == "folder"
+    ]
+    if any(table.get("kind") == "ssh" for _, table in settings.sources):
+        looks.append(_look_over_ssh(arguments, settings))
+    if not looks:
+        raise UsageError(
+            f"{arguments.config} has no source of kind ssh or folder to look at; "
+            "name a HOST, or ask the board with --board"
+        )
+
+    def look(fleet: Fleet) -> None:
+        for one in looks:
+            one(fleet)
+
+    return look
 
 
 def _reader_here(arguments: argparse.Namespace) -> Callable[[], NodeReport]:

@@ -5,12 +5,16 @@ import contextlib
 import logging
 import sys
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
 from gpuboard.cli.exits import DONE
 from gpuboard.model.address import is_loopback, split_address
+from gpuboard.model.errors import UsageError
 from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
+
+MOST_DEMO_NODES: Final = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,16 +47,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tls-certificate", metavar="FILE", default="", help="speak TLS: certificate chain, PEM"
     )
     parser.add_argument("--tls-key", metavar="FILE", default="", help="speak TLS: its private key, PEM")
+    parser.add_argument(
+        "--check", action="store_true", help="only check the settings: 0 if they are in order, 2 if not"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the board until it is told to stop."""
     # Here, so that `--help` answers at once; and the light install lacks what it needs.
     from gpuboard.assembly.board import Board  # noqa: PLC0415
+    from gpuboard.assembly.listening import bound_address, take_address  # noqa: PLC0415
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     settings = _settings(arguments)
-    board = Board(settings)
+    if arguments.check:
+        return _check(settings)
+    sockets = take_address(settings.board.listen)
+    listen = bound_address(sockets, settings.board.listen)
+    board = Board(replace(settings, board=replace(settings.board, listen=listen)))
     print(f"gpuboard: open {board.url}", file=sys.stderr)
     if settings.access.anonymous is None and not is_loopback(split_address(settings.board.listen)[0]):
         print(
@@ -60,12 +72,23 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     with contextlib.suppress(KeyboardInterrupt):
-        board.run()
+        board.run(sockets)
+    return DONE
+
+
+def _check(settings: Settings) -> int:
+    from gpuboard.assembly.check import check_settings  # noqa: PLC0415 - as above
+
+    kinds = check_settings(settings)
+    sources = ", ".join(kinds) if kinds else "none, so the board watches this machine"
+    print(f"the settings are in order; sources: {sources}")
     return DONE
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
     """The file's settings, with what the command line says instead."""
+    if not 0 <= arguments.demo <= MOST_DEMO_NODES:
+        raise UsageError(f"--demo {arguments.demo}: from 1 to {MOST_DEMO_NODES} nodes can be simulated")
     settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
     given = {
         name: value

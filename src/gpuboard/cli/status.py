@@ -70,4 +70,6 @@ def _why_none(node: NodeView) -> str:
     if node.problems:
         problem = node.problems[0]
         return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"
+    if not node.gpus_known:
+        return f"the GPUs of {node.name} are not known yet"
     return f"{node.name} has no GPU. To see other machines: gpuboard status HOST …, or gpuboard status --demo"

@@ -1,20 +1,26 @@
 """Asks a board over HTTP; standard library only, for every node has this client."""
 
 import http.client
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from gpuboard.client.answer import decode_answer
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError
+from gpuboard.outside.tls import trusting
+from gpuboard.wire.clean import clean_text
 from gpuboard.wire.summary import FreeAnswer
 from gpuboard.wire.views import FleetView
 
 DEFAULT_URL: Final = "http://127.0.0.1:8042/"
 PATIENCE_SECONDS: Final = 10.0
 MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_DETAIL: Final = 500
 _REFUSALS: Final = frozenset({401, 403, 421})
 
 Answer = TypeVar("Answer")
@@ -23,8 +29,14 @@ Answer = TypeVar("Answer")
 class BoardClient:
     """One board."""
 
-    def __init__(self, url: str = DEFAULT_URL) -> None:
+    def __init__(self, url: str = DEFAULT_URL, *, ca_file: str | None = None) -> None:
+        """Name a board, and the authority of its certificate.
+
+        Raises:
+            SettingsError: the file of the authority cannot be used.
+        """
         self._base = url if url.endswith("/") else f"{url}/"
+        self._tls = trusting(Path(ca_file).expanduser() if ca_file else None) if _is_https(url) else None
 
     def fleet(self) -> FleetView:
         """All nodes.
@@ -53,7 +65,7 @@ class BoardClient:
             raise BoardUnreachableError(f"{self._base} is no address of a board; write it like {DEFAULT_URL}")
         request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked above
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310 - the same
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self._tls) as answer:  # noqa: S310 - the same
                 body = answer.read(MAX_BYTES)
         except urllib.error.HTTPError as error:
             with error:
@@ -62,12 +74,22 @@ class BoardClient:
                 raise BoardRefusedError(f"the board at {self._base} refuses: {detail}") from None
             raise BoardUnreachableError(f"the board at {self._base} answers {error.code}: {detail}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
-            why = getattr(error, "reason", None) or error
-            raise BoardUnreachableError(f"no board answers at {self._base}: {why}") from None
+            raise BoardUnreachableError(f"no board answers at {self._base}: {_why(error)}") from None
         try:
-            return msgspec.json.decode(body, type=kind)
+            return decode_answer(body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
+
+
+def _is_https(url: str) -> bool:
+    return url.lower().startswith("https:")
+
+
+def _why(error: Exception) -> str:
+    why = getattr(error, "reason", None) or error
+    if isinstance(why, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {why.verify_message}; name its authority with --ca-file"
+    return str(why)
 
 
 def _detail(body: bytes) -> str | None:
@@ -76,4 +98,5 @@ def _detail(body: bytes) -> str | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     detail = document.get("detail") if isinstance(document, dict) else None
-    return detail if isinstance(detail, str) else None
+    # It may be no board of ours: nothing that it says reaches a terminal as it is.
+    return clean_text(detail)[:MAX_DETAIL] if isinstance(detail, str) else None

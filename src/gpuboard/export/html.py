@@ -9,7 +9,10 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
+from gpuboard.model.names import holder_name
+from gpuboard.model.report import HostFacts
 from gpuboard.model.units import format_duration, format_size
+from gpuboard.wire.tally import Tally, tally_view
 from gpuboard.wire.views import FleetView, GpuView, HolderView, NodeView
 
 GLYPHS: Final = {
@@ -18,25 +21,26 @@ GLYPHS: Final = {
 ORDER: Final = ("free", "busy", "idle", "booked", "stale", "broken", "unknown")
 
 
-def to_html(fleet: FleetView, *, title: str = "GPUs") -> str:
-    """Write the page; all that comes from nodes is escaped."""
+def to_html(fleet: FleetView, *, title: str = "GPUs", reload_seconds: float | None = None) -> str:
+    """Write the page; all that comes from nodes is escaped. It reloads itself where told to."""
     style, script = _part("page.css"), _part("page.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:"
     )
     taken = datetime.fromtimestamp(fleet.at, UTC)
-    words: list[str] = [gpu.verdict.word for node in fleet.nodes for gpu in _countable(node)]
+    tally = tally_view(fleet)
     return "".join(
         (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{words.count('free')} free · {escape(title)}</title>",
+            "" if reload_seconds is None else f'<meta http-equiv="refresh" content="{reload_seconds:.0f}">',
+            f"<title>{f'{tally.free} free' if tally.is_known else 'not known yet'} · {escape(title)}</title>",
             f"<style>{style}</style></head><body>",
             f"<header><h1>{escape(title)}</h1>",
             f'<p id="age" role="status" data-at="{fleet.at:.0f}">as of ',
             f'<time datetime="{taken.isoformat()}">{taken:%Y-%m-%d %H:%M:%S} UTC</time></p></header>',
-            f"<main>{_answer(words)}{''.join(_node(node, fleet.at) for node in _in_order(fleet))}</main>",
+            f"<main>{_answer(tally)}{''.join(_node(node, fleet.at) for node in _in_order(fleet))}</main>",
             f"<script>{script}</script></body></html>\n",
         )
     )
@@ -50,27 +54,27 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _countable(node: NodeView) -> list[GpuView]:
-    # A GPU divided into instances cannot be taken itself; its instances count.
-    return [gpu for gpu in node.gpus if not gpu.reading.mig_enabled]
-
-
 def _in_order(fleet: FleetView) -> list[NodeView]:
     """Most free first, then by name; what does not report comes last."""
     return sorted(
         fleet.nodes,
-        key=lambda node: (node.state != "live", -sum(g.verdict.word == "free" for g in node.gpus), node.name),
+        key=lambda node: (node.state != "live", -_free(node), node.name),
     )
 
 
-def _answer(words: list[str]) -> str:
+def _free(node: NodeView) -> int:
+    return sum(gpu.verdict.word == "free" for gpu in node.gpus if gpu.counted)
+
+
+def _answer(tally: Tally) -> str:
     chips = "".join(
-        f'<li class="{word}"><b>{words.count(word)}</b> {word}</li>' for word in ORDER if word in words
+        f'<li class="{word}"><b>{tally.verdicts[word]}</b> {word}</li>'
+        for word in ORDER
+        if tally.verdicts[word]
     )
-    return (
-        f'<section class="answer"><p><strong>{words.count("free")}</strong> of {len(words)} GPUs free</p>'
-        f"<ul>{chips}</ul></section>"
-    )
+    # Read aloud as one sentence, with its first word large.
+    first, _, rest = tally.answer().partition(" ")
+    return f'<section class="answer"><p><strong>{first}</strong> {rest}</p><ul>{chips}</ul></section>'
 
 
 def _node(node: NodeView, now: float) -> str:
@@ -82,23 +86,43 @@ def _node(node: NodeView, now: float) -> str:
         for problem in node.problems
     )
     gpus = "".join(f"<li>{_gpu(gpu, now)}</li>" for gpu in node.gpus)
-    models = ", ".join(
-        f"{count} x {model}" for model, count in Counter(g.model or "?" for g in node.gpus).items()
-    )
+    host = " · ".join(_host(node))
+    figures = f'<p class="host">{escape(host)}</p>' if host else ""
+    counts = Counter(gpu.model or "?" for gpu in node.gpus if gpu.counted)
+    models = ", ".join(f"{count} x {model}" for model, count in counts.items())
+    if not node.gpus_known:
+        models = "GPUs not known yet"
     return (
         f'<section class="node {escape(node.state)}"><h2>{name}</h2>'
-        f'<p class="note">{escape(models)} · data {age}{why}</p>{problems}'
+        f'<p class="note">{escape(models)} · data {age}{why}</p>{figures}{problems}'
         f'<ul class="gpus">{gpus}</ul></section>'
     )
 
 
+def _host(node: NodeView) -> Iterator[str]:
+    """The machine around the GPUs; what is unknown is left out."""
+    host = node.host or HostFacts()
+    if host.load_1 is not None:
+        yield f"load {host.load_1:.1f}" + (f" on {host.cpu_count} cores" if host.cpu_count else "")
+    if host.memory_total_bytes is not None:
+        used, total = format_size(host.memory_used_bytes), format_size(host.memory_total_bytes)
+        yield f"RAM {used} of {total}"
+    for disk in host.disks:
+        if disk.total_bytes is not None:
+            yield f"{disk.mount} {format_size(disk.used_bytes)} of {format_size(disk.total_bytes)}"
+    if host.uptime_seconds is not None:
+        yield f"up {format_duration(host.uptime_seconds)}"
+    if host.driver_version:
+        yield f"driver {host.driver_version}"
+
+
 def _gpu(gpu: GpuView, now: float) -> str:
     """A cell that opens when clicked, tapped or reached by keyboard."""
-    word, reading = gpu.verdict.word, gpu.reading
+    word = gpu.verdict.word
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in _facts(gpu, now))
     return (
         f'<details class="{word}"><summary title="{escape(gpu.verdict.reason.text)}">'
-        f"<b>{reading.index}</b> <span>{GLYPHS[word]} {word}</span> {_short(gpu)}</summary>"
+        f"<b>{escape(gpu.label)}</b> <span>{GLYPHS[word]} {word}</span> {_short(gpu)}</summary>"
         f"<dl>{rows}</dl></details>"
     )
 
@@ -112,7 +136,7 @@ def _short(gpu: GpuView) -> str:
 
 
 def _names(users: tuple[HolderView, ...] | None) -> str:
-    return ", ".join(user.user or "unknown" for user in users or ())
+    return ", ".join(user.name for user in users or ())
 
 
 def _facts(gpu: GpuView, now: float) -> Iterator[tuple[str, str]]:
@@ -131,7 +155,7 @@ def _facts(gpu: GpuView, now: float) -> Iterator[tuple[str, str]]:
         state = f", {process.state}" if process.state in ("zombie", "gone") else ""
         children = f", kill {' '.join(map(str, process.children))}" if state and process.children else ""
         value = f"{process.program or '?'} ({format_size(process.memory_used_bytes)}{run}{state}{children})"
-        yield f"{process.user or 'unknown'} · {process.pid}", value
+        yield f"{holder_name(process.user, process.uid)} · {process.pid}", value
     yield "uuid", gpu.uuid
 
 

@@ -5,8 +5,9 @@ from math import isnan, nan
 from typing import Final
 
 from gpuboard.model.report import GpuReading
-from gpuboard.model.verdict import Verdict
+from gpuboard.model.verdict import Claim, Verdict
 from gpuboard.verdict import Activity, Holder
+from gpuboard.verdict.holders import is_working
 from gpuboard.wire.views import HolderView
 
 MINUTES: Final = 60
@@ -21,6 +22,8 @@ class GpuMemory:
         "_minute",
         "_ring",
         "_sum",
+        "_taken",
+        "claim",
         "empty_since",
         "people",
         "quiet_since",
@@ -34,10 +37,14 @@ class GpuMemory:
         self.quiet_since: float | None = None
         self.empty_since: float | None = None
         self.verdict: Verdict | None = None
+        # The claim that held when that was said.
+        self.claim: Claim | None = None
         # Who was on it when that was said; None: unknown.
         self.people: tuple[Holder, ...] | None = None
         # The same for viewers; None: not written yet.
         self.shown: tuple[HolderView, ...] | None = None
+        # Whether somebody computed on it in the newest sample; None: unknown, or there was none.
+        self._taken: bool | None = None
         self._ring = array("f", [nan]) * MINUTES
         self._minute: int | None = None
         self._sum = 0.0
@@ -48,10 +55,7 @@ class GpuMemory:
         minute = int(at // 60)
         if minute != self._minute:
             self._advance(minute)
-        if reading.processes is None or reading.processes:
-            self.empty_since = None
-        elif self.empty_since is None:
-            self.empty_since = at
+        self._look_for_people(reading, at)
         percent = reading.utilization_percent
         if percent is None:
             self.recent = ()
@@ -64,6 +68,23 @@ class GpuMemory:
             self.quiet_since = at
         self._sum += percent
         self._count += 1
+
+    def interrupt(self) -> None:
+        """Hear that nothing is known of it now; what lasted until here does not last on."""
+        self.recent = ()
+        self.quiet_since = None
+        self.empty_since = None
+        self.people = None
+        self._taken = None
+
+    def _look_for_people(self, reading: GpuReading, at: float) -> None:
+        """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
+        taken = None if reading.processes is None else any(map(is_working, reading.processes))
+        if taken is False and self._taken:
+            self.empty_since = at
+        elif taken is not False:
+            self.empty_since = None
+        self._taken = taken
 
     def _advance(self, minute: int) -> None:
         """Write down the minute that is over, unless this sample is older than it."""

@@ -6,18 +6,21 @@ from typing import Final, get_args
 
 from msgspec import Struct
 
-from gpuboard.model.verdict import Word
+from gpuboard.model.names import place_key
+from gpuboard.model.units import fits_size
+from gpuboard.model.verdict import Word, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
+from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, NodeRow
 
 WORDS: Final[tuple[str, ...]] = get_args(Word)
 
 
 def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) -> Summary:
-    """Add up the fleet; GPUs divided into instances are left out, their instances count."""
+    """Add up the fleet: of its GPUs those that are counted."""
     nodes = list(nodes)
-    rows = [row for row in gpus if row.reason.code != "divided"]
-    verdicts = Counter[str](row.verdict for row in rows)
+    rows = [row for row in gpus if row.counted]
+    tally = tally_rows(nodes, rows)
     models = Counter(row.model for row in rows)
     free = Counter(row.model for row in rows if row.verdict == "free")
     powers = [row.power_watts for row in rows if row.power_watts is not None and row.verdict != "stale"]
@@ -25,8 +28,9 @@ def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) ->
         at=at,
         nodes=len(nodes),
         nodes_live=sum(node.state == "live" for node in nodes),
-        gpus=len(rows),
-        by_verdict={word: verdicts[word] for word in WORDS},
+        nodes_unknown=tally.nodes_unknown,
+        gpus=tally.gpus,
+        by_verdict={word: tally.verdicts[word] for word in WORDS},
         by_model=tuple(
             ModelSummary(model=model, gpus=count, free=free[model])
             for model, count in sorted(models.items(), key=lambda item: (-free[item[0]], item[0] or ""))
@@ -39,15 +43,15 @@ def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) ->
 
 
 def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
-    """Everybody who holds a GPU on a live node, the heaviest first."""
+    """Everybody who holds a GPU that is counted, on a live node; the heaviest first."""
     held: dict[str, list[GpuRow]] = defaultdict(list)
     memory: Counter[str] = Counter()
     processes: Counter[str] = Counter()
     for row in gpus:
-        if row.verdict == "stale":
+        if row.verdict == "stale" or not row.counted:
             continue
         for user in row.users or ():
-            name = user.user or (f"uid {user.uid}" if user.uid is not None else "unknown")
+            name = user.name
             if not held[name] or held[name][-1] is not row:
                 held[name].append(row)
             memory[name] += user.memory_used_bytes or 0
@@ -69,15 +73,16 @@ def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
 
 def _holdings(rows: list[GpuRow]) -> tuple[Holding, ...]:
     by_node: dict[str, list[GpuRow]] = defaultdict(list)
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (row.node, *place_key(row.label))):
         by_node[row.node].append(row)
     return tuple(
         Holding(
             node=node,
-            indexes=tuple(row.index for row in sorted(mine, key=lambda row: row.index)),
-            uuids=tuple(row.uuid for row in sorted(mine, key=lambda row: row.index)),
+            labels=tuple(row.label for row in mine),
+            indexes=tuple(row.index for row in mine),
+            uuids=tuple(row.uuid for row in mine),
         )
-        for node, mine in sorted(by_node.items())
+        for node, mine in by_node.items()
     )
 
 
@@ -85,48 +90,67 @@ class Wish(Struct, frozen=True, kw_only=True):
     """What somebody looks for."""
 
     gpus: int = 1
+    # The size on the box, of each GPU.
     memory_bytes: int = 0
     model: str | None = None
     same_node: bool = False
 
     def fits(self, row: GpuRow) -> bool:
-        """Whether a GPU is of the wanted kind; unknown memory does not fit a wish for memory."""
-        if self.model and self.model.lower() not in (row.model or "").lower():
+        """Whether a GPU is of the wanted kind and one of those that are counted."""
+        if not row.counted or (self.model and self.model.lower() not in (row.model or "").lower()):
             return False
-        return self.memory_bytes <= 0 or (row.memory_total_bytes or 0) >= self.memory_bytes
+        return fits_size(row.memory_total_bytes, self.memory_bytes)
 
 
-def find_free(gpus: Iterable[GpuRow], wish: Wish, *, at: float) -> FreeAnswer:
-    """Where the wish can be met now: the largest blocks of one node first."""
+def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, at: float) -> FreeAnswer:
+    """Where the wish can be met now: the largest blocks of one node first, what was just freed last."""
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
-    cannot_tell = 0
-    for row in gpus:
-        if not wish.fits(row):
-            continue
+    unsure: Counter[str] = Counter()
+    for row in filter(wish.fits, gpus):
         if row.verdict == "free":
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
-            cannot_tell += 1
-    found = sorted(blocks.items(), key=lambda item: (-len(item[1]), item[0][0], item[0][1] or ""))
-    free = sum(len(rows) for _, rows in found)
-    largest = max((len(rows) for _, rows in found), default=0)
+            unsure[row.node] += 1
+    found = [_block(node, model, rows, at) for (node, model), rows in blocks.items()]
+    found.sort(key=_rank)
+    free = sum(len(block.uuids) for block in found)
+    best = max((len(block.uuids) for block in found), default=0)
+    unknown = sum(not node.gpus_known for node in nodes)
     return FreeAnswer(
         at=at,
-        enough=(largest if wish.same_node else free) >= wish.gpus,
+        enough=(best if wish.same_node else free) >= wish.gpus,
         wanted=wish.gpus,
         free=free,
-        cannot_tell=cannot_tell,
-        blocks=tuple(_block(node, model, rows) for (node, model), rows in found),
+        cannot_tell=unsure.total(),
+        nodes_unknown=unknown,
+        could_be_enough=unknown > 0 or _most(found, unsure, same_node=wish.same_node) >= wish.gpus,
+        blocks=tuple(found),
     )
 
 
-def _block(node: str, model: str | None, rows: list[GpuRow]) -> FreeBlock:
-    rows = sorted(rows, key=lambda row: row.index)
+def _rank(block: FreeBlock) -> tuple[bool, int, str, str]:
+    settled = len(block.uuids) - block.just_freed
+    return settled == 0, -(settled or block.just_freed), block.node, block.model or ""
+
+
+def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:
+    """How many GPUs it would be if all that cannot be judged were free."""
+    possible = Counter(unsure)
+    for block in blocks:
+        possible[block.node] += len(block.uuids)
+    return max(possible.values(), default=0) if same_node else possible.total()
+
+
+def _block(node: str, model: str | None, rows: list[GpuRow], at: float) -> FreeBlock:
+    fresh = {row.uuid for row in rows if is_just_freed(row.since, at)}
+    rows = sorted(rows, key=lambda row: (row.uuid in fresh, *place_key(row.label)))
     sizes = [row.memory_total_bytes for row in rows if row.memory_total_bytes is not None]
     return FreeBlock(
         node=node,
         model=model,
+        labels=tuple(row.label for row in rows),
         indexes=tuple(row.index for row in rows),
         uuids=tuple(row.uuid for row in rows),
         memory_total_bytes=min(sizes) if sizes else None,
+        just_freed=len(fresh),
     )

@@ -1,8 +1,10 @@
 """The fleet as people and programs see it: views and rows. Pure reading of the state."""
 
 from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.counting import Place, places
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.names import holder_name
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import Holder
@@ -31,20 +33,29 @@ def node_view(fleet: Fleet, node: Node) -> NodeView:
         clock_offset_seconds=node.clock_offset,
         problems=node.problems(),
         host=node.report.host if node.report is not None else None,
-        gpus=tuple(gpu_view(fleet, node, reading) for reading in node.readings()),
+        gpus_known=_knows_gpus(node),
+        gpus=tuple(gpu_view(fleet, node, reading, place) for reading, place in placed(fleet, node)),
     )
 
 
-def gpu_view(fleet: Fleet, node: Node, reading: GpuReading) -> GpuView:
+def placed(fleet: Fleet, node: Node) -> list[tuple[GpuReading, Place]]:
+    """The GPUs of a node, each with its label and whether it is counted."""
+    readings = node.readings()
+    return list(zip(readings, places(readings, fleet.thresholds.ignore), strict=True))
+
+
+def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuView:
     """Everything about one GPU."""
     memory = node.gpus[reading.uuid]
     return GpuView(
         uuid=reading.uuid,
         node=node.name,
+        label=place.label,
+        counted=place.counted,
         model=fleet.names.model(reading),
         verdict=memory.verdict or _UNJUDGED,
-        users=_people(fleet, memory),
-        claim=claim_view(fleet.claim_of(node.name, reading)),
+        users=_people(memory),
+        claim=claim_view(memory.claim),
         reading=reading,
     )
 
@@ -53,9 +64,9 @@ def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
     """The GPU of this UUID, wherever it is."""
     for node in fleet:
         if uuid in node.gpus:
-            for reading in node.readings():
+            for reading, place in placed(fleet, node):
                 if reading.uuid == uuid:
-                    return gpu_view(fleet, node, reading)
+                    return gpu_view(fleet, node, reading, place)
     return None
 
 
@@ -78,17 +89,21 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         memory_used_bytes=host.memory_used_bytes,
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
-        gpus_missing=len([problem for problem in problems if problem.kind == "gpu-lost"]),
+        gpus_known=_knows_gpus(node),
+        gpus_missing=len([problem for problem in problems if problem.kind in ("gpu-lost", "gpu-missing")]),
     )
 
 
-def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) -> GpuRow:
+def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuRow:
     """One GPU on the live stream."""
+    memory = node.gpus[reading.uuid]
     verdict = memory.verdict or _UNJUDGED
     return GpuRow(
         uuid=reading.uuid,
         node=node.name,
         index=reading.index,
+        label=place.label,
+        counted=place.counted,
         model=fleet.names.model(reading),
         memory_unified=reading.memory_unified,
         mig_parent_uuid=reading.mig_parent_uuid,
@@ -103,28 +118,35 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, memory: GpuMemory) ->
         temperature_celsius=reading.temperature_celsius,
         power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
-        users=_people(fleet, memory),
-        claim=claim_view(fleet.claim_of(node.name, reading)),
+        users=_people(memory),
+        claim=claim_view(memory.claim),
     )
 
 
-def _people(fleet: Fleet, memory: GpuMemory) -> tuple[HolderView, ...] | None:
+def _people(memory: GpuMemory) -> tuple[HolderView, ...] | None:
     """Those on a GPU as viewers see them; written once, as most stay for hours."""
     if not memory.people:
         return None if memory.people is None else ()
     if memory.shown is None:
-        memory.shown = tuple([_person(fleet, holder) for holder in memory.people])
+        memory.shown = tuple([_person(holder) for holder in memory.people])
     return memory.shown
 
 
-def _person(fleet: Fleet, holder: Holder) -> HolderView:
+def _person(holder: Holder) -> HolderView:
     return HolderView(
-        user=fleet.names.person(holder.user),
+        name=holder_name(holder.user, holder.uid),
+        user=holder.user,
         uid=holder.uid,
         memory_used_bytes=holder.memory_used_bytes,
         since=_whole(holder.since),
         processes=holder.processes,
+        measured=holder.measured,
     )
+
+
+def _knows_gpus(node: Node) -> bool:
+    """Whether the board knows which GPUs the node has, be it none."""
+    return node.report is not None and (node.report.gpus is not None or bool(node.shown))
 
 
 def _whole(value: float | None) -> float | None:

@@ -6,6 +6,7 @@ from typing import Final, get_args
 from gpuboard.metrics.text import Family
 from gpuboard.model.node import NodeState
 from gpuboard.model.verdict import Word
+from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, NodeRow
 
 WORDS: Final[tuple[str, ...]] = get_args(Word)
@@ -26,10 +27,11 @@ _FIGURES: Final[Mapping[str, tuple[str, Callable[[GpuRow], float | None]]]] = {
 def fleet_families(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, now: float) -> Iterator[Family]:
     """Everything about the fleet; figures of stale GPUs are left out, for they are not true any more."""
     nodes, gpus = list(nodes), list(gpus)
+    tally = tally_rows(nodes, gpus)
     yield Family(
         name="gpuboard_gpus",
-        help="GPUs by verdict.",
-        samples=[({"verdict": word}, sum(row.verdict == word for row in gpus)) for word in WORDS],
+        help="GPUs by verdict, of those that are counted.",
+        samples=[({"verdict": word}, float(tally.verdicts[word])) for word in WORDS],
     )
     yield Family(
         name="gpuboard_nodes",
@@ -38,8 +40,12 @@ def fleet_families(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, now: flo
     )
     yield Family(
         name="gpuboard_gpu_verdict",
-        help="The verdict on a GPU; 1 for the one that holds.",
-        samples=[({**_labels(row), "model": row.model or "", "verdict": row.verdict}, 1.0) for row in gpus],
+        help="The verdict on a GPU that is counted; 1 for the one that holds.",
+        samples=[
+            ({**_labels(row), "model": row.model or "", "verdict": row.verdict}, 1.0)
+            for row in gpus
+            if row.counted
+        ],
     )
     for name, (text, read) in _FIGURES.items():
         samples = [(_labels(row), read(row)) for row in gpus if row.verdict != "stale"]
@@ -67,4 +73,4 @@ def fleet_families(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, now: flo
 
 
 def _labels(row: GpuRow) -> dict[str, str]:
-    return {"node": row.node, "gpu": str(row.index), "uuid": row.uuid}
+    return {"node": row.node, "gpu": row.label, "uuid": row.uuid}

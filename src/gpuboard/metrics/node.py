@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from gpuboard.metrics.text import Family
+from gpuboard.model.names import gpu_labels, holder_name
 from gpuboard.model.report import GpuReading, HostFacts, NodeReport
 from gpuboard.model.units import MIB
 
@@ -70,19 +71,23 @@ DCGM_METRICS: Final[Mapping[str, tuple[str, Read]]] = {
 def node_families(report: NodeReport, *, age_seconds: float) -> Iterator[Family]:
     """Everything about one node under our own names."""
     node = {"node": report.node}
-    gpus = report.gpus or ()
+    gpus = _labelled(report)
     for name, (text, read) in GPU_METRICS.items():
-        samples = [({**node, **_labels(gpu)}, read(gpu)) for gpu in gpus]
+        samples = [({**node, **labels}, read(gpu)) for gpu, labels in gpus]
         yield Family(name=name, help=text, samples=samples)
     yield Family(
         name="gpuboard_gpu_info",
         help="What a GPU is; the value is always 1.",
-        samples=[({**node, **_labels(gpu), **_info(gpu)}, 1.0) for gpu in gpus],
+        samples=[({**node, **labels, **_info(gpu)}, 1.0) for gpu, labels in gpus],
     )
     yield Family(
         name="gpuboard_gpu_user_memory_bytes",
         help="Memory that a user's processes hold.",
-        samples=[(labels | node, held) for gpu in gpus for labels, held in _held_by_user(gpu)],
+        samples=[
+            ({**node, **labels, "user": user}, held)
+            for gpu, labels in gpus
+            for user, held in _held_by_user(gpu)
+        ],
     )
     yield Family(
         name="gpuboard_node_problem",
@@ -116,8 +121,11 @@ def _host(host: HostFacts, node: dict[str, str]) -> Iterator[Family]:
         yield Family(name=name, help=text, samples=[(node, value)])
 
 
-def _labels(gpu: GpuReading) -> dict[str, str]:
-    return {"gpu": str(gpu.index), "uuid": gpu.uuid}
+def _labelled(report: NodeReport) -> list[tuple[GpuReading, dict[str, str]]]:
+    gpus = report.gpus or ()
+    return [
+        (gpu, {"gpu": label, "uuid": gpu.uuid}) for gpu, label in zip(gpus, gpu_labels(gpus), strict=True)
+    ]
 
 
 def _info(gpu: GpuReading) -> dict[str, str]:
@@ -140,14 +148,13 @@ def _dcgm_labels(gpu: GpuReading, report: NodeReport) -> dict[str, str]:
     }
 
 
-def _held_by_user(gpu: GpuReading) -> Iterator[tuple[dict[str, str], float]]:
+def _held_by_user(gpu: GpuReading) -> list[tuple[str, float]]:
     held: dict[str, float] = {}
     for process in gpu.processes or ():
         if process.memory_used_bytes is not None:
-            owner = process.user or (f"uid {process.uid}" if process.uid is not None else "unknown")
+            owner = holder_name(process.user, process.uid)
             held[owner] = held.get(owner, 0.0) + process.memory_used_bytes
-    for user, size in sorted(held.items()):
-        yield {**_labels(gpu), "user": user}, size
+    return sorted(held.items())
 
 
 def _free(gpu: GpuReading) -> int | None:

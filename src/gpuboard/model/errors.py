@@ -7,6 +7,7 @@ GpuboardError
 ├── ProbeError
 │   ├── ProbeUnavailable  this machine lacks what the probe needs
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
+├── ListenError           the board's address cannot be taken; the next try may succeed
 ├── StorageError          the state directory or its database cannot be used; names the remedy
 ├── AccessRefused         the other side does not allow it; asking again alone will not help
 ├── OutsideError          a file, name or server outside could not be asked; says why in words
@@ -59,6 +60,10 @@ class OutsideError(GpuboardError):
         super().__init__(text)
         self.text = text
         self.code = code
+
+
+class ListenError(GpuboardError):
+    """The board's address cannot be taken; the text names the remedy. The next try may succeed."""
 
 
 class StorageError(GpuboardError):

@@ -1,8 +1,11 @@
-"""Short names for GPU models, as people say them."""
+"""What models and people are called."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
+
+from gpuboard.model.report import GpuReading
 
 _NOISE: Final = re.compile(
     r"\b(NVIDIA|GeForce|Tesla|Quadro|Corporation|Graphics|SXM\d?|PCIe?|HBM\d\w?|NVL)\b", re.IGNORECASE
@@ -15,3 +18,28 @@ def short_model(model: str) -> str:
     """Shorten `NVIDIA A100-SXM4-80GB` to `A100 80G`; text without anything known stays as it is."""
     words = _SIZE.sub(r"\1G", _NOISE.sub(" ", model.replace("-", " ")))
     return " ".join(words.split()) or model
+
+
+def holder_name(user: str | None, uid: int | None) -> str:
+    """What to call somebody on a GPU: by number where no name is known."""
+    if user:
+        return user
+    return "unknown" if uid is None else f"uid {uid}"
+
+
+def gpu_labels(gpus: Sequence[GpuReading]) -> list[str]:
+    """The numbers that people say: `0`, and `0:1` for an instance of GPU 0, `?:1` if its card is missing."""
+    if all(gpu.mig_parent_uuid is None for gpu in gpus):
+        return [str(gpu.index) for gpu in gpus]
+    cards = {gpu.uuid: str(gpu.index) for gpu in gpus}
+    return [
+        str(gpu.index)
+        if gpu.mig_parent_uuid is None
+        else f"{cards.get(gpu.mig_parent_uuid, '?')}:{gpu.index}"
+        for gpu in gpus
+    ]
+
+
+def place_key(label: str) -> tuple[int, ...]:
+    """Labels in the order of their numbers: `2`, `10`, `10:0`."""
+    return tuple(int(part) if part.isdigit() else -1 for part in label.split(":"))

@@ -128,8 +128,11 @@ class Problem(Struct, frozen=True, kw_only=True, gc=False):
     """Something wrong on a node or one of its GPUs, with what to do about it."""
 
     kind: Word
+    # The whole sentence, in English; its kind and its detail are what other languages need.
     text: Text
     remedy: Text
+    # Which device, which versions, how many: the same in every language.
+    detail: Text | None = None
     gpu_uuid: Word | None = None
     since: UnixTime | None = None
 

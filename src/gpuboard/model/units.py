@@ -5,6 +5,8 @@ from typing import Final
 
 MIB: Final = 1024**2
 GIB: Final = 1024**3
+# Drivers, error correction and MIG keep some of what is printed on the box.
+BOX_SHARE: Final = 0.92
 
 _SIZES: Final = {"": 1, "K": 1024, "M": MIB, "G": GIB, "T": 1024**4}
 # Written so that regular expressions of other languages understand it too.
@@ -24,6 +26,11 @@ def parse_size(text: str) -> int:
     if match is None:
         raise ValueError(f"{text!r} is no size; write it like 40G or 500M")
     return round(float(match[1]) * _SIZES[match[2].upper()])
+
+
+def fits_size(total: int | None, asked: int) -> bool:
+    """Whether a card is of the size asked for, as it stands on the box; an unknown one fits no size."""
+    return asked <= 0 or (total is not None and total >= BOX_SHARE * asked)
 
 
 def parse_duration(text: str) -> float:

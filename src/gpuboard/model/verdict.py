@@ -1,11 +1,14 @@
 """The one word for a GPU and its evidence, as values."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 Word = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
 Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
+
+# What became free so lately is offered last: its user may only be restarting.
+JUST_FREED_SECONDS: Final = 300.0
 
 
 class Reason(Struct, frozen=True, kw_only=True, gc=False):
@@ -14,6 +17,11 @@ class Reason(Struct, frozen=True, kw_only=True, gc=False):
     code: str
     text: str
     values: dict[str, Any] = {}
+
+
+def is_just_freed(since: float | None, now: float) -> bool:
+    """Whether a free GPU became free only just now; unknown since when is like long ago."""
+    return since is not None and now - since < JUST_FREED_SECONDS
 
 
 class Verdict(Struct, frozen=True, kw_only=True, gc=False):
@@ -26,9 +34,15 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Claim(Struct, frozen=True, kw_only=True, gc=False):
-    """That somebody holds a GPU by agreement until a time."""
+    """That somebody holds a GPU by agreement, from a time until a time; None: since ever, without end."""
 
     who: str
     until: float | None = None
     start: float | None = None
     comment: str | None = None
+    # Claims of lower rank on the same GPU: whoever has one of them does no wrong there either.
+    behind: "tuple[Claim, ...]" = ()
+
+    def holds_at(self, now: float) -> bool:
+        """Whether it has begun and not ended: `[start, until)`."""
+        return (self.start is None or self.start <= now) and (self.until is None or now < self.until)

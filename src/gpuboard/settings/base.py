@@ -1,30 +1,40 @@
 """Checked values from TOML, for the board and for every part that owns options of its own."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.model.units import parse_duration, parse_size
+from gpuboard.settings.words import Duration, Size, close_to, expectation, plain_kind, show, written
+
+__all__ = ["Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
 
 Options = TypeVar("Options", bound=Struct)
 
-
-class Duration(float):
-    """A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds."""
-
-    __slots__ = ()
-
-
-class Size(int):
-    """A number of bytes that is written `500M` or `40G`."""
-
-    __slots__ = ()
-
-
 Port = Annotated[int, Meta(ge=1, le=65535)]
+# Nobody means more; sums with it stay numbers.
+LONGEST_SECONDS: Final = 10 * 366 * 86400
+
+
+class Rule(Struct, frozen=True):
+    """What else must hold for a setting; stands in its annotation."""
+
+    # Raises ValueError, whose text says what is wrong and what to write instead.
+    check: Callable[[Any], None]
+
+
+def between(least: str, most: str) -> Rule:
+    """The rule for a time span from `least` to `most`."""
+
+    def check(value: float) -> None:
+        if not parse_duration(least) <= value <= parse_duration(most):
+            raise ValueError(f"must be from {least} to {most}")
+
+    return Rule(check)
 
 
 def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) -> Options:
@@ -33,25 +43,72 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
     Raises:
         SettingsError: a key is unknown or a value is wrong; the text says which, where, and what is allowed.
     """
-    known = {field.encode_name for field in msgspec.structs.fields(kind)}
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise SettingsError(f"{where}: unknown key {unknown[0]!r}; known keys are {', '.join(sorted(known))}")
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    for key in values:
+        if key not in fields:
+            raise SettingsError(f"{where}: unknown key {key!r}{close_to(key, fields)}; {_known(fields)}")
+    read = {}
+    for key, field in fields.items():
+        if key in values:
+            read[key] = _read(field.type, key, values[key], where)
+        elif field.required:
+            raise SettingsError(f"{where}: {key} is missing; write {key} = {written(field.type)}")
     try:
-        return msgspec.convert(values, kind, dec_hook=_read_own)
+        return msgspec.convert(read, kind)
     except (msgspec.ValidationError, ValueError) as error:
+        # What a part says itself about keys that do not go together.
         raise SettingsError(f"{where}: {error}") from None
 
 
-def _read_own(kind: type, value: Any) -> Any:  # noqa: ANN401 - the decoder's own signature
-    if kind is Duration:
-        if isinstance(value, str):
-            return Duration(parse_duration(value))
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return Duration(value)
-    if kind is Size:
-        if isinstance(value, str):
-            return Size(parse_size(value))
-        if isinstance(value, int) and not isinstance(value, bool):
-            return Size(value)
-    raise ValueError(f"expected {kind.__name__.lower()}, got {value!r}")
+def _read(kind: Any, key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - an annotation, as TOML has it
+    """A value as the program has it: time spans and sizes as plain numbers, for reports know no others."""
+    place = f"{where}: {key} = {show(value)}"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(f"{place}: {expectation(kind, key, value)}")
+    read_number = _NUMBERS.get(plain_kind(kind)[0])
+    try:
+        plain = value if read_number is None else read_number(value)
+        read = msgspec.convert(plain, kind)
+        for rule in _rules(kind):
+            rule.check(read)
+    except (msgspec.ValidationError, TypeError):
+        raise SettingsError(f"{place}: {expectation(kind, key, value)}") from None
+    except (SettingsError, ValueError) as error:
+        raise SettingsError(f"{place}: {error}") from None
+    return plain
+
+
+def _rules(kind: Any) -> Iterator[Rule]:  # noqa: ANN401 - an annotation
+    for part in get_args(kind):
+        if isinstance(part, Rule):
+            yield part
+        else:
+            yield from _rules(part)
+
+
+def _known(fields: Iterable[str]) -> str:
+    known = sorted(fields)
+    return f"known keys are {', '.join(known)}" if known else "this table has no keys"
+
+
+def _read_duration(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
+    seconds = parse_duration(value) if isinstance(value, str) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(value)
+    if seconds < 0:
+        raise ValueError("must not be less than nothing")
+    if seconds > LONGEST_SECONDS:
+        raise ValueError("is longer than anybody waits; ten years are the most")
+    return float(seconds)
+
+
+def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
+    size = parse_size(value) if isinstance(value, str) else value
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(value)
+    if size < 0:
+        raise ValueError("must not be less than nothing")
+    return size
+
+
+_NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {Duration: _read_duration, Size: _read_size}

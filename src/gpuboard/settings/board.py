@@ -2,28 +2,37 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import SettingsError
-from gpuboard.settings.base import Duration, Size, read_options
+from gpuboard.settings.base import Duration, Rule, Size, between, read_options
+from gpuboard.settings.rules import check_base_path, check_copy, check_hostnames, check_listen, check_proxies
+from gpuboard.settings.words import close_to, what_it_looks_like
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8042"
+DEFAULT_COPY: Final = "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'"
+
+Percent = Annotated[float, Meta(ge=0, le=100)]
 
 
 class BoardTable(Struct, frozen=True, kw_only=True):
     """`[board]`: how the board runs."""
 
-    listen: str = DEFAULT_LISTEN
+    listen: Annotated[str, Meta(examples=["0.0.0.0:8042"]), Rule(check_listen)] = DEFAULT_LISTEN
+    # What people call the board; empty: nothing but GPUs.
+    title: Annotated[str, Meta(max_length=200)] = ""
+    # What people get who copy a command for GPUs: {address}, {node}, {devices} are filled in.
+    copy: Annotated[str, Meta(max_length=1000), Rule(check_copy)] = DEFAULT_COPY
     # The path under which a proxy passes requests on, if it does not take it away itself.
-    base_path: str = "/"
+    base_path: Annotated[str, Meta(examples=["/gpus/"]), Rule(check_base_path)] = "/"
     # Names of the board besides this machine's own.
-    hostnames: tuple[str, ...] = ()
+    hostnames: Annotated[tuple[str, ...], Rule(check_hostnames)] = ()
     # A node that left its source's list is forgotten after so long.
     forget_after: Duration = Duration(24 * 3600)
-    tick: Duration = Duration(1)
+    tick: Annotated[Duration, between("100ms", "1min")] = Duration(1)
     # Empty: systemd's state directory, else ~/.local/state/gpuboard.
     state_dir: str = ""
     # Both or neither: PEM files; with them the board speaks TLS.
@@ -37,7 +46,7 @@ class AccessTable(Struct, frozen=True, kw_only=True):
     # Absent: names on this machine, counts beyond.
     anonymous: Literal["nothing", "counts", "names"] | None = None
     # Only these may say for whom they ask.
-    trusted_proxies: tuple[str, ...] = ()
+    trusted_proxies: Annotated[tuple[str, ...], Rule(check_proxies)] = ()
 
 
 class NamesTable(Struct, frozen=True, kw_only=True):
@@ -51,12 +60,14 @@ class NamesTable(Struct, frozen=True, kw_only=True):
 class VerdictTable(Struct, frozen=True, kw_only=True):
     """`[verdict]`: where the lines between the words are drawn."""
 
-    busy_utilization_percent: float = 5.0
-    idle_utilization_percent: float = 2.0
+    busy_utilization_percent: Percent = 5.0
+    idle_utilization_percent: Percent = 2.0
     idle_after: Duration = Duration(30 * 60)
     memory_floor: Size = Size(500 * 1024**2)
-    memory_share: float = 0.05
-    hot_celsius: float = 85.0
+    memory_share: Annotated[float, Meta(ge=0, le=1)] = 0.05
+    hot_celsius: Annotated[float, Meta(ge=0, le=200)] = 85.0
+    # Parts of names of models that are shown, but neither counted nor offered.
+    ignore: tuple[str, ...] = ()
 
 
 class BookingsTable(Struct, frozen=True, kw_only=True):
@@ -96,11 +107,15 @@ def read_settings(path: Path) -> Settings:
         SettingsError: it cannot be read, is no TOML, or something in it is wrong; says where and what.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: it is no text in UTF-8 ({error.reason}); TOML is expected") from None
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"{path}: {error}; {what_it_looks_like(text)}") from None
     return settings_of(document, where=str(path))
 
 
@@ -110,17 +125,23 @@ def settings_of(document: dict[str, Any], *, where: str) -> Settings:
     Raises:
         SettingsError: something in it is wrong.
     """
-    unknown = sorted(set(document) - set(TABLES) - {"source"})
-    if unknown:
-        known = ", ".join([*(f"[{name}]" for name in TABLES), "[[source]]"])
-        raise SettingsError(f"{where}: unknown table or key {unknown[0]!r}; known are {known}")
+    for name in document:
+        if name not in TABLES and name != "source":
+            raise SettingsError(f"{where}: {_unknown_table(name)}")
     settings = Settings()
     for name, kind in TABLES.items():
         table = document.get(name, {})
         if not isinstance(table, dict):
-            raise SettingsError(f"{where} [{name}]: a table was expected")
+            raise SettingsError(f"{where}: write [{name}] on a line of its own, and its keys below")
         settings = replace(settings, **{name: read_options(kind, table, where=f"{where} [{name}]")})
     return replace(settings, sources=_sources(document.get("source", []), where))
+
+
+def _unknown_table(name: str) -> str:
+    known = ", ".join([*(f"[{table}]" for table in TABLES), "[[source]]"])
+    owners = [table for table, kind in TABLES.items() if name in kind.__struct_fields__]
+    hint = f"; it belongs below a line [{owners[0]}]" if owners else close_to(name, [*TABLES, "source"])
+    return f"unknown table or key {name!r}{hint}; known are {known}"
 
 
 def _sources(tables: Any, where: str) -> tuple[tuple[str, dict[str, Any]], ...]:  # noqa: ANN401 - as TOML has it

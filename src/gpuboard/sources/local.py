@@ -7,14 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.verdict import Reason
-from gpuboard.settings.base import Duration
+from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.wire.report import MAX_REPORT_BYTES, decode_report
 
@@ -28,7 +28,8 @@ class LocalOptions(Struct, frozen=True, kw_only=True):
     """How this machine is read."""
 
     kind: Literal["local"] = "local"
-    interval: Duration = Duration(5)
+    # The agent itself takes no less.
+    interval: Annotated[Duration, between("2s", "1h")] = Duration(5)
     probe: str | None = None
 
 

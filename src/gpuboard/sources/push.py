@@ -1,10 +1,11 @@
 """Agents that connect to the board: passive, the web hands over what they send."""
 
 import asyncio
+import hashlib
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,17 +33,21 @@ from gpuboard.wire.report import check_report, decode_report
 
 log = logging.getLogger(__name__)
 
-REMEMBERED_BOOTS: Final = 8
+# A node that is started every day comes back to none of them within two months.
+REMEMBERED_BOOTS: Final = 64
+MARK_LETTERS: Final = 12
 
 
 class PushOptions(Struct, frozen=True, kw_only=True):
     """Nothing to choose: whoever has a token may push."""
 
+    kind: Literal["push"] = "push"
+
 
 class _Voice:
     """What has been heard from one node."""
 
-    __slots__ = ("boot_id", "complaint", "earlier_boots", "received", "shown")
+    __slots__ = ("boot_id", "complaint", "earlier_boots", "received", "shown", "turned_away")
 
     def __init__(self) -> None:
         self.boot_id: str | None = None
@@ -52,6 +57,7 @@ class _Voice:
         self.received = -1
         # What was last said about it in the log, so that nobody can fill the log with the same again.
         self.complaint: str | None = None
+        self.turned_away: str | None = None
 
 
 class PushSource:
@@ -62,7 +68,7 @@ class PushSource:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._sink: Sink | None = None
-        self._nodes: tuple[str, ...] = ()
+        self._nodes: frozenset[str] = frozenset()
         self._voices: dict[str, _Voice] = {}
 
     async def run(self, sink: Sink) -> None:
@@ -76,10 +82,18 @@ class PushSource:
 
     def set_nodes(self, nodes: Iterable[str]) -> None:
         """Name the nodes that may push now; one that is no longer named is gone from the board."""
-        self._nodes = tuple(sorted(nodes))
-        self._voices = {node: voice for node, voice in self._voices.items() if node in set(self._nodes)}
+        self._nodes = frozenset(nodes)
+        self._voices = {node: voice for node, voice in self._voices.items() if node in self._nodes}
         if self._sink is not None:
             self._sink.expect(self._nodes)
+
+    def expects(self, node: str) -> bool:
+        """Whether a node has been named as one that may push."""
+        return node in self._nodes
+
+    def start_anew(self, node: str) -> None:
+        """Forget how far a node has come, and in which boots: it was enrolled anew."""
+        self._voices.pop(node, None)
 
     def positions(self) -> dict[str, Position]:
         """How far every node that said hello has come; never further than what is really taken."""
@@ -113,6 +127,9 @@ class PushSource:
         """
         if self._sink is None:
             raise SourceError("the board is not ready for reports yet")
+        if node not in self._nodes:
+            # Whatever way it came, and however long it took: nobody comes back by what was sent before.
+            raise AccessRefused(f"{node} may no longer push to this board")
         message = decode_live(data) or decode_from_agent(data)
         if isinstance(message, Hello):
             return encode(self._greet(node, message))
@@ -128,16 +145,27 @@ class PushSource:
             raise AccessRefused(f"this token belongs to {node}; an agent of {hello.node} needs its own")
         voice = self._voices.setdefault(node, _Voice())
         boot_id = hello.boot_id
-        if boot_id in voice.earlier_boots:
-            raise AccessRefused(
-                f"{node} has been started again since; if two machines share its token, enroll one anew"
-            )
+        if _mark(boot_id) in voice.earlier_boots:
+            raise self._turned_away(node, voice, boot_id)
         if boot_id != voice.boot_id:
             if voice.boot_id is not None:
-                voice.earlier_boots.append(voice.boot_id)
+                voice.earlier_boots.append(_mark(voice.boot_id))
             taken = self._ledger.taken(node, boot_id)
             voice.boot_id, voice.shown, voice.received = boot_id, None, -1 if taken is None else taken
         return Welcome(node=node, shown=voice.shown, taken=self._ledger.taken(node, boot_id))
+
+    def _turned_away(self, node: str, voice: _Voice, boot_id: str) -> AccessRefused:
+        """Show and log, once, that two machines use one token: whoever wonders looks at the page first."""
+        text = (
+            f"another machine has used the token of {node} since; "
+            f"enroll {node} anew (gpuboard node enroll {node}), and give the other machine a name of its own"
+        )
+        if self._sink is not None:
+            self._sink.trouble(node, Reason(code="token-shared", text=text), state="refused")
+        if voice.turned_away != boot_id:
+            voice.turned_away = boot_id
+            log.warning("node refused: node=%s reason=%s", node, text)
+        return AccessRefused(text)
 
     def _show(self, sink: Sink, node: str, voice: _Voice, message: ReadLive | Live) -> Acknowledgement:
         sequence = message.sample.sequence
@@ -229,6 +257,11 @@ def _read(node: str, voice: _Voice, sample: ReadSample | Sample) -> NodeReport:
     if not sample.waited_seconds:
         return report
     return replace(report, age_seconds=report.age_seconds + sample.waited_seconds)
+
+
+def _mark(boot_id: str) -> str:
+    """What is remembered of a boot: enough to know it again."""
+    return hashlib.sha256(boot_id.encode(errors="replace")).hexdigest()[:MARK_LETTERS]
 
 
 def _replayed(sequence: int) -> Refusal:

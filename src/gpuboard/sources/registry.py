@@ -10,10 +10,12 @@ from gpuboard.discovery.registry import make_for_source
 from gpuboard.model.component import Troubled
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import read_options
+from gpuboard.settings.words import close_to, show
 from gpuboard.sources.base import Source
 from gpuboard.sources.folder import FolderOptions, FolderSource
 from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.pull import PullOptions, PullSource
+from gpuboard.sources.push import PushOptions
 from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
 from gpuboard.sources.ssh import SshOptions, SshSource
 
@@ -24,6 +26,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     now: Callable[[], float]
     # This machine's own name as a node.
     node: str
+    # What takes in reports of agents that push; None: there is nowhere to keep their tokens.
+    pushed: Source | None = None
     # Hears of every part of a source that can be in trouble by itself.
     watch: Callable[[Troubled], None] = lambda _: None
 
@@ -33,6 +37,12 @@ class Surroundings(Struct, frozen=True, kw_only=True):
         if isinstance(discovery, Troubled):
             self.watch(discovery)
         return discovery
+
+    def push_source(self, *, where: str) -> Source:
+        """The one that takes in what agents push."""
+        if self.pushed is None:
+            raise SettingsError(f"{where}: agents cannot push: the board has no state directory for tokens")
+        return self.pushed
 
 
 class Kind(NamedTuple):
@@ -54,6 +64,7 @@ SOURCES: Final[Mapping[str, Kind]] = {
         PullOptions,
         lambda options, around, where: PullSource(options, around.discovery(options, where=where)),
     ),
+    "push": Kind(PushOptions, lambda _, around, where: around.push_source(where=where)),
 }
 
 
@@ -66,5 +77,6 @@ def make_source(table: Mapping[str, Any], around: Surroundings, *, where: str) -
     kind = table.get("kind")
     chosen = SOURCES.get(str(kind))
     if chosen is None:
-        raise SettingsError(f"{where}: kind = {kind!r} is none of {', '.join(SOURCES)}")
+        given = f"kind = {show(kind)} is none of" if "kind" in table else "kind is missing; use one of"
+        raise SettingsError(f"{where}: {given} {', '.join(SOURCES)}{close_to(str(kind), SOURCES)}")
     return chosen.make(read_options(chosen.options, table, where=where), around, where)

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpuboard.model.units import GIB, format_duration, format_size
+from gpuboard.wire.tally import tally_view
 from gpuboard.wire.views import FleetView, GpuView, HolderView, NodeView
 
 # Always a glyph and a word beside the colour.
@@ -66,12 +67,8 @@ def _gpus(node: NodeView, now: float) -> Table:
     for justify in ("right", "left", "left", "right", "left", "right", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
     table.columns[-1].no_wrap = False
-    places = {gpu.uuid: str(gpu.reading.index) for gpu in node.gpus}
     for gpu in node.gpus:
-        # An instance is named by its GPU and its own number: 0:1.
-        parent = places.get(gpu.reading.mig_parent_uuid or "")
-        place = f"{parent}:{gpu.reading.index}" if parent is not None else str(gpu.reading.index)
-        table.add_row(Text(f"[{place}]", style="cyan"), *_cells(gpu, now))
+        table.add_row(Text(f"[{gpu.label}]", style="cyan"), *_cells(gpu, now))
     return table
 
 
@@ -102,13 +99,15 @@ def _people(users: tuple[HolderView, ...], now: float) -> Text:
     for user in users:
         if line:
             line.append("  ")
-        line.append(user.user or (f"uid {user.uid}" if user.uid is not None else "unknown"), style="bold")
+        line.append(user.name, style="bold")
         if user.memory_used_bytes is not None:
             line.append(f" {format_size(user.memory_used_bytes)}", style="yellow")
+        if user.measured > 1:
+            line.append(f" x{user.measured}", style="bright_black")
         if user.since is not None:
             line.append(f" {format_duration(now - user.since)}", style="bright_black")
-        if user.processes > 1:
-            line.append(f" x{user.processes}", style="bright_black")
+        if user.processes > max(1, user.measured):
+            line.append(f" +{user.processes - user.measured} of unknown memory", style="bright_black")
     return line
 
 
@@ -143,9 +142,12 @@ def _problems(node: NodeView) -> Iterator[Text]:
 
 
 def _answer(fleet: FleetView) -> Text:
-    # A GPU divided into instances cannot be taken itself; its instances count.
-    gpus = [gpu for node in fleet.nodes for gpu in node.gpus if not gpu.reading.mig_enabled]
-    free = sum(gpu.verdict.word == "free" for gpu in gpus)
-    answer = Text(f"{free} of {len(gpus)} GPUs free", style="bold green" if free else "bold")
-    unsure = sum(gpu.verdict.word in ("stale", "unknown") for gpu in gpus)
-    return answer.append(f", {unsure} cannot be judged", style="bright_black") if unsure else answer
+    tally = tally_view(fleet)
+    answer = Text(tally.answer(), style="bold green" if tally.free else "bold")
+    unsure = tally.verdicts["stale"] + tally.verdicts["unknown"]
+    if unsure:
+        answer.append(f", {unsure} cannot be judged", style="bright_black")
+    if tally.nodes_unknown and tally.gpus:
+        nodes = "node" if tally.nodes_unknown == 1 else "nodes"
+        answer.append(f", those of {tally.nodes_unknown} {nodes} not known", style="bright_black")
+    return answer

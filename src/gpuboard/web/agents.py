@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 AnySocket = WebSocket[Any, Any, Any]
 
+RETRY_SECONDS: Final = 2
 MAX_TOKEN_LENGTH: Final = 256
 REASON_BYTES: Final = 120
 
@@ -41,6 +42,8 @@ class Line:
         self.heard_at: float | None = None
         self._opened_at = time.monotonic()
         self._socket = socket
+        # Cut off: what it has sent, or sends until it hears of it, does not count.
+        self.is_cut = False
 
     def note(self) -> float:
         """Note that it has said something; how long it should wait before it goes on."""
@@ -76,6 +79,7 @@ class AgentDoor:
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=20, seconds=60.0)
         self._code_failures = FailureLimit(failures=10, seconds=900.0)
+        roster.on_change(self.tokens_changed)
 
     async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
         """Whose token this request carries; nothing else than the token counts, no cookie, no address.
@@ -88,6 +92,8 @@ class AgentDoor:
         who = address or "?"
         if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_LENGTH:
             raise _unauthorised("Send the node's token as: Authorization: Bearer TOKEN.")
+        if not await self._roster.is_read():
+            raise _not_yet("The board has just started and has not read its tokens yet.")
         known = self._roster.recognise(token)
         # A good token is let in even from an address where another one fails: many nodes share a router.
         if known is None and not self._token_failures.is_blocked(who, now):
@@ -102,8 +108,20 @@ class AgentDoor:
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
                 "gpuboard node enroll NAME. Then give it to the agent with --enroll."
             )
+        if not self.push.expects(known.node):
+            # Quicker than the next look at the list of tokens.
+            self.tokens_changed()
         self._roster.note_use(known)
         return known
+
+    def check_again(self, known: KnownToken) -> None:
+        """Check a token once more: whoever had to wait may have lost it meanwhile.
+
+        Raises:
+            HTTPException: the token is no longer good.
+        """
+        if not self._roster.is_good(known):
+            raise _unauthorised("This node's token has been revoked or replaced.")
 
     async def enrol(self, code: str, address: str | None) -> tuple[str, str]:
         """Exchange an enrolment code for a node's name and token.
@@ -125,6 +143,12 @@ class AgentDoor:
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
+        # Whatever kept it out before, other machines with its token included, is over.
+        self.push.start_anew(node)
+        if node in self._lines:
+            self._hang_up(
+                self._lines[node], CLOSE_REPLACED, "this node was enrolled anew; come with its new token"
+            )
         log.info("node enrolled: node=%s address=%s", node, who)
         return node, token
 
@@ -193,10 +217,15 @@ class AgentDoor:
 
     def _hang_up(self, line: Line, code: int, reason: str) -> None:
         log.info("agent cut off: node=%s code=%d reason=%s", line.known.node, code, reason)
+        line.is_cut = True
         self.close(line)
         task = asyncio.create_task(line.close(code, reason))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def _not_yet(detail: str) -> HTTPException:
+    return ServiceUnavailableException(detail, headers={"retry-after": str(RETRY_SECONDS)})
 
 
 def _unauthorised(detail: str) -> HTTPException:

@@ -31,6 +31,7 @@ CLOSE_REFUSED: Final = 4403
 CLOSE_SILENT: Final = 4408
 CLOSE_REPLACED: Final = 4409
 CLOSE_FAILED: Final = 1011
+CLOSE_TRY_LATER: Final = 1013
 
 
 # A sequence; -1 before the first.

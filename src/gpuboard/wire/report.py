@@ -3,15 +3,19 @@
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import REPORT_VERSION, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
+from gpuboard.wire.gpu_uuid import with_plain_uuids
 
 Encoding = Literal["json", "msgpack"]
 
 MAX_REPORT_BYTES: Final = 256 * 1024
 MAX_PROCESSES: Final = 512
+# However rarely a node says that it samples, it is late after three times this.
+LONGEST_INTERVAL_SECONDS: Final = 15 * 60.0
 # A reader understands its own version and the one before.
 OLDEST_VERSION: Final = max(1, REPORT_VERSION - 1)
 
@@ -54,6 +58,9 @@ def check_report(report: NodeReport) -> NodeReport:
             f"report version {report.version} cannot be read here (versions {OLDEST_VERSION} to "
             f"{REPORT_VERSION} can): install the same gpuboard version on node and board"
         )
+    report = with_plain_uuids(report)
+    if report.interval_seconds is not None and report.interval_seconds > LONGEST_INTERVAL_SECONDS:
+        report = replace(report, interval_seconds=LONGEST_INTERVAL_SECONDS)
     gpus = report.gpus or ()
     if sum([len(gpu.processes) for gpu in gpus if gpu.processes]) > MAX_PROCESSES:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpuboard.model.verdict import JUST_FREED_SECONDS
 from gpuboard.wire.component import ComponentView
 from gpuboard.wire.views import Tier
 
@@ -17,6 +18,12 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     name: str
     demo: bool
     tick_seconds: float
+    # What became free so lately is offered last: its user may only be restarting.
+    just_freed_seconds: float = JUST_FREED_SECONDS
+    # What the admin calls the board; null: nothing but GPUs.
+    title: str | None = None
+    # The command for chosen GPUs that people copy: {address}, {node} and {devices} are to be filled in.
+    copy: str = "ssh {address}"
 
 
 class Gone(Struct, frozen=True, kw_only=True):

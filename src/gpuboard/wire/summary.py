@@ -17,6 +17,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     at: float
     nodes: int
     nodes_live: int
+    # Nodes of which nobody knows yet which GPUs they have: with some, 0 GPUs is no "none".
+    nodes_unknown: int
     gpus: int
     by_verdict: dict[str, int]
     by_model: tuple[ModelSummary, ...]
@@ -30,6 +32,8 @@ class Holding(Struct, frozen=True, kw_only=True):
     """Where a person holds GPUs."""
 
     node: str
+    # The numbers people say: `0`, and `0:1` for an instance of GPU 0.
+    labels: tuple[str, ...]
     indexes: tuple[int, ...]
     uuids: tuple[str, ...]
 
@@ -60,9 +64,13 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
 
     node: str
     model: str | None
+    # The numbers people say: `0`, and `0:1` for an instance of GPU 0.
+    labels: tuple[str, ...]
     indexes: tuple[int, ...]
     uuids: tuple[str, ...]
     memory_total_bytes: int | None
+    # How many of them became free only just now; they stand last.
+    just_freed: int
 
 
 class FreeAnswer(Struct, frozen=True, kw_only=True):
@@ -72,6 +80,10 @@ class FreeAnswer(Struct, frozen=True, kw_only=True):
     enough: bool
     wanted: int
     free: int
-    # GPUs that might fit but cannot be judged now (stale, unknown): "no" is then not certain.
+    # GPUs that might complete the wish but cannot be judged now (stale, unknown): "no" is then not certain.
     cannot_tell: int
+    # Nodes of which nobody knows yet which GPUs they have.
+    nodes_unknown: int
+    # Whether those that cannot be judged could make it enough; if not, "no" is certain.
+    could_be_enough: bool
     blocks: tuple[FreeBlock, ...]

@@ -14,13 +14,17 @@ Tier = Literal["names", "counts"]
 
 
 class HolderView(Struct, frozen=True, kw_only=True, gc=False):
-    """One person on one GPU; user null means that the owner is unknown."""
+    """One person on one GPU; user null means that no name is known."""
 
+    # What to call this person, in every output: `ana`, `uid 1234` or `unknown`.
+    name: str
     user: str | None
     uid: int | None
     memory_used_bytes: int | None
     since: float | None
     processes: int
+    # Those of them whose memory is known: the sum is of these.
+    measured: int
 
 
 class ClaimView(Struct, frozen=True, kw_only=True, gc=False):
@@ -36,6 +40,10 @@ class GpuView(Struct, frozen=True, kw_only=True, gc=False):
 
     uuid: str
     node: str
+    # The number people say: `0`, and `0:1` for an instance of GPU 0.
+    label: str
+    # Whether it is one of the GPUs that are counted and offered.
+    counted: bool
     model: str | None
     verdict: Verdict
     users: tuple[HolderView, ...] | None
@@ -57,6 +65,8 @@ class NodeView(Struct, frozen=True, kw_only=True, gc=False):
     clock_offset_seconds: float | None
     problems: tuple[Problem, ...]
     host: HostFacts | None
+    # False: nobody knows yet which GPUs it has; an empty list is then no "none".
+    gpus_known: bool
     gpus: tuple[GpuView, ...]
 
 
@@ -85,6 +95,8 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
     memory_used_bytes: int | None
     memory_total_bytes: int | None
     disk_used_percent: float | None
+    # False: nobody knows yet which GPUs it has.
+    gpus_known: bool
     gpus_missing: int
 
 
@@ -94,6 +106,10 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     uuid: str
     node: str
     index: int
+    # The number people say: `0`, and `0:1` for an instance of GPU 0.
+    label: str
+    # Whether it is one of the GPUs that are counted and offered.
+    counted: bool
     model: str | None
     memory_unified: bool
     mig_parent_uuid: str | None

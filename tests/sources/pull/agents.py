@@ -17,17 +17,20 @@ TOKEN = "0123456789abcdef0123456789abcdef"  # made up for these tests
 INTERVAL = 0.05
 
 
-def report(sequence: int = 1, *, node: str = "its-own-name") -> NodeReport:
+def report(sequence: int = 1, *, node: str = "its-own-name", interval: float | None = INTERVAL) -> NodeReport:
     """What an agent says."""
     gpu = GpuReading(uuid="GPU-1", index=0, utilization_percent=5.0, processes=())
-    return NodeReport(node=node, boot_id="boot", sequence=sequence, interval_seconds=INTERVAL, gpus=(gpu,))
+    return NodeReport(node=node, boot_id="boot", sequence=sequence, interval_seconds=interval, gpus=(gpu,))
 
 
 class Agent:
     """Our own agent, listening; a test decides when it samples."""
 
-    def __init__(self, *, token: str = TOKEN, **tls: str) -> None:
-        self._outlet = ListenOutlet(replace(ListenOptions(host="127.0.0.1", port=0, token=token), **tls))
+    def __init__(
+        self, *, host: str = "127.0.0.1", token: str = TOKEN, interval: float | None = INTERVAL, **tls: str
+    ) -> None:
+        self._outlet = ListenOutlet(replace(ListenOptions(host=host, port=0, token=token), **tls))
+        self._interval = interval
         self._sequence = 0
         self._outlet.start()
         self.sample()
@@ -40,7 +43,7 @@ class Agent:
     def sample(self) -> None:
         """Take a new sample."""
         self._sequence += 1
-        self._outlet.offer(Sample(report(self._sequence), time.monotonic()))
+        self._outlet.offer(Sample(report(self._sequence, interval=self._interval), time.monotonic()))
 
     def stop(self) -> None:
         """Listen no more."""

@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.messages import explain, says_no_devices
 from gpuboard.probes.nvidia_smi.readings import Device, read_device, unopened_devices
 from gpuboard.probes.nvidia_smi.values import count, program_name, size, word
-from gpuboard.probes.problems import problem
 from gpuboard.wire.text import decode_text
 
 MAX_LINES: Final = 20_000
@@ -149,10 +149,12 @@ def attach_apps(devices: Devices, apps: Iterable[App]) -> Devices:
     lists: dict[str, dict[int, GpuProcess] | None] = {
         gpu.uuid: None if gpu.uuid in mute else {} for gpu in devices.gpus
     }
-    by_bus = {gpu.pcie_bus_id: gpu.uuid for gpu in devices.gpus if not gpu.mig_parent_uuid}
+    by_bus = {
+        gpu.pcie_bus_id: gpu.uuid for gpu in devices.gpus if gpu.pcie_bus_id and not gpu.mig_parent_uuid
+    }
     problems = list(devices.problems)
     for app in apps:
-        uuid = app.gpu_uuid if app.gpu_uuid in lists else by_bus.get(app.gpu_bus_id)
+        uuid = app.gpu_uuid if app.gpu_uuid in lists else by_bus.get(app.gpu_bus_id or "")
         if uuid is None:
             where = app.gpu_uuid or app.gpu_bus_id or "unknown device"
             who = f"process {app.process.pid} on {where}" if app.process else where

@@ -56,7 +56,9 @@ def count_badge(services: Services, label: str, wish: Wish) -> Badge:
     summary = summarize(rows.nodes.values(), fitting, at=services.fleet.clock.now())
     free = summary.by_verdict["free"]
     if summary.gpus == 0:
-        return Badge(label=label, text="none", colour=GREY)
+        # Nodes that were never read may have some.
+        text = "not known yet" if summary.nodes_unknown else "none"
+        return Badge(label=label, text=text, colour=GREY)
     if summary.by_verdict["stale"] == summary.gpus:
         return Badge(label=label, text="not reporting", colour=GREY)
     return Badge(label=label, text=f"{free} of {summary.gpus} free", colour=GREEN if free else BLUE)

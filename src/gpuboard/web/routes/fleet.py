@@ -153,7 +153,9 @@ async def get_free(  # noqa: PLR0917 - the framework passes all by name
     memory: Annotated[
         str,
         Parameter(
-            max_length=32, description="Memory per GPU, like 40G.", schema_extra={"pattern": SIZE_PATTERN}
+            max_length=32,
+            description="Size of each GPU, as on its box, like 40G.",
+            schema_extra={"pattern": SIZE_PATTERN},
         ),
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
@@ -165,7 +167,8 @@ async def get_free(  # noqa: PLR0917 - the framework passes all by name
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
-    return find_free(services.tracker.gpus.values(), wish, at=services.fleet.clock.now())
+    rows = services.tracker
+    return find_free(rows.nodes.values(), rows.gpus.values(), wish, at=services.fleet.clock.now())
 
 
 ROUTER = Router(

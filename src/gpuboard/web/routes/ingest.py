@@ -24,7 +24,13 @@ from gpuboard.web.direct import answer_directly
 from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
-from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_FAILED, CLOSE_REFUSED, MAX_MESSAGE_BYTES
+from gpuboard.wire.ingest import (
+    CLOSE_BAD_MESSAGE,
+    CLOSE_FAILED,
+    CLOSE_REFUSED,
+    CLOSE_TRY_LATER,
+    MAX_MESSAGE_BYTES,
+)
 from gpuboard.wire.json_keys import refuse_twice
 
 log = logging.getLogger(__name__)
@@ -71,7 +77,7 @@ async def ingest(socket: AnySocket, services: Services) -> None:
 
 def _answer(door: AgentDoor, line: Line, data: bytes) -> bytes | None:
     """The answer to a good message that comes in good time; all others are for `_converse`."""
-    if line.note():
+    if line.is_cut or line.note():
         return None
     try:
         return door.take(line.known.node, data)
@@ -83,7 +89,7 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
     receive, send, accept, node = socket.receive, socket.send, door.take, line.known.node
     while True:
         message = await receive()
-        if message["type"] != "websocket.receive":
+        if message["type"] != "websocket.receive" or line.is_cut:
             return
         data = message.get("bytes")
         if data is None:
@@ -95,8 +101,11 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
         except WireError as error:
             await line.close(CLOSE_BAD_MESSAGE, str(error))
             return
-        except (AccessRefused, SourceError) as error:
+        except AccessRefused as error:
             await line.close(CLOSE_REFUSED, str(error))
+            return
+        except SourceError as error:
+            await line.close(CLOSE_TRY_LATER, str(error))
             return
         try:
             await send({"type": "websocket.send", "bytes": answer, "text": None})
@@ -129,6 +138,7 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
     await asyncio.sleep(wait)
     try:
         body = await request.body()
+        door.check_again(known)
         return Response(door.take(known.node, body), media_type="application/msgpack")
     except WireError as error:
         raise ClientException(str(error)) from None

@@ -63,6 +63,9 @@ def draw(summary: Summary | None) -> bytes:
     if summary is None:
         sheet.write("SIGN IN", _MARGIN, 120, 10, _SOFT)
         return sheet.png()
+    if summary.gpus == 0:
+        sheet.write("NOT KNOWN YET" if summary.nodes_unknown else "NO GPU YET", _MARGIN, 120, 6, _SOFT)
+        return sheet.png()
     free = summary.by_verdict["free"]
     count = str(free)
     scale = min(_BIGGEST, _ROOM // ((LETTER_WIDTH + 1) * len(count)))
@@ -86,10 +89,11 @@ def _squares(summary: Summary) -> list[int]:
 def head(request: AnyRequest, services: Services, base_path: str) -> bytes:
     """The lines of the page's head that chats and search engines read; people see none of them."""
     summary = summary_for(request, services)
-    named = summary is not None and not services.info.demo
+    info = services.info
+    title = info.title or ("gpuboard" if info.demo else info.name)
     lines = [
         ("property", "og:type", "website"),
-        ("property", "og:title", services.info.name if named else "gpuboard"),
+        ("property", "og:title", title if summary is not None else "gpuboard"),
         ("property", "og:description", in_words(summary)),
     ]
     image = _address(request, services, base_path)
@@ -111,6 +115,9 @@ def in_words(summary: Summary | None) -> str:
     if summary is None:
         return "Which GPU is free now, and who has the others."
     if summary.gpus == 0:
+        # Nodes that were never read may have some.
+        if summary.nodes_unknown:
+            return "Which GPUs are free is not known yet."
         return "No GPU reports to this board yet."
     free = summary.by_verdict["free"]
     answer = f"{free} of {summary.gpus} GPUs {'is' if free == 1 else 'are'} free now"

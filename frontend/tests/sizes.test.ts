@@ -1,0 +1,39 @@
+/** A size asked for is the size on the box: the table of cases that the board's own tests read too. */
+
+import { expect, test } from 'vitest';
+import cases from '../../tests/golden/sizes.json';
+import { matches, parseFilter, type Facts } from '../src/state/filter';
+import { gpu } from './samples';
+
+function facts(totalMib: number | null, usedBytes = 0): Facts {
+  const total = totalMib === null ? null : totalMib * 2 ** 20;
+  return {
+    gpu: gpu({ memory_total_bytes: total, memory_used_bytes: usedBytes }),
+    node: undefined,
+    nodeFree: 0,
+    now: 0,
+    me: null,
+  };
+}
+
+const finds = (text: string, about: Facts) => matches(parseFilter(text), about);
+
+for (const { card, total_mib, memory, fits } of cases)
+  test(`${card} ${fits ? 'is' : 'is not'} found by memory>=${memory}`, () => {
+    expect(finds(`memory>=${memory}`, facts(total_mib))).toBe(fits);
+  });
+
+test('what is used does not make a card smaller', () => {
+  expect(finds('memory>=80G', facts(81559, 70 * 2 ** 30))).toBe(true);
+  expect(finds('memory_free>=80G', facts(81559, 70 * 2 ** 30))).toBe(false);
+});
+
+test('smaller, of this size and larger leave no card out', () => {
+  const words = ['memory<48G', 'memory=48G', 'memory>48G'];
+  for (const [total, found] of [
+    [24564, 0],
+    [46068, 1],
+    [81559, 2],
+  ] as const)
+    expect(words.map((word) => finds(word, facts(total)))).toEqual(words.map((_, place) => place === found));
+});

@@ -1,0 +1,24 @@
+"""How GPUs are judged and what things are called, as the settings say."""
+
+from gpuboard.fleet.names import Names
+from gpuboard.settings.board import NamesTable, VerdictTable
+from gpuboard.verdict import Thresholds
+
+
+def names_of(table: NamesTable) -> Names:
+    """What the admin wants things to be called."""
+    return Names(nodes=table.nodes, models=table.models, people=table.people)
+
+
+def thresholds_of(table: VerdictTable) -> Thresholds:
+    """Where the lines between the words are drawn."""
+    return Thresholds(
+        busy_utilization_percent=table.busy_utilization_percent,
+        idle_utilization_percent=table.idle_utilization_percent,
+        idle_after_seconds=table.idle_after,
+        memory_floor_bytes=table.memory_floor,
+        memory_share=table.memory_share,
+        hot_celsius=table.hot_celsius,
+        # An empty part is in every name, and would ignore all.
+        ignore=tuple(part for part in table.ignore if part.strip()),
+    )

@@ -1,0 +1,29 @@
+"""Which GPUs are counted. Pure; the rows say it, and nobody decides it again."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from gpuboard.model.names import gpu_labels, short_model
+from gpuboard.model.report import GpuReading
+
+
+class Place(NamedTuple):
+    """What people call a GPU of a node, and whether it is one of those that are counted."""
+
+    label: str
+    counted: bool
+
+
+def places(gpus: Sequence[GpuReading], ignore: Collection[str] = ()) -> list[Place]:
+    """The places of one node's GPUs, in their order; `ignore` are parts of names of models."""
+    cut = {gpu.mig_parent_uuid for gpu in gpus}
+    counted = [gpu.uuid not in cut and not (ignore and _is_ignored(gpu, ignore)) for gpu in gpus]
+    return list(map(Place, gpu_labels(gpus), counted))
+
+
+def _is_ignored(gpu: GpuReading, ignore: Collection[str]) -> bool:
+    """Whether the model is one of those that nobody computes on; as the driver or as people call it."""
+    if gpu.model is None:
+        return False
+    names = (gpu.model.lower(), short_model(gpu.model).lower())
+    return any(part.lower() in name for part in ignore for name in names)

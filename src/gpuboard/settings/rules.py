@@ -1,0 +1,77 @@
+"""What must hold for single settings, besides their type; each check raises ValueError in words."""
+
+import ipaddress
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from gpuboard.model.address import split_address
+from gpuboard.model.errors import UsageError
+
+_FILLED_IN: Final = frozenset({"address", "node", "devices"})
+_HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
+
+
+def check_listen(value: str) -> None:
+    """An address to listen on."""
+    try:
+        split_address(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+def check_base_path(value: str) -> None:
+    """A path alone."""
+    if "://" in value or any(char in value for char in "?#* \\"):
+        path = urlsplit(value).path if "://" in value else "/gpus/"
+        raise ValueError(f'it is the path alone, like base_path = "{path or "/"}"')
+
+
+def check_copy(value: str) -> None:
+    """One line, and only what the board can fill in."""
+    unknown = [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in _FILLED_IN]
+    if unknown or not value.isprintable():
+        wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else "it must be one line"
+        raise ValueError(
+            f'{wrong}; {{address}}, {{node}} and {{devices}} are filled in, as in "ssh {{address}}"'
+        )
+
+
+def check_hostnames(value: tuple[str, ...]) -> None:
+    """Names alone: what a browser sends as Host, without scheme, port and path."""
+    for name in value:
+        if not _HOST_NAME.fullmatch(name) and not _is_address(name):
+            raise ValueError(_how_to_name(name))
+
+
+def check_proxies(value: tuple[str, ...]) -> None:
+    """Addresses and networks: a proxy is known by where its connection comes from."""
+    for proxy in value:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise ValueError(
+                f"{proxy!r} is no address: a proxy is known by the address that it comes from; write "
+                'addresses or networks, like ["127.0.0.1", "10.1.0.0/16"]'
+            ) from None
+
+
+def _how_to_name(name: str) -> str:
+    if "*" in name:
+        return f"{name!r} would let any name in; list each name that people type, like gpus.lab.example"
+    if not name.isascii():
+        return f"{name!r}: write it as browsers send it, in ASCII (xn--…)"
+    try:
+        alone = urlsplit(name if "//" in name else f"//{name}").hostname
+    except ValueError:
+        alone = None
+    alone = alone or "gpus.lab.example"
+    return f"{name!r} is no name; write the name alone, without https://, port and path: {alone!r}"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True

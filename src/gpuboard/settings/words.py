@@ -1,0 +1,109 @@
+"""Settings in words: what a key expects, how to write it, what was probably meant."""
+
+import difflib
+import math
+import re
+import types
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+MAX_SHOWN: Final = 60
+
+
+# Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
+# A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds.
+Duration = NewType("Duration", float)
+# A number of bytes that is written `500M` or `40G`.
+Size = NewType("Size", int)
+
+# Kind of value → what it is called, and how it is written.
+_KINDS: Final[dict[Any, tuple[str, str]]] = {
+    Duration: ("a time span", '"5s", "10min" or "1h30m"'),
+    Size: ("a size", '"500M" or "40G"'),
+    str: ("a text in quotes", '"…"'),
+    bool: ("true or false, without quotes", "true"),
+    int: ("a whole number", "4"),
+    float: ("a number", "0.5"),
+    tuple: ("a list of texts in quotes", '["…", "…"]'),
+    dict: ("a table", '{ "…" = "…" }'),
+}
+
+
+def close_to(word: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant, as the end of a sentence; nothing when there is none."""
+    found = difflib.get_close_matches(word.lower(), list(known), n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def expectation(kind: Any, key: str, value: Any) -> str:  # noqa: ANN401 - an annotation, a value from TOML
+    """What a key expects and how to write it, after a value that it cannot take."""
+    plain, meta = plain_kind(kind)
+    if get_origin(plain) is Literal:
+        choices = [choice for choice in get_args(plain) if choice is not None]
+        listed = ", ".join(show(choice) for choice in choices)
+        return f"expected one of {listed}{close_to(str(value), map(str, choices))}"
+    name = _KINDS.get(get_origin(plain) or plain, ("something else",))[0]
+    how = _mended(plain, value) or written(kind)
+    return f"expected {name}{_range(meta)}; write {key} = {how}"
+
+
+def written(kind: Any) -> str:  # noqa: ANN401 - an annotation
+    """How a value of this kind is written."""
+    plain, meta = plain_kind(kind)
+    usual = _KINDS.get(get_origin(plain) or plain, ("", "…"))[1]
+    return next((show(example) for example in (meta.examples if meta else None) or ()), usual)
+
+
+def show(value: Any) -> str:  # noqa: ANN401 - a value from TOML
+    """A value as TOML would have it, not too long."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    try:
+        text = msgspec.json.encode(value).decode()
+    except TypeError:
+        text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def what_it_looks_like(text: str) -> str:
+    """The words for a file that is no TOML: what it seems to be instead; nothing when nobody can tell."""
+    if text.lstrip().startswith(("{", "[{")):
+        return "it looks like JSON, and TOML is expected"
+    if re.search(r"^(---|\s*- \S|[ \t]*[\w-]+:(\s|$))", text, re.MULTILINE):
+        return 'it looks like YAML, and TOML is expected: write listen = "0.0.0.0:8042" below a line [board]'
+    if re.search(r"^[ \t]*[\w.-]+[ \t]*=[ \t]*[^\s\"'\[{\d+-]", text, re.MULTILINE):
+        return "it looks like INI, and TOML is expected: texts stand in quotes, lists in [ ]"
+    return "TOML is expected"
+
+
+def plain_kind(kind: Any) -> tuple[Any, Meta | None]:  # noqa: ANN401 - an annotation
+    """An annotation without its optional part, and what is annotated about it."""
+    meta = None
+    while True:
+        if get_origin(kind) is Annotated:
+            kind, *notes = get_args(kind)
+            meta = next((note for note in notes if isinstance(note, Meta)), meta)
+        elif get_origin(kind) in (Union, types.UnionType):
+            kind = next(part for part in get_args(kind) if part is not type(None))
+        else:
+            return kind, meta
+
+
+def _range(meta: Meta | None) -> str:
+    if meta is None or meta.ge is None:
+        return ""
+    return f" from {meta.ge:g} to {meta.le:g}" if meta.le is not None else f" of at least {meta.ge:g}"
+
+
+def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotation, a value from TOML
+    """The value as it was probably meant."""
+    if get_origin(plain) is tuple and isinstance(value, str) and value.strip():
+        return show([word for word in re.split(r"[,\s]+", value) if word])
+    if plain is int and isinstance(value, str) and value.isdecimal():
+        return value
+    if plain is bool and str(value).lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+        return "true" if str(value).lower() in ("true", "yes", "on", "1") else "false"
+    return None

@@ -1,0 +1,59 @@
+"""GPUs' names as nodes give them: one that is no plain word is replaced, since people hand it to shells."""
+
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from gpuboard.model.report import GpuReading, NodeReport, Problem
+
+_PLAIN: Final = r"[A-Za-z0-9][A-Za-z0-9._:/-]*+"
+_is_plain: Final = re.compile(_PLAIN).fullmatch
+_are_plain: Final = re.compile(rf"(?:{_PLAIN}\n)*+").fullmatch
+
+# What each GPU is called from now on; None: it is not in the report, and its name is no plain word.
+_Names = dict[str, str | None]
+
+
+def with_plain_uuids(report: NodeReport) -> NodeReport:
+    """The report with every GPU under a plain name; one that has none is called `node:index`."""
+    gpus = report.gpus or ()
+    names = _names_in(report)
+    # All at once: most reports are well, and there are many.
+    lines = "\n".join(names) + "\n" if names else ""
+    if _are_plain(lines) and lines.count("\n") == len(names):
+        return report
+    plain: _Names = {name: name if _is_plain(name) else None for name in names}
+    indexes = {gpu.uuid: gpu.index for gpu in gpus}
+    for gpu in gpus:
+        plain[gpu.uuid] = plain[gpu.uuid] or f"{report.node}:{_place(gpu, indexes)}"
+    return replace(
+        report,
+        gpus=report.gpus and tuple([_renamed(gpu, plain) for gpu in gpus]),
+        problems=tuple([_about(problem, plain) for problem in report.problems]),
+    )
+
+
+def _names_in(report: NodeReport) -> list[str]:
+    gpus = report.gpus or ()
+    names = [gpu.uuid for gpu in gpus]
+    names += [gpu.mig_parent_uuid for gpu in gpus if gpu.mig_parent_uuid is not None]
+    names += [problem.gpu_uuid for problem in report.problems if problem.gpu_uuid is not None]
+    return names
+
+
+def _place(gpu: GpuReading, indexes: dict[str, int]) -> str:
+    # Instances are counted from nought on each card.
+    card = None if gpu.mig_parent_uuid is None else indexes.get(gpu.mig_parent_uuid)
+    return f"{gpu.index}" if card is None else f"{card}/{gpu.index}"
+
+
+def _renamed(gpu: GpuReading, plain: _Names) -> GpuReading:
+    uuid = plain[gpu.uuid]
+    parent = None if gpu.mig_parent_uuid is None else plain[gpu.mig_parent_uuid]
+    is_synthetic = gpu.uuid_is_synthetic or uuid != gpu.uuid
+    return replace(gpu, uuid=uuid, uuid_is_synthetic=is_synthetic, mig_parent_uuid=parent)
+
+
+def _about(problem: Problem, plain: _Names) -> Problem:
+    return problem if problem.gpu_uuid is None else replace(problem, gpu_uuid=plain[problem.gpu_uuid])

@@ -1,0 +1,91 @@
+"""`gpuboard serve`: what it says before it runs."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.started import eventually
+
+SERVE = [sys.executable, "-m", "gpuboard", "serve"]
+
+
+def serve(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run it to its end."""
+    command = [*SERVE, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_settings_can_be_checked_without_a_board(tmp_path: Path) -> None:
+    """Nothing is started, nothing is written."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        f'[board]\nstate_dir = "{tmp_path / "state"}"\n'
+        '[[source]]\nkind = "ssh"\nhosts = ["gpu[01-16]"]\n[[source]]\nkind = "push"\n'
+    )
+    done = serve("--config", str(config), "--check")
+    assert (done.returncode, done.stdout) == (0, "the settings are in order; sources: ssh, push\n")
+    assert not (tmp_path / "state").exists()
+
+
+def test_checking_names_what_is_wrong_in_any_source(tmp_path: Path) -> None:
+    """With 2, as for any wrong use."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[[source]]\nkind = "push"\n[[source]]\nkind = "ssh"\nhosts = "gpu01"\n')
+    done = serve("--config", str(config), "--check")
+    assert done.returncode == 2
+    assert '[[source]] 2: hosts = "gpu01": expected a list' in done.stderr
+
+
+def test_a_demo_of_less_than_nothing_is_refused() -> None:
+    """In words."""
+    done = serve("--demo", "-1", "--check")
+    assert (done.returncode, "from 1 to 10000" in done.stderr) == (2, True)
+
+
+def test_a_port_in_use_is_one_sentence_with_the_remedy(tmp_path: Path) -> None:
+    """And nobody is told to open a board that is not there."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = serve("--listen", f"127.0.0.1:{port}", "--state-dir", str(tmp_path / "state"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert f"port {port} is in use" in done.stderr
+    assert "--listen" in done.stderr
+    assert "open http" not in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [("192.0.2.77:8042", "has no address 192.0.2.77"), ("no-such-name.invalid:8042", "looked up")],
+)
+def test_an_address_that_is_not_ours_is_named(address: str, says: str, tmp_path: Path) -> None:
+    """It may be ours at the next try, so it is no wrong use."""
+    done = serve("--listen", address, "--state-dir", str(tmp_path))
+    assert (done.returncode, says in done.stderr) == (1, True), done.stderr
+
+
+def test_a_free_port_of_the_systems_choice_is_announced(tmp_path: Path) -> None:
+    """Port 0: the address that is printed works."""
+    command = [*SERVE, "--demo", "2", "--listen", "127.0.0.1:0", "--state-dir", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().split("open ")[1].strip()
+        try:
+            eventually(lambda: _answers(f"{url}healthz"))
+        finally:
+            process.terminate()
+
+
+def _answers(url: str) -> bool:
+    with contextlib.suppress(urllib.error.URLError, ConnectionError):
+        urllib.request.urlopen(url, timeout=5).close()
+        return True
+    return False
