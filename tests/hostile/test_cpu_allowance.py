@@ -69,7 +69,7 @@ def send_dirty(board: RunningBoard, token: str, until: float) -> int:
     """Send reports that are dear, as many as are taken; how many were."""
     address = board.url.replace("http", "ws", 1) + "api/v1/ingest"
     headers = {"Authorization": f"Bearer {token}"}
-    report = report_with("a\x01" * 110)
+    report = report_with("a\x01" * 95)
     taken = 0
     with (
         contextlib.suppress(ConnectionClosed, TimeoutError),
