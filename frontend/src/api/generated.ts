@@ -232,6 +232,7 @@ export interface ModelSummary {
 export interface NodeRow {
   name: string;
   display_name: string | null;
+  address: string | null;
   state: "error" | "late" | "live" | "lost" | "never" | "refused";
   reason: Reason | null;
   source: string;

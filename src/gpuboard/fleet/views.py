@@ -77,6 +77,7 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
     return NodeRow(
         name=node.name,
         display_name=fleet.names.nodes.get(node.name),
+        address=node.address,
         state=node.freshness.state,
         reason=node.freshness.reason,
         source=node.source,
