@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -155,7 +156,9 @@ async def test_a_booked_gpu_shows_as_booked(tmp_path: Path) -> None:
     fleet.sink("pull").report("gpu1", NodeReport(node="gpu1", gpus=(gpu,)))
     node = fleet.get("gpu1")
     assert node is not None
-    task = asyncio.create_task(CommentsFile(str(path), fleet.set_claims, now=fleet.clock.now).run())
+    task = asyncio.create_task(
+        CommentsFile(str(path), partial(fleet.set_claims, "comments-json"), now=fleet.clock.now).run()
+    )
     async with asyncio.timeout(5):
         while True:
             fleet.settle()

@@ -34,7 +34,7 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
     if trouble is not None:
         return Freshness(state=_troubled(age, interval, trouble), reason=trouble.reason)
     state: NodeState = "lost" if age > LOST_AFTER_INTERVALS * interval else "late"
-    text = f"nothing new since {format_duration(age)}"
+    text = f"nothing new for {format_duration(age)}"
     return Freshness(state=state, reason=Reason(code=state, text=text, values={"seconds": round(age)}))
 
 

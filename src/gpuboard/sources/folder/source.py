@@ -34,7 +34,7 @@ class FolderOptions(Struct, frozen=True, kw_only=True):
     kind: Literal["folder"] = "folder"
     # Which names to read, like cml*.
     pattern: str = "*"
-    interval: Annotated[Duration, between("1s", "1d")] = Duration(10)
+    interval: Annotated[Duration, between("100ms", "1d")] = Duration(10)
     # How often the nodes write, where their files do not say and it was not seen yet: a crontab's minute.
     write_interval: Annotated[Duration, between("1s", "1d")] = Duration(60)
     # Whether to read only drops that are signed with the node's token.
