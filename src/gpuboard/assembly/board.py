@@ -18,6 +18,7 @@ from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_claims
 from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
+from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
@@ -76,6 +77,7 @@ class Board:
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
+        self._ticker = Ticker(tracker, [self._broadcaster.follow], period=float(settings.board.tick))
         access = AccessPolicy(
             anonymous=settings.access.anonymous,
             trusted_proxies=frozenset(settings.access.trusted_proxies),
@@ -138,7 +140,7 @@ class Board:
 
     def _other_keepers(self) -> Iterator[Keeper]:
         pause = self._settings.board.tick
-        ticking = Keeper("tick", self._tick, pause=pause)
+        ticking = Keeper("tick", self._ticker.run, pause=pause)
         self._components.add("stream", "", ticking.trouble)
         yield ticking
         comments = self._settings.bookings.comments_json
@@ -169,15 +171,6 @@ class Board:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
                         await off_loop(self._agent_side.close)
-
-    async def _tick(self) -> None:
-        loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
-        due = loop.time()
-        while True:
-            self._broadcaster.tick()
-            # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
-            due = max(due + period, loop.time())
-            await asyncio.sleep(due - loop.time())
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer on these sockets until told to stop, on the fastest event loop there is."""
