@@ -204,6 +204,7 @@ class Fleet:
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
             best.memories, before.memories = before.memories, {}
+            best.seen = before.seen
 
     def _tell_duplicates(self, node: Node) -> None:
         told = self._told.get(node.name, frozenset())
@@ -268,10 +269,10 @@ class Fleet:
             yield node
 
     def _judge(self, node: Node, now: float) -> None:
-        problems = node.problems()
+        seen = node.see()
         doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
-        for reading in node.readings():
-            memory = node.gpus[reading.uuid]
+        for reading in seen.gpus:
+            memory = seen.memories[reading.uuid]
             people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
@@ -280,7 +281,7 @@ class Fleet:
                 reading,
                 people=people,
                 now=now,
-                problems=problems,
+                problems=seen.problems,
                 freshness=node.freshness,
                 claim=memory.claim,
                 doubt=doubt,

@@ -90,10 +90,9 @@ class Broadcaster:
         """Changes whenever anything on the board does."""
         return f"{self._stream}-{self._sequence}"
 
-    def tick(self) -> None:
-        """Bring all viewers up to now."""
+    def follow(self, change: Change) -> None:
+        """Bring all viewers up to the newest tick."""
         self._ticks += 1
-        change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
             tiers = self._wanted()
