@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
@@ -35,7 +36,8 @@ class AgentSide:
     def __init__(self, database: Database, components: Components, fleet: Fleet) -> None:
         tokens = NodeTokens(database)
         self._database = database
-        self._roster = Roster(tokens)
+        self._roster = Roster(tokens, forget=fleet.forget)
+        self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
         ledger = fleet.taker = CountingLedger(positions)
@@ -55,6 +57,7 @@ class AgentSide:
             ("agents", self.door.watch),
             ("positions", self._positions.follow),
             ("places", self._places.follow),
+            ("connected", lambda: self._connected.follow(self.door.connected)),
         )
 
     def _trouble(self) -> Reason | None:
@@ -64,6 +67,7 @@ class AgentSide:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
         self._positions.write_last()
         self._places.write_last()
+        self._connected.save({})
         self._database.close()
 
 

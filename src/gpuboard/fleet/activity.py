@@ -5,7 +5,7 @@ from math import isnan, nan
 from typing import Final
 
 from gpuboard.model.report import GpuReading
-from gpuboard.model.verdict import Verdict
+from gpuboard.model.verdict import Claim, Verdict
 from gpuboard.verdict import Activity, Holder
 from gpuboard.verdict.holders import is_working
 from gpuboard.wire.views import HolderView
@@ -24,6 +24,7 @@ class GpuMemory:
         "_ring",
         "_sum",
         "_taken",
+        "claim",
         "empty_since",
         "people",
         "quiet_since",
@@ -37,6 +38,8 @@ class GpuMemory:
         self.quiet_since: float | None = None
         self.empty_since: float | None = None
         self.verdict: Verdict | None = None
+        # The claim that held when that was said.
+        self.claim: Claim | None = None
         # Who was on it when that was said; None: unknown.
         self.people: tuple[Holder, ...] | None = None
         # The same for viewers; None: not written yet.

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import Devices
 from gpuboard.fleet.names import Names
@@ -50,7 +51,7 @@ class Fleet:
         self._sinks: dict[str, FleetSink] = {}
         # Sources that were said to have a node besides the one that is shown.
         self._told: dict[str, frozenset[str]] = {}
-        self._claims: Mapping[tuple[str, int], Claim] = {}
+        self._book = ClaimBook()
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
@@ -67,6 +68,11 @@ class Fleet:
     def get(self, name: str) -> Node | None:
         """The node of this name."""
         return self._nodes.get(name)
+
+    def judge_by(self, thresholds: Thresholds, names: Names) -> None:
+        """Judge and name everything anew by these from now on."""
+        self.thresholds, self.names = thresholds, names
+        self._touched.update(self._nodes)
 
     def sink(self, source: SourceIdentity | str) -> FleetSink:
         """Where one source hands over what it learns; a bare name ranks behind all that came before.
@@ -104,35 +110,26 @@ class Fleet:
         self._devices.places.update(places)
         self._strangers_until = self.clock.now() + self._forget_after
 
-    def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
+    def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
-        if not self._claims:
+        if not self._book:
             return None
         index = reading.index
         if reading.mig_parent_uuid is not None:
             # People claim whole GPUs by their number; an instance goes with its GPU.
-            entry = self._nodes.get(node)
-            parents = (
-                [gpu for gpu in entry.readings() if gpu.uuid == reading.mig_parent_uuid] if entry else []
-            )
-            index = parents[0].index if parents else -1
-        claim = self._claims.get((node, index))
-        if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
-            return None
-        return claim
+            cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
+            index = next(cards, -1)
+        claim = self._book.at((node.name, index), self.clock.now())
+        return None if claim is None else self.names.in_claim(claim)
 
-    def _is_claimed(self, node: str) -> bool:
-        """Whether a claim holds on any GPU of a node now."""
-        now = self.clock.now()
-        return any(
-            name == node and (claim.until is None or claim.until > now)
-            for (name, _), claim in self._claims.items()
-        )
-
-    def set_claims(self, claims: Mapping[tuple[str, int], Claim]) -> None:
-        """Replace all claims; keys are node and GPU index."""
-        self._touched.update(node for node, _ in {*self._claims, *claims})
-        self._claims = claims
+    def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
+        """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
+        pairs = [
+            (place, claim)
+            for place, given in claims.items()
+            for claim in (given if isinstance(given, tuple) else (given,))
+        ]
+        self._touched.update(self._book.write(giver, pairs, self.clock.now()))
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
@@ -277,6 +274,7 @@ class Fleet:
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
+        self._touched.update(self._book.due(now))
         touched, self._touched = self._touched & self._nodes.keys(), set()
         for name in touched:
             node = self._nodes[name]
@@ -285,19 +283,20 @@ class Fleet:
 
     def _judge(self, node: Node, now: float) -> None:
         problems = node.problems()
-        doubt = _MOVED if node.has_moved and self._is_claimed(node.name) else None
+        doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
         for reading in node.readings():
             memory = node.gpus[reading.uuid]
-            people = holders(reading)
+            people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
+            memory.claim = self.claim_of(node, reading)
             verdict = judge(
                 reading,
                 people=people,
                 now=now,
                 problems=problems,
                 freshness=node.freshness,
-                claim=self.claim_of(node.name, reading),
+                claim=memory.claim,
                 doubt=doubt,
                 activity=memory.activity(),
                 thresholds=self.thresholds,

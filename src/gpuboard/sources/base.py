@@ -1,6 +1,6 @@
 """The source contract: one way in which reports reach the board."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, Protocol
 
 from gpuboard.model.report import NodeReport
@@ -15,8 +15,11 @@ class Sink(Protocol):
     the first configured is shown and taken.
     """
 
-    def expect(self, nodes: Iterable[str]) -> None:
-        """Name all nodes that this source looks after now; one that is no longer named is gone."""
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+        """Name all nodes that this source looks after now; one that is no longer named is gone.
+
+        Where they are listed with an address, people reach them by that.
+        """
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report, to be shown and taken."""
