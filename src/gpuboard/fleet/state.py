@@ -210,8 +210,11 @@ class Fleet:
         }
         before = self._nodes.get(name)
         self._nodes[name] = best
+        # Whoever only expects it has not got it: a node may have a token just to sign what it drops.
         best.also_from = frozenset(
-            node.source for node in self._candidates[name].values() if node is not best
+            node.source
+            for node in self._candidates[name].values()
+            if node is not best and (node.report is not None or node.trouble is not None)
         )
         self._touched.add(name)
         self._tell_duplicates(best)
