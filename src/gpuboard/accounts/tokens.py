@@ -74,6 +74,7 @@ class NodeTokens:
                     digest=digest(code), node=node, created_at=now, expires_at=now + CODE_SECONDS
                 )
             )
+            self._changed(connection)
         return code
 
     def redeem(self, code: str) -> tuple[str, str]:
@@ -136,6 +137,11 @@ class NodeTokens:
                 )
             )
 
+    def codes(self) -> frozenset[str]:
+        """The digests of all codes that were made and not used; `redeem` knows whether they are too old."""
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(select(ENROLMENT_CODES.c.digest)))
+
     def known(self) -> list[KnownToken]:
         """All tokens that are good now."""
         now = self._clock()
@@ -190,7 +196,7 @@ class NodeTokens:
             connection.execute(delete(NODE_TOKENS).where(NODE_TOKENS.c.expires_at <= self._clock()))
 
     def generation(self) -> str:
-        """Changes whenever a token is made or revoked, by whichever process."""
+        """Changes whenever a code or token is made or revoked, by whichever process."""
         return self._database.fact(_GENERATION) or ""
 
     @staticmethod
