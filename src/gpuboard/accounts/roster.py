@@ -79,6 +79,12 @@ class Roster:
         """All nodes that have a good token."""
         return frozenset(self._by_node)
 
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's good tokens sign with; None before the tokens have been read. Any thread may ask."""
+        if not self._is_read.is_set():
+            return None
+        return tuple(known.digest for known in self._by_node.get(node, ()) if self.is_good(known))
+
     def recognise(self, token: str) -> KnownToken | None:
         """Whose token this is, as far as it is known here."""
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
 from gpuboard.agent.loop import run_agent
@@ -33,6 +34,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     """What an agent can be told."""
 
     interval_seconds: float
+    # Whether reports tell it; a single sample may not know when the next one comes.
+    says_interval: bool = True
     node: str | None = None
     probe: str | None = None
     with_arguments: bool = False
@@ -79,7 +82,10 @@ class Agent:
         """Take one sample, and drop it if that was asked for."""
         if self._options.drop is not None:
             check_folder(self._options.drop)
-        sample = Sample(self._sampler.sample(), time.monotonic())
+        report = self._sampler.sample()
+        if not self._options.says_interval:
+            report = replace(report, interval_seconds=None)
+        sample = Sample(report, time.monotonic())
         if self._options.drop is not None:
             write_drop(self._options.drop, self.node, sample)
         return sample.report

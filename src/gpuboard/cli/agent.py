@@ -16,8 +16,9 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 from gpuboard.wire.report import encode_report
 
+DEFAULT_INTERVAL = "5s"
 EPILOG = """Without --push, --listen or --drop it prints one report per line.
-In a crontab: * * * * * gpuboard agent --once --drop /nfs/status-gpu
+In a crontab: * * * * * /opt/gpuboard/bin/gpuboard agent --once --drop /nfs/status-gpu
 To let this node push: gpuboard agent enroll URL, once; then gpuboard agent --push URL"""
 
 # A real driver should not be asked more often.
@@ -33,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--once", action="store_true", help="take one sample and end")
     add_setting(parser, "--node", metavar="NAME", help="this node's name (default: its host name)")
-    add_setting(parser, "--interval", metavar="TIME", default="5s", help="time between samples (default 5s)")
+    add_setting(
+        parser,
+        "--interval",
+        metavar="TIME",
+        help="time between samples (default 5s); with --once, how often it is run",
+    )
     add_setting(parser, "--probe", metavar="NAME", help="read the devices this way and no other")
     add_setting(parser, "--drop", metavar="DIR", help="write DIR/NAME.json")
     add_setting(
@@ -93,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _options(arguments: argparse.Namespace) -> AgentOptions:
     return AgentOptions(
         interval_seconds=_interval(arguments),
+        # Cron knows how often it runs an agent; the board learns it.
+        says_interval=not arguments.once or arguments.interval is not None,
         node=arguments.node,
         probe=arguments.probe,
         with_arguments=arguments.with_arguments,
@@ -114,9 +122,9 @@ def _path(given: str | None) -> Path | None:
 
 def _interval(arguments: argparse.Namespace) -> float:
     least = LEAST_SIMULATED_SECONDS if arguments.probe == "simulated" else LEAST_SECONDS
-    interval = seconds("--interval", arguments.interval, least=least)
+    interval = seconds("--interval", arguments.interval or DEFAULT_INTERVAL, least=least)
     if interval > LONGEST_INTERVAL_SECONDS:
-        raise UsageError(f"--interval: {arguments.interval} is too long; an hour is the most")
+        raise UsageError(f"--interval: {arguments.interval} is too long; 15 minutes are the most")
     return interval
 
 

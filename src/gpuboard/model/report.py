@@ -15,7 +15,7 @@ REPORT_VERSION: Final = 1
 MAX_GPUS: Final = 256
 MAX_PROBLEMS: Final = 256
 # Three of these make a node late: no node may say of itself that it is fresh for days.
-LONGEST_INTERVAL_SECONDS: Final = 3600.0
+LONGEST_INTERVAL_SECONDS: Final = 15 * 60.0
 
 # Limits travel with the types, so that the decoder refuses what no honest node sends.
 Word = Annotated[str, Meta(max_length=256)]
@@ -151,7 +151,7 @@ class NodeReport(Struct, frozen=True, kw_only=True, gc=False):
     taken_at: UnixTime | None = None
     # How old the sample was when it was sent, by the node's monotonic clock.
     age_seconds: Seconds = 0.0
-    interval_seconds: Annotated[float, Meta(gt=0, le=LONGEST_INTERVAL_SECONDS)] | None = None
+    interval_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
     probe: Word | None = None
     host: HostFacts | None = None
     # None: the list of GPUs itself could not be read; () means that there are none.

@@ -22,19 +22,14 @@ from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.outside.seldom import SeldomLog
 from gpuboard.sources.push import PushSource
-from gpuboard.web.throttle import FailureLimit, Pace
+from gpuboard.web.limits import HELLO_SECONDS, SILENT_SECONDS
+from gpuboard.web.throttle import FailureLimit, NodeAllowance
 from gpuboard.wire.ingest import CLOSE_REPLACED, CLOSE_SILENT, CLOSE_TOKEN_GONE
 
 log = logging.getLogger(__name__)
 
 AnySocket = WebSocket[Any, Any, Any]
 
-# An honest agent says hello at once, and later something every few seconds.
-HELLO_SECONDS: Final = 5.0
-SILENT_SECONDS: Final = 600.0
-# Far above what an agent needs, far below what would disturb the others.
-MESSAGES_PER_SECOND: Final = 20.0
-MESSAGES_BURST: Final = 60.0
 RETRY_SECONDS: Final = 2
 MAX_TOKEN_LENGTH: Final = 256
 REASON_BYTES: Final = 120
@@ -43,7 +38,9 @@ REASON_BYTES: Final = 120
 class Line:
     """One open connection of a node."""
 
-    def __init__(self, socket: AnySocket, known: KnownToken, pace: Pace, address: str | None) -> None:
+    def __init__(
+        self, socket: AnySocket, known: KnownToken, pace: NodeAllowance, address: str | None
+    ) -> None:
         self.known = known
         self.connection = Connection(since=time.time(), address=address or "?")
         self._pace = pace
@@ -83,7 +80,7 @@ class AgentDoor:
         self._roster = roster
         self._redeem = redeem
         self._lines: dict[str, Line] = {}
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, NodeAllowance] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=20, seconds=60.0)
         self._code_failures = FailureLimit(failures=10, seconds=900.0)
@@ -177,12 +174,26 @@ class AgentDoor:
         if self._lines.get(line.known.node) is line:
             del self._lines[line.known.node]
 
-    def pace(self, node: str) -> Pace:
+    def take(self, node: str, message: bytes) -> bytes:
+        """Take in a message and answer it; the time that this takes is the node's.
+
+        Raises:
+            WireError: it is no message.
+            AccessRefused: the node may not say this.
+            SourceError: it cannot be taken now.
+        """
+        started = time.monotonic()
+        try:
+            return self.push.accept(node, message)
+        finally:
+            now = time.monotonic()
+            self.pace(node).charge(now - started, now)
+
+    def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""
         pace = self._paces.get(node)
         if pace is None:
-            pace = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=time.monotonic())
-            self._paces[node] = pace
+            pace = self._paces[node] = NodeAllowance(time.monotonic())
         return pace
 
     def tokens_changed(self) -> None:

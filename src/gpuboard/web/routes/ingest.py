@@ -81,13 +81,13 @@ def _answer(door: AgentDoor, line: Line, data: bytes) -> bytes | None:
     if line.is_cut or line.note():
         return None
     try:
-        return door.push.accept(line.known.node, data)
+        return door.take(line.known.node, data)
     except (WireError, AccessRefused, SourceError):
         return None
 
 
 async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
-    receive, send, accept, node = socket.receive, socket.send, door.push.accept, line.known.node
+    receive, send, accept, node = socket.receive, socket.send, door.take, line.known.node
     while True:
         message = await receive()
         if message["type"] != "websocket.receive" or line.is_cut:
@@ -140,7 +140,7 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
     try:
         body = await request.body()
         door.check_again(known)
-        return Response(door.push.accept(known.node, body), media_type="application/msgpack")
+        return Response(door.take(known.node, body), media_type="application/msgpack")
     except WireError as error:
         raise ClientException(str(error)) from None
     except AccessRefused as error:
