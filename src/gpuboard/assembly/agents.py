@@ -40,7 +40,8 @@ class AgentSide:
         self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
-        self.source = PushSource(CountingLedger(positions))
+        ledger = fleet.taker = CountingLedger(positions)
+        self.source = PushSource(ledger)
         self.source.restore(positions)
         self._positions = ChangeWriter(
             store, self.source.positions, positions, what="positions of nodes", seconds=WRITE_SECONDS
