@@ -279,6 +279,8 @@ export interface Person {
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
+  booked_gpus: number;
+  booked: (Holding)[];
 }
 
 export interface Problem {
