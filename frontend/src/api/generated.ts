@@ -179,6 +179,7 @@ export interface GpuView {
   verdict: Verdict;
   users: (HolderView)[] | null;
   claim: ClaimView | null;
+  ended_claim: ClaimView | null;
   reading: GpuReading;
 }
 
