@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 import asyncssh
@@ -67,7 +67,7 @@ class Ages:
         self.gpus = 0
         self.troubles = 0
 
-    def expect(self, nodes: Iterable[str]) -> None:
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Know them already."""
 
     def report(self, node: str, report: NodeReport) -> None:

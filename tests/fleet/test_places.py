@@ -285,3 +285,16 @@ def test_places_outlive_the_board() -> None:
     fleet.restore_places(kept)
     fleet.sink("ssh").report("a", report(seen(without("GPU-d"))))
     assert words(fleet)[3] == ("broken", "gpu-missing")
+
+
+def test_places_of_nodes_that_nobody_names_any_more_are_forgotten() -> None:
+    """A day after the start at the latest; those of nodes that are down stay."""
+    clock = HandClock()
+    fleet = Fleet(clock, forget_after_seconds=DAY)
+    fleet.restore_places({"a": after(EIGHT), "gone": after(EIGHT)})
+    fleet.sink("ssh").expect(["a"])
+    fleet.settle()
+    before = set(fleet.places())
+    clock.time += DAY
+    fleet.settle()
+    assert (before, set(fleet.places())) == ({"a", "gone"}, {"a"})

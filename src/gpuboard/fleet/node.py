@@ -37,6 +37,8 @@ class Node:
     def __init__(self, name: str, identity: SourceIdentity) -> None:
         self.name = name
         self.identity = identity
+        # Where its source's list says it is.
+        self.address: str | None = None
         self.report: NodeReport | None = None
         self.sampled_at: float | None = None
         self.received_at: float | None = None

@@ -1,6 +1,6 @@
 """The fleet as one source sees it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, Protocol
 
 from gpuboard.fleet.freshness import Trouble
@@ -32,13 +32,15 @@ class FleetSink:
         self._names: frozenset[str] = frozenset()
         self._has_named = False
 
-    def expect(self, nodes: Iterable[str]) -> None:
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone."""
         before, self._names, self._has_named = self._names, frozenset(nodes), True
         for name in self._names - before:
             self._fleet.ensure(name, self)
         for name in before - self._names:
             self._fleet.leave(name, self)
+        for name in self._names & (addresses or {}).keys():
+            self._fleet.ensure(name, self).address = (addresses or {})[name]
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report."""

@@ -53,6 +53,8 @@ class Fleet:
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
+        # Until then nodes of an earlier run may come; what is remembered of others is forgotten.
+        self._strangers_until: float | None = None
         self._devices = Devices(forget_after=forget_after_seconds)
 
     def __iter__(self) -> Iterator[Node]:
@@ -64,6 +66,11 @@ class Fleet:
     def get(self, name: str) -> Node | None:
         """The node of this name."""
         return self._nodes.get(name)
+
+    def judge_by(self, thresholds: Thresholds, names: Names) -> None:
+        """Judge and name everything anew by these from now on."""
+        self.thresholds, self.names = thresholds, names
+        self._touched.update(self._nodes)
 
     def sink(self, source: SourceIdentity | str) -> FleetSink:
         """Where one source hands over what it learns; a bare name ranks behind all that came before.
@@ -99,6 +106,7 @@ class Fleet:
     def restore_places(self, places: Mapping[str, Places]) -> None:
         """Go on with the places that an earlier run of the board knew."""
         self._devices.places.update(places)
+        self._strangers_until = self.clock.now() + self._forget_after
 
     def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
@@ -244,6 +252,10 @@ class Fleet:
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             if now - (node.left_at or now) >= self._forget_after:
                 self._forget(node.name)
+        if self._strangers_until is not None and now >= self._strangers_until:
+            self._strangers_until = None
+            for name in self._devices.places.keys() - self._nodes.keys():
+                self._forget(name)
         for node in self._nodes.values():
             fresh = node.freshness_at(now)
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):

@@ -81,6 +81,7 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     return NodeRow(
         name=node.name,
         display_name=fleet.names.nodes.get(node.name),
+        address=node.address,
         state=seen.freshness.state,
         reason=seen.freshness.reason,
         source=node.source,

@@ -1,6 +1,6 @@
 """The source contract: one way in which reports reach the board."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, Protocol
 
 from gpuboard.model.report import NodeReport
@@ -10,8 +10,11 @@ from gpuboard.model.verdict import Reason
 class Sink(Protocol):
     """Where a source hands over what it learns; never blocks, never raises for bad content."""
 
-    def expect(self, nodes: Iterable[str]) -> None:
-        """Name all nodes that this source looks after now; one that is no longer named is gone."""
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+        """Name all nodes that this source looks after now; one that is no longer named is gone.
+
+        Where they are listed with an address, people reach them by that.
+        """
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report."""

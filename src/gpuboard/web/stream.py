@@ -15,7 +15,7 @@ from gpuboard.web.answers import Answer, Answers
 from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
-from gpuboard.wire.redact import hide_names_in_row
+from gpuboard.wire.redact import hide_address, hide_names_in_row
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
 from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
 
@@ -121,10 +121,10 @@ class Broadcaster:
         """Forget a viewer."""
         self._viewers.discard(viewer)
 
-    def close(self) -> None:
+    def close(self, reason: str = "stopping") -> None:
         """Say good-bye to everybody."""
         for viewer in list(self._viewers):
-            viewer.offer(encode(Bye(reason="stopping")))
+            viewer.offer(encode(Bye(reason=reason)))
             viewer.is_too_slow = viewer.frames.full()
             if not viewer.is_too_slow:
                 viewer.frames.put_nowait(None)
@@ -195,7 +195,7 @@ class Broadcaster:
             at=self._tracker.now(),
             tier=tier,
             board=self._board,
-            nodes=columns(NodeRow, nodes),
+            nodes=columns(NodeRow, nodes_for_tier(nodes, tier)),
             gpus=columns(GpuRow, for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],
         )
@@ -204,7 +204,7 @@ class Broadcaster:
         return ChangeMessage(
             sequence=self._sequence,
             at=change.at,
-            nodes=columns(NodeRow, change.nodes),
+            nodes=columns(NodeRow, nodes_for_tier(change.nodes, tier)),
             gpus=columns(GpuRow, for_tier(change.gpus, tier)),
             gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
             troubles=None if troubles is None else [component_for_tier(one, tier) for one in troubles],
@@ -214,6 +214,11 @@ class Broadcaster:
 def for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
     """The rows as a viewer of this tier may see them."""
     return rows if tier == "names" else [hide_names_in_row(row) for row in rows]
+
+
+def nodes_for_tier(rows: list[NodeRow], tier: Tier) -> list[NodeRow]:
+    """The rows of nodes as a viewer of this tier may see them."""
+    return rows if tier == "names" else [hide_address(row) for row in rows]
 
 
 def encode(message: StreamMessage) -> Frame:

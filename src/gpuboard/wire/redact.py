@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
-from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeView
+from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeRow, NodeView
 
 # Values of a reason that name a person; a reason with one of them also names it in its text.
 PERSONAL: Final = frozenset({"users", "who"})
@@ -22,6 +22,11 @@ _WORDS: Final = {
 def hide_names_in_row(row: GpuRow) -> GpuRow:
     """The same row without people."""
     return replace(row, users=None, claim=_anonymous(row.claim), reason=hide_names_in_reason(row.reason))
+
+
+def hide_address(row: NodeRow) -> NodeRow:
+    """The same row without where its node is."""
+    return row if row.address is None else replace(row, address=None)
 
 
 def hide_names_in_reason(reason: Reason) -> Reason:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Literal
 
 from gpuboard.discovery.base import Target
@@ -24,12 +24,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.expected: set[str] = set()
+        self.addresses: dict[str, str] = {}
         self.reports: dict[str, list[tuple[float, NodeReport]]] = {}
         self.troubles: dict[str, list[tuple[Reason, str]]] = {}
 
-    def expect(self, nodes: Iterable[str]) -> None:
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Note the nodes."""
         self.expected = set(nodes)
+        self.addresses = dict(addresses or {})
 
     def report(self, node: str, report: NodeReport) -> None:
         """Note a report."""
