@@ -32,6 +32,7 @@ from gpuboard.model.node import node_name_of
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings
+from gpuboard.sources.folder import no_keys
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
@@ -82,12 +83,8 @@ class Board:
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
-        self._ticker = Ticker(
-            tracker,
-            [self._broadcaster.follow],
-            period=float(settings.board.tick),
-            alive=self._manager.beat,
-        )
+        followers = [lambda _: self._manager.beat(), self._broadcaster.follow]
+        self._ticker = Ticker(tracker, followers, period=float(settings.board.tick))
         access = policy_of(settings)
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname, listen or settings.board.listen)
@@ -109,6 +106,7 @@ class Board:
             now=self._clock.now,
             node=node_name_of(hostname),
             pushed=self._agent_side.source if self._agent_side else None,
+            keys=self._agent_side.keys_of if self._agent_side else no_keys,
             pause=settings.board.tick,
         )
         self._sources.arrange(self._sources.plan(settings))

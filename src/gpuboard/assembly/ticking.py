@@ -1,7 +1,7 @@
 """The board's heartbeat: once per tick the fleet is judged, and all who follow it hear what changed."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gpuboard.fleet.changes import ChangeTracker, Follower
 
@@ -9,19 +9,10 @@ from gpuboard.fleet.changes import ChangeTracker, Follower
 class Ticker:
     """Makes the ticks, and hands each change to all followers."""
 
-    def __init__(
-        self,
-        tracker: ChangeTracker,
-        followers: Sequence[Follower],
-        *,
-        period: float,
-        alive: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, tracker: ChangeTracker, followers: Sequence[Follower], *, period: float) -> None:
         self._tracker = tracker
         self._followers = followers
         self._period = period
-        # Told before each tick that the loop still runs.
-        self._alive = alive
 
     def tick(self) -> None:
         """One tick: every follower hears of it, also if another fails.
@@ -44,7 +35,6 @@ class Ticker:
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
-            self._alive()
             self.tick()
             # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
             due = max(due + self._period, loop.time())

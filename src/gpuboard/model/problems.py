@@ -2,6 +2,8 @@
 
 from typing import Final, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from gpuboard.model.report import Problem
 
 Kind = Literal[
@@ -34,6 +36,9 @@ Kind = Literal[
     "gpu-missing",
     "gpu-replaced",
     "numbers-moved",
+    "unknown-age",
+    "second-file",
+    "file-owner",
 ]
 
 
@@ -172,8 +177,33 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; cards "
         "that were taken out are forgotten after a day, or at once with gpuboard node forget",
     ),
+    "unknown-age": _Words(
+        "how old the lines of the node's file are cannot be told, so they do not count as fresh",
+        "they have local times: HOST_status.csv with the line of uptime tells which; a board that runs knows "
+        "with the next new line",
+    ),
+    "second-file": _Words(
+        "a second user writes a file about this node; it is not read",
+        "find out who writes it, and remove the wrong one",
+    ),
+    "file-owner": _Words(
+        "the node's file belongs to another user than before",
+        "if nobody moved the job that writes it to another account, find out who does; chmod +t on the "
+        "folder keeps users from replacing others' files",
+    ),
 }
+# A kind that is not known here: the node's program is newer, or lies.
+OTHER: Final = "other"
+_OTHER: Final = _Words("something is wrong", "ask whoever runs this board; signed-in people see what it is")
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
+
+
+def without_details(found: Problem) -> Problem:
+    """The same problem in words of ours alone: nothing of what the node has to say about it."""
+    words = _WORDS.get(found.kind)  # type: ignore[call-overload]
+    kind = found.kind if words is not None else OTHER
+    text, remedy, _ = words or _OTHER
+    return replace(found, kind=kind, text=text, remedy=remedy, detail=None)
 
 
 def problem(
