@@ -22,6 +22,7 @@ from gpuboard.model.node import is_node_name, node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.registry import choose
+from gpuboard.wire.enrolment import digest
 
 SLOW_DRIVER_SECONDS: Final = 30.0
 NODE_TOKEN: Final = "node.token"  # noqa: S105 - the name of the file
@@ -87,7 +88,7 @@ class Agent:
             report = replace(report, interval_seconds=None)
         sample = Sample(report, time.monotonic())
         if self._options.drop is not None:
-            write_drop(self._options.drop, self.node, sample)
+            write_drop(self._options.drop, self.node, sample, key=self._drop_key())
         return sample.report
 
     def run(self, stop: threading.Event) -> None:
@@ -99,10 +100,33 @@ class Agent:
     def _outlets(self) -> list[Outlet]:
         outlets: list[Outlet] = [self._pusher] if self._pusher is not None else []
         if self._options.drop is not None:
-            outlets.append(DropOutlet(self._options.drop, self.node))
+            outlets.append(DropOutlet(self._options.drop, self.node, key=self._drop_key()))
         if self._options.listen is not None:
             outlets.append(_make_listener(self._options, self._options.listen))
         return outlets or [LinesOutlet()]
+
+    def _drop_key(self) -> str | None:
+        """What signs drops: the node's token, where it has one.
+
+        Raises:
+            UsageError: the token that was given is another node's.
+            SettingsError: its file cannot be used.
+        """
+        # With --listen the file that is given holds the token of those who ask.
+        given = None if self._options.listen else self._options.token_file
+        path = given or default_token_file(NODE_TOKEN)
+        if given is None and not os.access(path, os.R_OK):
+            return None
+        from gpuboard.agent.node_token import read_token  # noqa: PLC0415 - as for the pusher
+
+        token = read_token(path)
+        if token.node == self.node:
+            return digest(token.text)
+        if given is not None:
+            raise UsageError(
+                f"the token in {path} is of {token.node}, not of {self.node}: say --node {token.node}"
+            )
+        return None
 
 
 def _make_pusher(options: AgentOptions, url: str) -> PushOutlet:

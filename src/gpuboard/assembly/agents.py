@@ -50,6 +50,10 @@ class AgentSide:
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
         components.add(STORAGE, str(database.path), self._trouble)
 
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's drops may be signed with; None while the tokens have not been read."""
+        return self._roster.keys_of(node)
+
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""
         return (

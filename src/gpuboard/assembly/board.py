@@ -31,6 +31,7 @@ from gpuboard.model.node import node_name_of
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings
+from gpuboard.sources.folder import no_keys
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
@@ -103,6 +104,7 @@ class Board:
             now=self._clock.now,
             node=node_name_of(hostname),
             pushed=self._agent_side.source if self._agent_side else None,
+            keys=self._agent_side.keys_of if self._agent_side else no_keys,
             pause=settings.board.tick,
         )
         self._sources.arrange(self._sources.plan(settings))

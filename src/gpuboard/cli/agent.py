@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--token-file",
         metavar="FILE",
-        help="for --push the node's token; for --listen the token that askers must show, made if absent",
+        help="for --push and --drop the node's token; for --listen the one that askers show, made if absent",
     )
     add_setting(parser, "--tls-certificate", metavar="FILE", help="certificate chain for --listen")
     add_setting(parser, "--tls-key", metavar="FILE", help="its private key, if not in the same file")

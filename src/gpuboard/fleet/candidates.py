@@ -42,7 +42,9 @@ class Candidates:
         best = min(nodes.values(), key=_precedence)
         # Whoever has left is shown only as long as nobody else has the node.
         self._nodes[name] = {sink: n for sink, n in nodes.items() if n is best or n.left_at is None}
-        best.also_from = frozenset(node.source for node in self._nodes[name].values() if node is not best)
+        # Whoever only expects it has not got it: a node may have a token just to sign what it drops.
+        tried = (node for node in self._nodes[name].values() if node.report or node.trouble)
+        best.also_from = frozenset(node.source for node in tried if node is not best)
         self._tell(best)
         return best
 

@@ -31,6 +31,9 @@ class Board(Protocol):
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
+    def trouble(self, node: Node, trouble: Trouble) -> None:
+        """Note why a node could not be read this time."""
+
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed."""
 
@@ -88,7 +91,7 @@ class FleetSink:
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Say why a node could not be read this time; its last data stays and ages."""
         if self._is_mine(node):
-            self._fleet.ensure(node, self).trouble = Trouble(reason, state)
+            self._fleet.trouble(self._fleet.ensure(node, self), Trouble(reason, state))
 
     def _is_mine(self, node: str) -> bool:
         """Whether this source has the node; what comes of one that was taken away comes too late."""

@@ -9,6 +9,7 @@ from gpuboard.fleet.candidates import Candidates
 from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import Devices
+from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
@@ -136,6 +137,13 @@ class Fleet:
             self._choose(node.name)
         if self.is_shown(node):
             self._show(node)
+
+    def trouble(self, node: Node, trouble: Trouble) -> None:
+        """Note why a node could not be read this time."""
+        is_first = node.trouble is None
+        node.trouble = trouble
+        if is_first:
+            self._choose_and_show(node.name)
 
     def is_shown(self, node: Node) -> bool:
         """Whether the node is shown as this source knows it."""
