@@ -423,3 +423,13 @@ def test_fifty_newer_boots_do_not_bring_an_old_one_back() -> None:
         desk.hello(f"boot-{number}")
     with pytest.raises(AccessRefused):
         restarted(desk).hello("boot-0")
+
+
+def test_a_node_cannot_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """However it words its nonsense, and however many good samples it sends in between."""
+    desk = Desk()
+    desk.hello()
+    for number in range(1, 200):
+        desk.live(2 * number)
+        desk.live(2 * number + 1, node=f"other-{number}")
+    assert len(caplog.records) == 1

@@ -68,6 +68,7 @@ class NodeTokens:
                     digest=digest(code), node=node, created_at=now, expires_at=now + CODE_SECONDS
                 )
             )
+            self._changed(connection)
         return code
 
     def redeem(self, code: str) -> tuple[str, str]:
@@ -130,6 +131,11 @@ class NodeTokens:
                 )
             )
 
+    def codes(self) -> frozenset[str]:
+        """The digests of all codes that were made and not used; `redeem` knows whether they are too old."""
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(select(ENROLMENT_CODES.c.digest)))
+
     def known(self) -> list[KnownToken]:
         """All tokens that are good now."""
         now = self._clock()
@@ -184,7 +190,7 @@ class NodeTokens:
             connection.execute(delete(NODE_TOKENS).where(NODE_TOKENS.c.expires_at <= self._clock()))
 
     def generation(self) -> str:
-        """Changes whenever a token is made or revoked, by whichever process."""
+        """Changes whenever a code or token is made or revoked, by whichever process."""
         return self._database.fact(_GENERATION) or ""
 
     @staticmethod

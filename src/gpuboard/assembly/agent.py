@@ -24,6 +24,7 @@ from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.registry import choose
 from gpuboard.wire.enrolment import digest
 
+DEFAULT_INTERVAL_SECONDS: Final = 5.0
 SLOW_DRIVER_SECONDS: Final = 30.0
 NODE_TOKEN: Final = "node.token"  # noqa: S105 - the name of the file
 LISTEN_TOKEN: Final = "agent.token"  # noqa: S105 - the same
@@ -34,9 +35,8 @@ log = logging.getLogger(__name__)
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """What an agent can be told."""
 
-    interval_seconds: float
-    # Whether reports tell it; a single sample may not know when the next one comes.
-    says_interval: bool = True
+    # None: not told, which is 5 s for an agent that keeps running, and unknown for one that runs once.
+    interval_seconds: float | None = None
     node: str | None = None
     probe: str | None = None
     with_arguments: bool = False
@@ -64,6 +64,7 @@ class Agent:
         if options.push and options.listen:
             raise UsageError("--push and --listen do not go together: their tokens differ; run two agents")
         self._options = options
+        self._interval = options.interval_seconds or DEFAULT_INTERVAL_SECONDS
         pusher = _make_pusher(options, options.push) if options.push else None
         # A token belongs to one name, whatever this machine calls itself.
         self.node = pusher.node if pusher else options.node or node_name_of(socket.gethostname())
@@ -73,7 +74,7 @@ class Agent:
             )
         self._sampler = make_sampler(
             node=self.node,
-            interval_seconds=options.interval_seconds,
+            interval_seconds=self._interval,
             probe=options.probe,
             with_arguments=options.with_arguments,
         )
@@ -84,17 +85,17 @@ class Agent:
         if self._options.drop is not None:
             check_folder(self._options.drop)
         report = self._sampler.sample()
-        if not self._options.says_interval:
+        if self._options.interval_seconds is None:
+            # Cron knows how often it comes; the board learns it.
             report = replace(report, interval_seconds=None)
-        sample = Sample(report, time.monotonic())
         if self._options.drop is not None:
-            write_drop(self._options.drop, self.node, sample, key=self._drop_key())
-        return sample.report
+            write_drop(self._options.drop, self.node, Sample(report, time.monotonic()), key=self._drop_key())
+        return report
 
     def run(self, stop: threading.Event) -> None:
         """Sample and hand on until told to stop."""
         outlets = self._outlets()
-        run_agent(self._sampler.sample, outlets, interval_seconds=self._options.interval_seconds, stop=stop)
+        run_agent(self._sampler.sample, outlets, interval_seconds=self._interval, stop=stop)
         self._sampler.close()
 
     def _outlets(self) -> list[Outlet]:
@@ -136,7 +137,8 @@ def _make_pusher(options: AgentOptions, url: str) -> PushOutlet:
 
     address = BoardAddress(url, ca_file=options.ca_file, allow_plaintext=options.allow_plaintext)
     token_file = options.token_file or default_token_file(NODE_TOKEN)
-    return PushOutlet(Pusher(address, token_file, interval_seconds=options.interval_seconds))
+    interval = options.interval_seconds or DEFAULT_INTERVAL_SECONDS
+    return PushOutlet(Pusher(address, token_file, interval_seconds=interval))
 
 
 def _make_listener(options: AgentOptions, listen: str) -> Outlet:

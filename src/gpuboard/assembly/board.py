@@ -20,6 +20,7 @@ from gpuboard.assembly.reload import Parts, Reload
 from gpuboard.assembly.server import Server, allow_connections, server_config
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
+from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
@@ -83,6 +84,8 @@ class Board:
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
+        followers = [lambda _: self._manager.beat(), self._broadcaster.follow]
+        self._ticker = Ticker(tracker, followers, period=float(settings.board.tick))
         access = policy_of(settings)
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname, listen or settings.board.listen)
@@ -129,7 +132,7 @@ class Board:
 
     def _other_keepers(self) -> Iterator[Keeper]:
         pause = self._settings.board.tick
-        ticking = Keeper("tick", self._tick, pause=pause)
+        ticking = Keeper("tick", self._ticker.run, pause=pause)
         self._components.add("stream", "", ticking.trouble)
         yield ticking
         comments = self._settings.bookings.comments_json
@@ -162,16 +165,6 @@ class Board:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
                         await off_loop(self._agent_side.close)
-
-    async def _tick(self) -> None:
-        loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
-        due = loop.time()
-        while True:
-            self._manager.beat()
-            self._broadcaster.tick()
-            # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
-            due = max(due + period, loop.time())
-            await asyncio.sleep(due - loop.time())
 
     def _ready(self, config: uvicorn.Config) -> None:
         self._reload.tls = config.ssl

@@ -13,7 +13,7 @@ from gpuboard.model.source import identify
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import Settings
 from gpuboard.sources.base import Source
-from gpuboard.sources.folder import Keys, no_keys
+from gpuboard.sources.folder import Keys
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.components import Components
 
@@ -45,7 +45,7 @@ class Sources:
         now: Callable[[], float],
         node: str,
         pushed: Source | None,
-        keys: Keys = no_keys,
+        keys: Keys,
         pause: float,
     ) -> None:
         self._fleet = fleet

@@ -211,6 +211,7 @@ class Fleet:
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
             best.memories, before.memories = before.memories, {}
+            best.seen = before.seen
 
     def forget(self, name: str) -> None:
         """Forget all about a node; a source that still names it begins anew with it."""
@@ -276,10 +277,10 @@ class Fleet:
                 self._forget(name)
 
     def _judge(self, node: Node, now: float) -> None:
-        problems = node.problems()
+        seen = node.see()
         doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
-        for reading in node.readings():
-            memory = node.gpus[reading.uuid]
+        for reading in seen.gpus:
+            memory = seen.memories[reading.uuid]
             people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
@@ -288,7 +289,7 @@ class Fleet:
                 reading,
                 people=people,
                 now=now,
-                problems=problems,
+                problems=seen.problems,
                 freshness=node.freshness,
                 claim=memory.claim,
                 doubt=doubt,
