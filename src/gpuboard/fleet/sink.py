@@ -34,6 +34,9 @@ class Board(Protocol):
     def trouble(self, node: Node, trouble: Trouble) -> None:
         """Note why a node could not be read this time."""
 
+    def set_address(self, node: Node, address: str) -> None:
+        """Note where a node is listed."""
+
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed."""
 
@@ -61,7 +64,7 @@ class FleetSink:
         for name in before - self._names:
             self._fleet.leave(name, self)
         for name in self._names & (addresses or {}).keys():
-            self._fleet.ensure(name, self).address = (addresses or {})[name]
+            self._fleet.set_address(self._fleet.ensure(name, self), (addresses or {})[name])
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report, to be shown and taken."""

@@ -213,6 +213,12 @@ class Fleet:
             best.memories, before.memories = before.memories, {}
             best.seen = before.seen
 
+    def set_address(self, node: Node, address: str) -> None:
+        """Note where a node is listed."""
+        if node.address != address:
+            node.address = address
+            self._touched.add(node.name)
+
     def forget(self, name: str) -> None:
         """Forget all about a node; a source that still names it begins anew with it."""
         for sink in self._forget(name):
