@@ -1,7 +1,7 @@
 """A report as a file in a shared folder, with its own length and checksum: half a file is seen as half.
 
-A node that has a token signs: an HMAC over its name and the report. Its key is the digest of the token, since the
-board keeps no more of one.
+A node that has a token signs: an HMAC over its name and the report. Its key is the digest of the token, since
+the board keeps no more of one.
 """
 
 import hashlib
