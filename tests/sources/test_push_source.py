@@ -36,7 +36,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.fleet = Fleet(SteadyClock())
-        self.ledger = CountingLedger()
+        self.ledger = self.fleet.taker = CountingLedger()
         self.source = PushSource(self.ledger)
         self.source.set_nodes([NODE])
         self.source._sink = self.fleet.sink("push")
@@ -317,7 +317,7 @@ def restarted(desk: Desk) -> Desk:
     """A new run of the board that knows the positions of the last one, and nothing else."""
     positions = desk.source.positions()
     new = Desk()
-    new.ledger = CountingLedger(positions)
+    new.ledger = new.fleet.taker = CountingLedger(positions)
     new.source = PushSource(new.ledger)
     new.source.set_nodes([NODE])
     new.source._sink = new.fleet.sink("push")

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from gpuboard.accounts.tokens import KnownToken, NodeTokens, digest
+from gpuboard.accounts.tokens import KnownToken, NodeTokens
 from gpuboard.model.errors import StorageError, WireError
 from gpuboard.model.verdict import Reason
-from gpuboard.wire.enrolment import node_of_token, read_code
+from gpuboard.wire.enrolment import digest, node_of_token, read_code
 
 log = logging.getLogger(__name__)
 

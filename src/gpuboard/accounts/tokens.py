@@ -1,6 +1,5 @@
 """Nodes' tokens and enrolment codes. Every call blocks: never from the event loop, always in a thread."""
 
-import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +12,7 @@ from gpuboard.model.errors import AccessRefused, UsageError
 from gpuboard.model.node import is_node_name
 from gpuboard.storage.database import Database, set_fact
 from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_TOKENS
-from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, make_token, read_code
+from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, digest, make_token, read_code
 
 CODE_SECONDS: Final = 3600.0
 # After a new enrolment the old token works on, so that nothing stops while the file is exchanged.
@@ -39,11 +38,6 @@ class NodeRecord(Struct, frozen=True, kw_only=True):
     last_used_at: float | None = None
     tokens: int = 0
     code_expires_at: float | None = None
-
-
-def digest(secret: str) -> str:
-    """What is stored of a token or code; both are random, so a plain hash gives nothing away."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class NodeTokens:

@@ -64,6 +64,7 @@ class PushSource:
     kind = "push"
 
     def __init__(self, ledger: Ledger) -> None:
+        # Samples go to it through the sink; here it is only asked how far it has come.
         self._ledger = ledger
         self._sink: Sink | None = None
         self._nodes: frozenset[str] = frozenset()
@@ -133,7 +134,7 @@ class PushSource:
             raise WireError("the first message must be a hello")
         if isinstance(message, (ReadLive, Live)):
             return encode(self._show(self._sink, node, voice, message))
-        return encode(self._catch_up(node, voice, message))
+        return encode(self._catch_up(self._sink, node, voice, message))
 
     def _greet(self, node: str, hello: Hello) -> Welcome:
         if hello.node != node:
@@ -172,13 +173,13 @@ class PushSource:
                 voice.received = max(voice.received, sequence)
             return self._refuse(node, voice, (_bad(sequence, error),), live=sequence)
         voice.shown = sequence
-        sink.report(node, report)
+        sink.show(node, report)
         if message.follows is None:
             return self._acknowledge(node, voice, live=sequence)
-        done = message.follows <= voice.received and self._take(node, voice, report, is_backfill=False)
+        done = message.follows <= voice.received and _take(sink, voice, report, is_backfill=False)
         return self._acknowledge(node, voice, live=sequence, again=not done)
 
-    def _catch_up(self, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
+    def _catch_up(self, sink: Sink, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
         refused = []
         last = message.samples[-1].sequence
         if message.follows > voice.received:
@@ -194,20 +195,11 @@ class PushSource:
                 refused.append(_bad(sample.sequence, error))
                 voice.received = sample.sequence
                 continue
-            if not self._take(node, voice, report, is_backfill=True):
+            if not _take(sink, voice, report, is_backfill=True):
                 return self._acknowledge(node, voice, batch=last, again=True)
         if refused:
             return self._refuse(node, voice, tuple(refused), batch=last)
         return self._acknowledge(node, voice, batch=last)
-
-    def _take(self, node: str, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> bool:
-        sequence = report.sequence
-        if sequence is None or sequence <= voice.received:
-            return True
-        if not self._ledger.take(node, report, is_backfill=is_backfill):
-            return False
-        voice.received = sequence
-        return True
 
     def _refuse(
         self,
@@ -246,6 +238,16 @@ def _read(node: str, voice: _Voice, sample: ReadSample | Sample) -> NodeReport:
     if not sample.waited_seconds:
         return report
     return replace(report, age_seconds=report.age_seconds + sample.waited_seconds)
+
+
+def _take(sink: Sink, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> bool:
+    sequence = report.sequence
+    if sequence is None or sequence <= voice.received:
+        return True
+    if not sink.take(report.node, report, is_backfill=is_backfill):
+        return False
+    voice.received = sequence
+    return True
 
 
 def _mark(boot_id: str) -> str:
