@@ -43,6 +43,9 @@ class Board(Protocol):
     def is_shown(self, node: Node) -> bool:
         """Whether the node is shown as this source knows it."""
 
+    def place(self, node: Node, address: str) -> None:
+        """Note where a node is listed."""
+
     def leave(self, name: str, sink: "FleetSink") -> None:
         """Hear that a source no longer names a node."""
 
