@@ -197,6 +197,8 @@ class Board:
             host=host,
             port=port,
             lifespan="off",
+            # Through the same log as everything else.
+            log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,

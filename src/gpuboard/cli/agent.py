@@ -1,7 +1,6 @@
 """`gpuboard agent`: sample this machine and hand the reports on."""
 
 import argparse
-import logging
 import os
 import signal
 import socket
@@ -18,6 +17,7 @@ from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, Sample
 from gpuboard.assembly.agent import make_sampler
 from gpuboard.cli.environment import add_setting, seconds
 from gpuboard.cli.exits import DONE
+from gpuboard.cli.logs import set_up_logging
 from gpuboard.model.address import is_loopback, split_address
 from gpuboard.model.errors import UsageError
 from gpuboard.model.node import is_node_name, node_name_of
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Sample once, or until told to stop."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    set_up_logging()
     if arguments.push and arguments.listen:
         raise UsageError("--push and --listen do not go together: their tokens differ; run two agents")
     pusher = _push(arguments) if arguments.push else None

@@ -20,7 +20,15 @@ from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.sources.push import PushSource
-from gpuboard.web.limits import HELLO_SECONDS, SILENT_SECONDS
+from gpuboard.web.limits import (
+    CODE_FAILURES,
+    CODE_FAILURES_SECONDS,
+    GUESS_SECONDS,
+    HELLO_SECONDS,
+    SILENT_SECONDS,
+    TOKEN_FAILURES,
+    TOKEN_FAILURES_SECONDS,
+)
 from gpuboard.web.throttle import FailureLimit, NodeAllowance
 from gpuboard.wire.ingest import CLOSE_REPLACED, CLOSE_SILENT, CLOSE_TOKEN_GONE
 
@@ -77,8 +85,8 @@ class AgentDoor:
         self._lines: dict[str, Line] = {}
         self._paces: dict[str, NodeAllowance] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self._token_failures = FailureLimit(failures=20, seconds=60.0)
-        self._code_failures = FailureLimit(failures=10, seconds=900.0)
+        self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
+        self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
         roster.on_change(self.tokens_changed)
 
     async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
@@ -131,15 +139,16 @@ class AgentDoor:
         """
         now = time.monotonic()
         who = address or "?"
-        if self._code_failures.is_blocked(who, now):
-            raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
             node, token = await asyncio.to_thread(self._redeem, code)
             # The node comes back with its token in a moment.
             await self._roster.look()
         except AccessRefused as error:
-            self._code_failures.note_failure(who, now)
             log.warning("enrolment refused: address=%s", who)
+            if self._code_failures.is_blocked(who, now):
+                # A right code is let in at once, whoever else guesses from there: only wrong ones wait.
+                await asyncio.sleep(GUESS_SECONDS)
+            self._code_failures.note_failure(who, now)
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
@@ -174,12 +183,12 @@ class AgentDoor:
             AccessRefused: the node may not say this.
             SourceError: it cannot be taken now.
         """
-        started = time.monotonic()
+        # The processor's time: that the machine is busy with other things is not the node's fault.
+        started = time.thread_time()
         try:
             return self.push.accept(node, message)
         finally:
-            now = time.monotonic()
-            self.pace(node).charge(now - started, now)
+            self.pace(node).charge(time.thread_time() - started, time.monotonic())
 
     def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""

@@ -69,3 +69,12 @@ CPU_SECONDS_BURST: Final = 0.5
 # An honest agent says hello at once, and later something every few seconds.
 HELLO_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 600.0
+
+# --- Codes and tokens -----------------------------------------------------------------------------------
+
+# Wrong ones that an address may show: then wrong tokens are refused unseen, and wrong codes answered late.
+TOKEN_FAILURES: Final = 20
+TOKEN_FAILURES_SECONDS: Final = 60.0
+CODE_FAILURES: Final = 10
+CODE_FAILURES_SECONDS: Final = 900.0
+GUESS_SECONDS: Final = 3.0

@@ -144,6 +144,6 @@ def _scheme(request: AnyRequest, services: Services) -> str:
     """How the reader reached us; a proxy's word counts only if we trust the proxy."""
     peer = request.client.host if request.client else None
     said = request.headers.get("x-forwarded-proto")
-    if said in ("http", "https") and peer in services.access.trusted_proxies:
+    if said in ("http", "https") and services.access.is_proxy(peer):
         return said
     return str(request.scope["scheme"])
