@@ -339,27 +339,43 @@ describe('a cell', () => {
 });
 
 describe('the command to copy', () => {
+  const take = (name: string, gpus: GpuRecord[], address: string | null = null, copy?: string) => {
+    const fleet = fleetOf([node({ name, address })], []);
+    const board = { ...fleet.board!, ...(copy ? { copy } : {}) };
+    return takeCommand({ board, nodes: fleet.nodes }, name, gpus);
+  };
+
   test('names the devices by UUID', () => {
-    expect(takeCommand('dgx-02', [gpu({ uuid: 'GPU-1' }), gpu({ uuid: 'GPU-2' })])).toBe(
+    expect(take('dgx-02', [gpu({ uuid: 'GPU-1' }), gpu({ uuid: 'GPU-2' })])).toBe(
       "ssh -t dgx-02 'env CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 $SHELL -l'",
     );
   });
 
-  test('falls back to the index where the UUID is made up', () => {
-    expect(takeCommand('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+  test('goes to the address that the node is listed with', () => {
+    expect(take('tejo', [gpu()], 'tejo.lab.example')).toMatch(/^ssh -t tejo\.lab\.example 'env/);
+    expect(take('tejo', [gpu()], '2001:db8::7')).toMatch(/^ssh -t 2001:db8::7 /);
   });
 
-  test.each(["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', ''])(
-    'is not written for a node called %j',
-    (name) => {
-      expect(takeCommand(name, [gpu()])).toBe('');
-    },
-  );
+  test('is the one of the admin', () => {
+    const copy = 'srun -w {node} --gpus {devices} # {what}';
+    expect(take('tejo', [gpu()], 'tejo.lab.example', copy)).toBe('srun -w tejo --gpus GPU-1 # {what}');
+  });
 
-  test('never carries a hostile UUID', () => {
-    expect(takeCommand('ok', [gpu({ uuid: "'; id; '", index: 0 })])).toBe(
-      "ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'",
-    );
+  test('falls back to the index where the UUID is made up', () => {
+    expect(take('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+  });
+
+  const HOSTILE = ["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', '`id`', 'x\nid', '{devices}'];
+  test.each([...HOSTILE, ''])('is not written for a node called %j', (name) => {
+    expect(take(name, [gpu()])).toBe('');
+  });
+
+  test.each(HOSTILE)('never goes to the address %j', (address) => {
+    expect(take('ok', [gpu()], address)).toBe("ssh -t ok 'env CUDA_VISIBLE_DEVICES=GPU-1 $SHELL -l'");
+  });
+
+  test.each(HOSTILE)('never carries the UUID %j', (uuid) => {
+    expect(take('ok', [gpu({ uuid, index: 0 })])).toBe("ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'");
   });
 });
 

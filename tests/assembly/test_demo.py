@@ -10,27 +10,17 @@ from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.fleet.state import Fleet
 from gpuboard.probes.simulated import moved, node_names, simulate
 from tests.board import DEMO_TIME
+from tests.clock import HandClock
 
 NODES = node_names(12)
 SILENT = "vision-02"
 MONDAY = datetime(2026, 11, 16, tzinfo=UTC)
 
 
-class StoppedClock:
-    """Always the same moment."""
-
-    def __init__(self, moment: float) -> None:
-        self._moment = moment
-
-    def now(self) -> float:
-        """That moment."""
-        return self._moment
-
-
 def words_at(moment: float) -> Counter[str]:
     """How many GPUs of the demo have which verdict then."""
-    fleet = Fleet(StoppedClock(moment))
-    fleet.set_claims(demo_claims(NODES, moment))
+    fleet = Fleet(HandClock(moment))
+    fleet.set_claims("booking", demo_claims(NODES, moment))
     sink = fleet.sink("simulated")
     # A notebook is idle only for somebody who has watched it; the past of the others changes no count below.
     for age in range(3600, 0, -120):

@@ -125,10 +125,10 @@ def everything_said(anonymous: Anonymous, monkeypatch: pytest.MonkeyPatch) -> di
     monkeypatch.setattr("gpuboard.web.pages._read", lambda _path: None)
     house = House(anonymous)
     tier: Tier = "counts" if anonymous == "counts" else "names"
-    house.broadcaster.tick()
+    house.broadcaster.follow(house.services.tracker.tick())
     viewer = house.broadcaster.join(tier)
     house.fill()
-    house.broadcaster.tick()
+    house.broadcaster.follow(house.services.tracker.tick())
 
     async def ask() -> dict[str, str]:
         transport = httpx.ASGITransport(guarded(house.services), raise_app_exceptions=False)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
+import type { Fleet } from '../state/fleet.svelte';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
@@ -104,18 +105,29 @@ export function nodeProblem(node: NodeRecord, now: number, language: Language): 
   );
 }
 
-/** What to say of a node that shows no GPU: that it has none only if it has looked, and nothing was in the way. */
-export function withoutGpus({ sampled_at, problems }: NodeRecord, { say }: Language): string {
-  return sampled_at === null || problems.length ? say('gpusNotKnown') : say('noGpus');
+/** What to say of a node that shows no GPU: that it has none only where that is known. */
+export function withoutGpus({ gpus_known }: NodeRecord, { say }: Language): string {
+  return gpus_known ? say('noGpus') : say('gpusNotKnown');
 }
 
-/** A shell line that opens a shell on the node with these devices; empty if a name could not go there safely. */
-export function takeCommand(node: string, gpus: Pick<GpuRecord, 'uuid' | 'index'>[]): string {
-  const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(text);
-  if (!safe(node)) return '';
+/** The admin's shell line for these devices of a node; empty if a name could not go there safely. */
+export function takeCommand(
+  { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
+  name: string,
+  gpus: Pick<GpuRecord, 'uuid' | 'index'>[],
+): string {
+  // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
+  const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);
+  if (!safe(name)) return '';
   // A source without UUIDs makes them up as node:index: then the driver's order has to do.
-  const devices = gpus.every(({ uuid }) => safe(uuid))
+  const devices = gpus.every(({ uuid }) => safe(uuid) && !uuid.includes(':'))
     ? gpus.map(({ uuid }) => uuid)
     : gpus.map(({ index }) => index);
-  return `ssh -t ${node} 'env CUDA_VISIBLE_DEVICES=${devices.join(',')} $SHELL -l'`;
+  const address = nodes.get(name)?.record.address ?? '';
+  const values: Record<string, string> = {
+    node: name,
+    address: safe(address) ? address : name,
+    devices: devices.join(','),
+  };
+  return (board?.copy ?? '').replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }

@@ -100,7 +100,7 @@ export class Fleet {
   #board = $state.raw<BoardFacts | null>(null);
   #at = $state<number | null>(null);
   #troubles = $state.raw<Trouble[]>([]);
-  #unread = $derived([...this.nodes.values()].filter((node) => node.record.sampled_at === null).length);
+  #unread = $derived([...this.nodes.values()].filter((node) => !node.record.gpus_known).length);
   #counts = $derived(countVerdicts(this.gpus.values()));
 
   #snapshot: Snapshot | null = null;
@@ -138,6 +138,11 @@ export class Fleet {
     return this.#board?.just_freed_seconds ?? 0;
   }
 
+  /** What people call the board. */
+  get title(): string {
+    return this.#board?.title ?? (this.#board && !this.#board.demo ? this.#board.name : 'gpuboard');
+  }
+
   /** The parts of the board itself that do not work just now. */
   get troubles(): Trouble[] {
     return this.#troubles;
@@ -148,7 +153,7 @@ export class Fleet {
     return this.#at;
   }
 
-  /** How many nodes have never been read: nobody knows what they have. */
+  /** How many nodes there are of which nobody knows what GPUs they have. */
   get unread(): number {
     return this.#unread;
   }

@@ -16,6 +16,8 @@ export const more: MoreWords = {
   close: 'Schließen',
   pause: 'Anhalten',
   trouble: '{what}: gestört seit {time}: {why}',
+  asking:
+    'Kein WebSocket kommt zur Tafel durch, meist wegen eines Proxys: Diese Seite fragt alle {time}. Für nginx:',
   pace: 'Neu zeichnen',
   paceLive: 'bei jeder Änderung',
   paceEvery: 'alle {time}',

@@ -20,6 +20,7 @@ export const more = {
   // Connection
   pause: 'Pause',
   trouble: '{what}: in trouble since {time}: {why}',
+  asking: 'No WebSocket gets through, mostly because of a proxy; the page asks every {time}. For nginx:',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',

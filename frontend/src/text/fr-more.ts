@@ -16,6 +16,8 @@ export const more: MoreWords = {
   close: 'Fermer',
   pause: 'Mettre en pause',
   trouble: '{what} : en panne depuis {time} : {why}',
+  asking:
+    'Aucun WebSocket n’atteint le tableau, souvent à cause d’un proxy : cette page demande toutes les {time}. Pour nginx :',
   pace: 'Redessiner',
   paceLive: 'à chaque changement',
   paceEvery: 'toutes les {time}',

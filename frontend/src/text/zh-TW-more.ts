@@ -16,6 +16,7 @@ export const more: MoreWords = {
   close: '關閉',
   pause: '暫停',
   trouble: '{what}：自 {time} 起異常：{why}',
+  asking: 'WebSocket 無法連到看板，多半是代理伺服器造成的：本頁每 {time}詢問一次。nginx 設定：',
   pace: '重繪',
   paceLive: '每次變動',
   paceEvery: '每 {time}',

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
@@ -35,10 +36,12 @@ class AgentSide:
     def __init__(self, database: Database, components: Components, fleet: Fleet) -> None:
         tokens = NodeTokens(database)
         self._database = database
-        self._roster = Roster(tokens)
+        self._roster = Roster(tokens, forget=fleet.forget)
+        self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
-        self.source = PushSource(CountingLedger(positions))
+        ledger = fleet.taker = CountingLedger(positions)
+        self.source = PushSource(ledger)
         self.source.restore(positions)
         self._positions = ChangeWriter(
             store, self.source.positions, positions, what="positions of nodes", seconds=WRITE_SECONDS
@@ -47,6 +50,10 @@ class AgentSide:
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
         components.add(STORAGE, str(database.path), self._trouble)
 
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's drops may be signed with; None while the tokens have not been read."""
+        return self._roster.keys_of(node)
+
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""
         return (
@@ -54,6 +61,7 @@ class AgentSide:
             ("agents", self.door.watch),
             ("positions", self._positions.follow),
             ("places", self._places.follow),
+            ("connected", lambda: self._connected.follow(self.door.connected)),
         )
 
     def _trouble(self) -> Reason | None:
@@ -63,6 +71,7 @@ class AgentSide:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
         self._positions.write_last()
         self._places.write_last()
+        self._connected.save({})
         self._database.close()
 
 

@@ -17,7 +17,7 @@ Anonymous = Literal["nothing", "counts", "names"]
 FORWARDED: Final = ("x-forwarded-for", "forwarded", "x-real-ip")
 
 
-class AccessPolicy(Struct, frozen=True, kw_only=True):
+class AccessPolicy(Struct, kw_only=True):
     """What people who are not signed in may see."""
 
     # None: names on loopback, counts beyond.
@@ -25,6 +25,11 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
     # Addresses and networks.
     trusted_proxies: frozenset[str] = frozenset()
     hostnames: frozenset[str] = frozenset({"localhost"})
+
+    def adopt(self, other: "AccessPolicy") -> None:
+        """Judge by another policy from now on; whoever holds this one need not hear of it."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(other, name))
 
     def tier(self, peer: str | None, headers: Headers) -> Tier | None:
         """The tier of a viewer; None when it may see nothing."""

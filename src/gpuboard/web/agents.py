@@ -16,14 +16,15 @@ from litestar.exceptions import (
     WebSocketDisconnect,
 )
 
+from gpuboard.accounts.connected import Connection
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.sources.push import PushSource
 from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
-    GUESS_SECONDS,
     HELLO_SECONDS,
     SILENT_SECONDS,
     TOKEN_FAILURES,
@@ -44,8 +45,11 @@ REASON_BYTES: Final = 120
 class Line:
     """One open connection of a node."""
 
-    def __init__(self, socket: AnySocket, known: KnownToken, pace: NodeAllowance) -> None:
+    def __init__(
+        self, socket: AnySocket, known: KnownToken, pace: NodeAllowance, address: str | None
+    ) -> None:
         self.known = known
+        self.connection = Connection(since=time.time(), address=address or "?")
         self._pace = pace
         self.heard_at: float | None = None
         self._opened_at = time.monotonic()
@@ -87,6 +91,7 @@ class AgentDoor:
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
         self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
+        self._log = SeldomLog(log)
         roster.on_change(self.tokens_changed)
 
     async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
@@ -108,17 +113,14 @@ class AgentDoor:
             known = await self._look_up(token)
             if known is None:
                 self._token_failures.note_failure(who, now)
-                log.warning("token refused: address=%s", who)
+                self._log.say("token", "token refused: address=%s", who)
         elif known is None:
             raise TooManyRequestsException("Too many wrong tokens from this address; wait a minute.")
         if known is None:
             raise _unauthorised(
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
-                "gpuboard node enroll NAME. Then give it to the agent with --enroll."
+                "gpuboard node enroll NAME. Then run on the node: gpuboard agent enroll URL."
             )
-        if not self.push.expects(known.node):
-            # Quicker than the next look at the list of tokens.
-            self.tokens_changed()
         self._roster.note_use(known)
         return known
 
@@ -139,16 +141,16 @@ class AgentDoor:
         """
         now = time.monotonic()
         who = address or "?"
+        # A right code is taken whatever others of this address have tried.
+        if self._code_failures.is_blocked(who, now) and not self._roster.knows_code(code):
+            raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
             node, token = await asyncio.to_thread(self._redeem, code)
             # The node comes back with its token in a moment.
             await self._roster.look()
         except AccessRefused as error:
-            log.warning("enrolment refused: address=%s", who)
-            if self._code_failures.is_blocked(who, now):
-                # A right code is let in at once, whoever else guesses from there: only wrong ones wait.
-                await asyncio.sleep(GUESS_SECONDS)
             self._code_failures.note_failure(who, now)
+            self._log.say("code", "enrolment refused: address=%s", who)
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
@@ -161,14 +163,18 @@ class AgentDoor:
         log.info("node enrolled: node=%s address=%s", node, who)
         return node, token
 
-    def open(self, socket: AnySocket, known: KnownToken) -> Line:
+    def open(self, socket: AnySocket, known: KnownToken, address: str | None) -> Line:
         """Put a line in use; an older one of the same node is closed."""
-        line = Line(socket, known, self.pace(known.node))
+        line = Line(socket, known, self.pace(known.node), address)
         older = self._lines.pop(known.node, None)
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
         return line
+
+    def connected(self) -> dict[str, Connection]:
+        """The nodes that are connected and have said something, since when and from where."""
+        return {node: line.connection for node, line in self._lines.items() if line.heard_at is not None}
 
     def close(self, line: Line) -> None:
         """Forget a line."""
@@ -225,7 +231,10 @@ class AgentDoor:
             raise ServiceUnavailableException(str(error)) from None
 
     def _hang_up(self, line: Line, code: int, reason: str) -> None:
-        log.info("agent cut off: node=%s code=%d reason=%s", line.known.node, code, reason)
+        node = line.known.node
+        self._log.say(
+            (node, code), "agent cut off: node=%s code=%d reason=%s", node, code, reason, level=logging.INFO
+        )
         line.is_cut = True
         self.close(line)
         task = asyncio.create_task(line.close(code, reason))

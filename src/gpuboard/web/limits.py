@@ -72,9 +72,8 @@ SILENT_SECONDS: Final = 600.0
 
 # --- Codes and tokens -----------------------------------------------------------------------------------
 
-# Wrong ones that an address may show: then wrong tokens are refused unseen, and wrong codes answered late.
+# Wrong ones that an address may show before its next wrong one is refused unseen; right ones never are.
 TOKEN_FAILURES: Final = 20
 TOKEN_FAILURES_SECONDS: Final = 60.0
 CODE_FAILURES: Final = 10
 CODE_FAILURES_SECONDS: Final = 900.0
-GUESS_SECONDS: Final = 3.0

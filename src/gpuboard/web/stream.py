@@ -90,10 +90,9 @@ class Broadcaster:
         """Changes whenever anything on the board does."""
         return f"{self._stream}-{self._sequence}"
 
-    def tick(self) -> None:
-        """Bring all viewers up to now."""
+    def follow(self, change: Change) -> None:
+        """Bring all viewers up to the newest tick."""
         self._ticks += 1
-        change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
             tiers = self._wanted()
@@ -122,10 +121,10 @@ class Broadcaster:
         """Forget a viewer."""
         self._viewers.discard(viewer)
 
-    def close(self) -> None:
+    def close(self, reason: str = "stopping") -> None:
         """Say good-bye to everybody."""
         for viewer in list(self._viewers):
-            viewer.offer(encode(Bye(reason="stopping")))
+            viewer.offer(encode(Bye(reason=reason)))
             viewer.is_too_slow = viewer.frames.full()
             if not viewer.is_too_slow:
                 viewer.frames.put_nowait(None)

@@ -43,8 +43,9 @@ _FIGURES: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 def hide_names_in_node_row(row: NodeRow) -> NodeRow:
-    """The same row without what the node, its source or its users wrote."""
-    return replace(row, reason=_hidden(row.reason), problems=tuple(map(without_details, row.problems)))
+    """The same row without where its node is and what the node, its source or its users wrote."""
+    problems = tuple(map(without_details, row.problems))
+    return replace(row, address=None, reason=_hidden(row.reason), problems=problems)
 
 
 def hide_names_in_row(row: GpuRow) -> GpuRow:

@@ -83,6 +83,8 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
 
     name: str
     display_name: str | None
+    # Where the list of its source says it is; null where that has none.
+    address: str | None
     state: NodeState
     reason: Reason | None
     source: str

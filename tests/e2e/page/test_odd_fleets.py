@@ -4,9 +4,9 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
@@ -47,16 +47,18 @@ def mig_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard
     folder = tmp_path_factory.mktemp("mig")
     share = folder / "share"
     share.mkdir()
-    whole: dict[str, Any] = {
-        "model": "NVIDIA A100-SXM4-40GB",
-        "memory_total_bytes": 40 * GIB,
-        "utilization_percent": 80.0,
-    }
+    whole = GpuReading(
+        uuid="GPU-1",
+        index=1,
+        model="NVIDIA A100-SXM4-40GB",
+        memory_total_bytes=40 * GIB,
+        memory_used_bytes=10 * GIB,
+        utilization_percent=80.0,
+        processes=(process(7, "bob"),),
+    )
     gpus = (
-        GpuReading(uuid=CARD, index=0, mig_enabled=True, memory_used_bytes=10 * GIB, processes=(), **whole),
-        GpuReading(
-            uuid="GPU-1", index=1, memory_used_bytes=10 * GIB, processes=(process(7, "bob"),), **whole
-        ),
+        replace(whole, uuid=CARD, index=0, mig_enabled=True, processes=()),
+        whole,
         instance(1, "ana"),
         instance(2),
     )

@@ -58,6 +58,7 @@ async def test_many_nodes_behind_one_sshd(server: Server) -> None:
     async with watching(server.options(max_connections=4), *map(target, nodes), pace=pace) as recorder:
         await until(lambda: all(recorder.count(node) >= 2 for node in nodes), 20)
         assert recorder.expected == set(nodes)
+        assert set(recorder.addresses.values()) == {"127.0.0.1"}
     assert not recorder.troubles
 
 

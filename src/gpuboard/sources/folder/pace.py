@@ -3,8 +3,8 @@
 from collections import deque
 from typing import Final, Literal, NamedTuple
 
-# However rarely a node seems to write, it is late after three times this.
-LONGEST_SECONDS: Final = 15 * 60.0
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
+
 _GAPS: Final = 5
 _ENOUGH: Final = 2
 
@@ -37,7 +37,7 @@ class Pace:
             return 0.0
         # The lower one in the middle: a single outage must not make a dead node look punctual.
         usual = sorted(self._gaps)[(len(self._gaps) - 1) // 2]
-        return min(usual, LONGEST_SECONDS)
+        return min(usual, LONGEST_INTERVAL_SECONDS)
 
 
 class Track:

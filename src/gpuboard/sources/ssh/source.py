@@ -53,7 +53,7 @@ class SshSource:
         wanted: dict[str, Target] = {}
         for target in targets:
             wanted.setdefault(target.node, target)
-        sink.expect(wanted)
+        sink.expect(wanted, {node: target.host for node, target in wanted.items()})
         for node, (target, task) in list(self._tasks.items()):
             if wanted.get(node) != target:
                 task.cancel()

@@ -58,12 +58,13 @@ async def ingest(socket: AnySocket, services: Services) -> None:
     """Take in what one agent sends, message by message, until it leaves."""
     try:
         door = _door(services)
-        known = await door.admit(socket.headers, _address(socket, services))
+        address = _address(socket, services)
+        known = await door.admit(socket.headers, address)
     except HTTPException as error:
         await _refuse(socket, error)
         return
     await socket.accept()
-    line = door.open(socket, known)
+    line = door.open(socket, known, address)
     answer_directly(socket.scope, partial(_answer, door, line))
     try:
         await _converse(socket, door, line)

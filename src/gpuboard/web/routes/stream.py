@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import logging
-import time
 from typing import Any, Final, cast
 
 from litestar import Response, WebSocket, get, websocket
 from litestar.exceptions import HTTPException, WebSocketDisconnect
 from litestar.openapi.datastructures import ResponseSpec
 
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
 from gpuboard.web.deadline_socket import let_in
 from gpuboard.web.limits import MAX_VIEWERS
@@ -17,7 +17,6 @@ from gpuboard.web.problems import problems
 from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster, Viewer
-from gpuboard.web.throttle import Seldom
 from gpuboard.wire.stream import Snapshot
 
 log = logging.getLogger(__name__)
@@ -31,7 +30,7 @@ _NO_UPGRADE: Final = (
     'proxy_set_header Connection "upgrade";'
 )
 _SAY_AGAIN_SECONDS: Final = 3600.0
-_news: Final = Seldom(_SAY_AGAIN_SECONDS)
+_news: Final = SeldomLog(log, seconds=_SAY_AGAIN_SECONDS)
 
 
 @websocket("/api/v1/stream")
@@ -87,9 +86,8 @@ async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snap
 
 
 def _note_proxy(request: AnyRequest) -> None:
-    if _news.is_due(time.monotonic()):
-        peer = request.client.host if request.client else "?"
-        log.warning("WebSocket without Upgrade: proxy=%s remedy=%s", peer, _NO_UPGRADE)
+    peer = request.client.host if request.client else "?"
+    _news.say("upgrade", "WebSocket without Upgrade: proxy=%s remedy=%s", peer, _NO_UPGRADE)
 
 
 async def _show(socket: WebSocket[Any, Any, Any], broadcaster: Broadcaster, viewer: Viewer) -> None:
