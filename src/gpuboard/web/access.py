@@ -10,7 +10,7 @@ from litestar.datastructures import Headers
 from msgspec import Struct
 
 from gpuboard.model.address import is_loopback
-from gpuboard.wire.views import Tier
+from gpuboard.model.identity import Identity, Tier
 
 Anonymous = Literal["nothing", "counts", "names"]
 
@@ -30,6 +30,14 @@ class AccessPolicy(Struct, kw_only=True):
         """Judge by another policy from now on; whoever holds this one need not hear of it."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(other, name))
+
+    def identify(self, peer: str | None, headers: Headers) -> Identity:
+        """Who asks, as far as one can tell."""
+        return Identity(
+            address=self.viewer_address(peer, headers) or peer,
+            counted_as=self.counted_address(peer, headers),
+            tier=self.tier(peer, headers),
+        )
 
     def tier(self, peer: str | None, headers: Headers) -> Tier | None:
         """The tier of a viewer; None when it may see nothing."""

@@ -13,8 +13,8 @@ from gpuboard.outside.seldom import SeldomLog
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
 from gpuboard.web.deadline_socket import let_in
 from gpuboard.web.limits import MAX_VIEWERS
+from gpuboard.web.needs import identity_of, needs, tier_of
 from gpuboard.web.problems import problems
-from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster, Viewer
 from gpuboard.wire.stream import Snapshot
@@ -33,15 +33,14 @@ _SAY_AGAIN_SECONDS: Final = 3600.0
 _news: Final = SeldomLog(log, seconds=_SAY_AGAIN_SECONDS)
 
 
-@websocket("/api/v1/stream")
+@websocket("/api/v1/stream", opt=needs("counts"))
 async def stream(
     socket: WebSocket[Any, Any, Any], services: Services, stream: str | None = None, after: int | None = None
 ) -> None:
     """Send one snapshot, then every change, until the viewer leaves or is too slow."""
     await socket.accept()
-    peer = socket.client.host if socket.client else None
-    tier = services.access.tier(peer, socket.headers)
-    if tier is None:
+    identity = identity_of(socket)
+    if identity.tier is None:
         await socket.close(
             code=NOT_ALLOWED, reason="this board shows nothing to people who are not signed in"
         )
@@ -49,23 +48,24 @@ async def stream(
     if services.broadcaster.viewers >= MAX_VIEWERS:
         await socket.close(code=TRY_LATER, reason="too many viewers")
         return
-    address = services.access.counted_address(peer, socket.headers)
     here = services.viewers_per_address
-    if not here.enter(address):
+    if not here.enter(identity.counted_as):
         reason = f"{here.most} pages are open from your address already; close some of them"
         await socket.close(code=TRY_LATER, reason=reason)
         return
     let_in(socket.scope)
     try:
-        await _show(socket, services.broadcaster, services.broadcaster.join(tier, stream=stream, after=after))
+        await _show(
+            socket, services.broadcaster, services.broadcaster.join(identity.tier, stream=stream, after=after)
+        )
     finally:
-        here.leave(address)
+        here.leave(identity.counted_as)
 
 
 @get(
     "/api/v1/stream",
     summary="The live stream's snapshot",
-    opt={COMPRESSED: True},
+    opt=needs("counts", **{COMPRESSED: True}),
     responses={**problems(401, 426), 304: ResponseSpec(None, description="Nothing has changed")},
 )
 async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snapshot]:
@@ -76,7 +76,7 @@ async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snap
     if "sec-websocket-key" in request.headers:
         _note_proxy(request)
         raise HTTPException(status_code=426, detail=_NO_UPGRADE, headers={"upgrade": "websocket"})
-    tier = admit(request, services)
+    tier = tier_of(request)
     tag = f'"{services.broadcaster.version}-{tier}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     answer = not_modified(request, tag) or respond(
