@@ -129,7 +129,8 @@ async def test_a_folder_without_files_is_not_ready(served: ServedFolder) -> None
     "listing",
     [
         b'<a href="../../etc/passwd_gpus.csv">', b'<a href="http://elsewhere/x_gpus.csv">',
-        b'<a href="x_gpus.csv?y">', b'<a href="/x_gpus.csv\r\nX: y">', b'<a href="-x_gpus.csv">', b"", b"\xff" * 1000,
+        b'<a href="x_gpus.csv?y">',
+        b'<a href="/x_gpus.csv\r\nX: y">', b'<a href="-x_gpus.csv">', b"", b"\xff" * 1000,
     ],
 )  # fmt: skip
 def test_a_listing_cannot_lead_elsewhere(listing: bytes) -> None:
