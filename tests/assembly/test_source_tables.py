@@ -59,7 +59,7 @@ def test_two_folders_with_one_node_show_the_first_and_name_both(tmp_path: Path) 
     expected = [reading.model for reading in simulate("dgx-01", time.time()).gpus or ()]
     assert [gpu["reading"]["model"] for gpu in node["gpus"]] == expected
     assert [p["text"] for p in node["problems"] if p["kind"] == "duplicate-node"] == [
-        "sources folder and folder 2 both have a node of this name; folder is shown"
+        "two sources have a node of this name: folder is shown, folder 2 is not"
     ]
     told = [line for line in (tmp_path / "log").read_text().splitlines() if "several sources" in line]
     assert len(told) == 1

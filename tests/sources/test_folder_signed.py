@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpuboard.accounts.tokens import digest
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
 from gpuboard.model.errors import WireError
@@ -16,8 +15,8 @@ from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
 from gpuboard.sources.folder import FolderOptions, FolderSource
-from gpuboard.wire.drop import decode_drop, encode_drop, signed_by, signing_key
-from gpuboard.wire.enrolment import make_token
+from gpuboard.wire.drop import decode_drop, encode_drop, signed_by
+from gpuboard.wire.enrolment import digest, make_token
 from tests.fakes.sink import RecordingSink
 
 TOKEN = make_token("gpu01", "s" * 43)
@@ -44,22 +43,17 @@ def outcome(folder: FolderSource) -> str:
 
 def drop(path: Path, token: str | None) -> None:
     """Leave a drop of gpu01, signed with a token."""
-    key = None if token is None else signing_key(token)
+    key = None if token is None else digest(token)
     write_drop(path, "gpu01", Sample(report(), 0.0), key=key)
-
-
-def test_the_key_is_what_the_board_keeps_of_a_token() -> None:
-    """It never sees the token of a drop."""
-    assert signing_key(TOKEN) == digest(TOKEN)
 
 
 def test_a_signature_is_of_one_node_and_one_report() -> None:
     """Whoever copies a drop under another name, or changes a byte, signs nothing."""
-    key = signing_key(TOKEN)
+    key = digest(TOKEN)
     data = encode_drop(report(), key=key)
-    assert signed_by(data, "gpu01", [signing_key(OTHER), key]) == "node"
+    assert signed_by(data, "gpu01", [digest(OTHER), key]) == "node"
     assert signed_by(data, "gpu02", [key]) == "stranger"
-    assert signed_by(data, "gpu01", [signing_key(OTHER)]) == "stranger"
+    assert signed_by(data, "gpu01", [digest(OTHER)]) == "stranger"
     assert signed_by(encode_drop(report()), "gpu01", [key]) == "nobody"
     changed = data.replace(b'"probe":"simulated"', b'"probe":"Simulated"')
     assert changed != data
@@ -70,7 +64,7 @@ def test_a_signature_is_of_one_node_and_one_report() -> None:
 
 def test_a_reader_that_knows_no_signatures_reads_a_signed_drop() -> None:
     """Board and nodes need not be renewed together."""
-    data = encode_drop(report(), key=signing_key(TOKEN))
+    data = encode_drop(report(), key=digest(TOKEN))
     parts = {key: bytes(raw) for key, raw in msgspec.json.decode(data, type=dict[str, msgspec.Raw]).items()}
     assert parts["sha256"] == msgspec.json.encode(hashlib.sha256(parts["report"]).hexdigest())
     assert decode_drop(data).node == "gpu01"
@@ -80,24 +74,24 @@ def test_a_reader_that_knows_no_signatures_reads_a_signed_drop() -> None:
 def test_a_drop_with_the_nodes_signature_is_read(tmp_path: Path, signed: bool) -> None:  # noqa: FBT001
     """Whether it must be signed or not."""
     drop(tmp_path, TOKEN)
-    assert outcome(source(tmp_path, signing_key(TOKEN), signed=signed)) == "read"
+    assert outcome(source(tmp_path, digest(TOKEN), signed=signed)) == "read"
 
 
 def test_a_wrong_signature_is_refused_wherever_it_can_be_checked(tmp_path: Path) -> None:
     """One that cannot be checked says nothing, good or bad."""
     drop(tmp_path, OTHER)
-    assert "no token of this node" in outcome(source(tmp_path, signing_key(TOKEN)))
+    assert "no token of this node" in outcome(source(tmp_path, digest(TOKEN)))
     assert outcome(source(tmp_path)) == "read"
 
 
 def test_files_without_a_signature_are_read_unless_it_must_be_there(tmp_path: Path) -> None:
     """A crontab of before works on, until the administrator says otherwise."""
     drop(tmp_path, None)
-    assert outcome(source(tmp_path, signing_key(TOKEN))) == "read"
-    assert "not signed" in outcome(source(tmp_path, signing_key(TOKEN), signed=True))
+    assert outcome(source(tmp_path, digest(TOKEN))) == "read"
+    assert "not signed" in outcome(source(tmp_path, digest(TOKEN), signed=True))
     assert "node enroll" in outcome(source(tmp_path, signed=True))
     (tmp_path / "gpu01.json").write_text("[0] GPU | 45'C,  97 % | 18000 / 24564 MB |\n")
-    assert "not signed" in outcome(source(tmp_path, signing_key(TOKEN), signed=True))
+    assert "not signed" in outcome(source(tmp_path, digest(TOKEN), signed=True))
 
 
 def test_before_the_tokens_are_read_nothing_is_refused_for_good(tmp_path: Path) -> None:
@@ -108,6 +102,6 @@ def test_before_the_tokens_are_read_nothing_is_refused_for_good(tmp_path: Path) 
     folder, sink = FolderSource(options, keys=lambda _: keys[0]), RecordingSink()
     folder.read_once(sink)
     assert (sink.reports, sink.troubles) == ([], [])
-    keys[0] = (signing_key(TOKEN),)
+    keys[0] = (digest(TOKEN),)
     folder.read_once(sink)
     assert [name for name, _ in sink.reports] == ["gpu01"]

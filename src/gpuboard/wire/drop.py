@@ -1,7 +1,7 @@
 """A report as a file in a shared folder, with its own length and checksum: half a file is seen as half.
 
-A node that has a token signs: an HMAC over its name and the report. Its key is the token's digest, since the board
-keeps no more of a token.
+A node that has a token signs: an HMAC over its name and the report. The key is the token's digest, since the
+board keeps no more of it.
 """
 
 import hashlib
@@ -29,11 +29,6 @@ class _Drop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # Over the node's name and the report's bytes, where the node has a token.
     hmac_sha256: str | None = None
     report: msgspec.Raw
-
-
-def signing_key(token: str) -> str:
-    """What a token signs with, and what the board keeps of it."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def encode_drop(report: NodeReport, *, key: str | None = None) -> bytes:
