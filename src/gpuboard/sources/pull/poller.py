@@ -149,6 +149,7 @@ class Poller:
             resolver=way.resolver,
             tls=None if way.tls is None else await way.tls.value(),
             only_private=self._secret is not None and not way.allow_plaintext,
+            only_elsewhere=not self._target.may_be_here,
         )
 
     def _succeeded(self, report: NodeReport | None) -> None:
