@@ -179,6 +179,7 @@ export interface GpuView {
   verdict: Verdict;
   users: (HolderView)[] | null;
   claim: ClaimView | null;
+  ended_claim: ClaimView | null;
   reading: GpuReading;
 }
 
@@ -280,6 +281,8 @@ export interface Person {
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
+  booked_gpus: number;
+  booked: (Holding)[];
 }
 
 export interface Problem {
