@@ -1,7 +1,10 @@
 """The side of the board that agents push to: storage, tokens, the source, the door."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final
 
 from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
@@ -11,12 +14,15 @@ from gpuboard.fleet.places import Places
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.threads import off_loop
 from gpuboard.settings.board import BoardTable
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.storage.database import Database, open_database
+from gpuboard.storage.database import DAMAGED, Database, open_database
+from gpuboard.storage.integrity import find_damage
+from gpuboard.storage.lock import BoardLock
 from gpuboard.storage.named import NamedValues
-from gpuboard.storage.place import state_directory
+from gpuboard.storage.place import prepare_directory, state_directory
 from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
 from gpuboard.storage.writer import ChangeWriter
 from gpuboard.web.agents import AgentDoor
@@ -27,12 +33,15 @@ log = logging.getLogger(__name__)
 STORAGE: Final = "storage"
 # Cards come and go rarely; after a crash of the board they are found again by their next report.
 PLACES_SECONDS: Final = 5.0
+LOOKS_AN_HOUR: Final = 720
 
 
 class AgentSide:
     """Everything for agents that push; nodes come by token only."""
 
-    def __init__(self, database: Database, components: Components, fleet: Fleet) -> None:
+    def __init__(self, database: Database, lock: BoardLock, components: Components, fleet: Fleet) -> None:
+        self._lock = lock
+        self._watch = StorageWatch(database)
         tokens = NodeTokens(database)
         self._database = database
         self._roster = Roster(tokens)
@@ -54,16 +63,52 @@ class AgentSide:
             ("agents", self.door.watch),
             ("positions", self._positions.follow),
             ("places", self._places.follow),
+            (STORAGE, self._watch.follow),
         )
 
     def _trouble(self) -> Reason | None:
-        return self._roster.trouble or self._positions.trouble or self._places.trouble
+        return self._watch.trouble or self._roster.trouble or self._positions.trouble or self._places.trouble
 
     def close(self) -> None:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
         self._positions.write_last()
         self._places.write_last()
         self._database.close()
+        self._lock.release()
+
+
+class StorageWatch:
+    """Looks whether the database is whole, and still in its place."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._damage: Reason | None = None
+        # Why what is written down may be lost; None: all is well.
+        self.trouble: Reason | None = None
+
+    async def follow(self) -> None:
+        """Look again and again, until cancelled; as a whole once an hour."""
+        while True:
+            damage = await off_loop(partial(find_damage, self._database.path))
+            text = f"the database {self._database.path} is damaged ({damage}); {DAMAGED}"
+            self._damage = Reason(code="storage-damaged", text=text) if damage else None
+            if damage:
+                log.error("%s", text)
+            for _ in range(LOOKS_AN_HOUR):
+                await self._look()
+                await asyncio.sleep(PLACES_SECONDS)
+
+    async def _look(self) -> None:
+        if await off_loop(self._database.is_in_place):
+            self.trouble = self._damage
+            return
+        text = (
+            f"the database {self._database.path} was deleted or replaced while the board runs, and what is "
+            "written down now is lost; put the file back and restart the board"
+        )
+        if self.trouble is None or self.trouble.code != "storage-replaced":
+            log.error("%s", text)
+        self.trouble = Reason(code="storage-replaced", text=text)
 
 
 def _keep_places(database: Database, fleet: Fleet) -> ChangeWriter[Places]:
@@ -82,10 +127,16 @@ def open_agent_side(settings: BoardTable, url: str, components: Components, flee
     """
     directory = state_directory(settings.state_dir)
     try:
-        database = open_database(directory)
-        # So that `gpuboard node enroll` can print the whole command.
-        database.set_fact(BOARD_URL, url)
-        return AgentSide(database, components, fleet)
+        with contextlib.ExitStack() as opened:
+            lock = BoardLock(prepare_directory(directory))
+            opened.callback(lock.release)
+            database = open_database(directory)
+            opened.callback(database.close)
+            # So that `gpuboard node enroll` can print the whole command.
+            database.set_fact(BOARD_URL, url)
+            side = AgentSide(database, lock, components, fleet)
+            opened.pop_all()
+            return side
     except StorageError as error:
         if settings.state_dir:
             raise
