@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 import asyncssh
@@ -67,7 +67,7 @@ class Ages:
         self.gpus = 0
         self.troubles = 0
 
-    def expect(self, nodes: Iterable[str]) -> None:
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Know them already."""
 
     def report(self, node: str, report: NodeReport) -> None:
@@ -75,6 +75,15 @@ class Ages:
         self.taken[node] = time.monotonic() - report.age_seconds
         self.reports += 1
         self.gpus += len(report.gpus or ())
+
+    def show(self, node: str, report: NodeReport) -> None:
+        """Treat what is shown as a report."""
+        self.report(node, report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Have no use for the past."""
+        del node, report, is_backfill
+        return True
 
     def trouble(self, node: str, reason: Reason, *, state: str = "error") -> None:
         """Count those that should have none."""

@@ -1,6 +1,7 @@
 """A real board in a process of its own, for tests that use it from outside."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -12,8 +13,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 START_SECONDS = 20
+# Who computes what in a demo depends on the hour; a test must not.
+DEMO_TIME = "2026-11-16T10:00:00Z"
 
 
 class RunningBoard:
@@ -23,6 +27,15 @@ class RunningBoard:
         self.url = url
         self.process = process
         self.state = state
+
+
+def computing(board: RunningBoard) -> tuple[str, dict[str, Any]]:
+    """A GPU on which somebody computes now, whoever and wherever it is, with the name of its node."""
+    with urllib.request.urlopen(f"{board.url}api/v1/fleet", timeout=10) as answer:
+        nodes = json.load(answer)["nodes"]
+    return next(
+        (node["name"], gpu) for node in nodes for gpu in node["gpus"] if gpu["verdict"]["word"] == "busy"
+    )
 
 
 def free_port() -> int:
@@ -40,17 +53,22 @@ def running_board(
     port: int | None = None,
     env: Mapping[str, str] | None = None,
     ca_file: Path | None = None,
+    until: str = "readyz",
 ) -> Iterator[RunningBoard]:
-    """Run `gpuboard serve` with these arguments until the block ends; its state lies beside the log."""
+    """Run `gpuboard serve` with these arguments until the block ends; its state lies beside the log.
+
+    It is waited for until a node is live, or `until="healthz"` just until it answers.
+    """
     address = f"127.0.0.1:{port or free_port()}"
     url = f"{'https' if ca_file else 'http'}://{address}/"
     state = log.parent / "state"
     command = [sys.executable, "-m", "gpuboard", "serve", "--listen", address, "--state-dir", str(state)]
     command += arguments
     with log.open("ab") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(env or {})})
+        surroundings = {"GPUBOARD_DEMO_TIME": DEMO_TIME, **os.environ, **(env or {})}
+        process = subprocess.Popen(command, stdout=out, stderr=out, env=surroundings)
     try:
-        wait_for(f"{url}readyz", process, log, ca_file)
+        wait_for(f"{url}{until}", process, log, ca_file)
         yield RunningBoard(url, process, state)
     finally:
         with contextlib.suppress(ProcessLookupError):

@@ -30,7 +30,12 @@ async function start(): Promise<void> {
   const clock = new Clock();
   const connection = new Connection(fleet, clock, {
     address: new URL('api/v1/stream', base),
-    isRefused: async () => [401, 403].includes((await fetch(new URL('api/v1/summary', base))).status),
+    ask: (tag) =>
+      fetch(new URL('api/v1/stream', base), {
+        // What the browser keeps would hide that nothing has changed.
+        cache: 'no-store',
+        headers: tag ? { 'if-none-match': tag } : {},
+      }),
   });
   connection.paceSeconds = preferences.paceSeconds;
   clock.start();

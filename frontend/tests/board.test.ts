@@ -8,6 +8,7 @@ import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/word
 import { freeBlocks, freeByModel, holders, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
+import { summarizeModels } from '../src/state/models';
 import { people } from '../src/state/people';
 import { en } from '../src/text/en';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
@@ -34,6 +35,7 @@ function smallFleet(): Fleet {
           uuid: `${name}/${index}`,
           node: name,
           index,
+          label: String(index),
           model: name.startsWith('a') ? 'A100' : 'H100',
           verdict: verdicts[letter as keyof typeof verdicts],
           since: NOW - 1000 * (index + 1),
@@ -149,7 +151,7 @@ describe('the answers', () => {
         gpu({ uuid: 'f', node: 'three', index: 1, since: 9 }),
       ],
     );
-    const blocks = freeBlocks(fleet.nodes.values(), NOW);
+    const blocks = freeBlocks(fleet.nodes.values(), NOW, 300);
     expect(blocks.map((block) => [block.node.record.name, block.gpus.length, block.justFreed])).toEqual([
       ['three', 2, false],
       ['two', 1, false],
@@ -165,7 +167,7 @@ describe('the answers', () => {
         gpu({ uuid: 'b', node: 'one', index: 1, since: NOW - 10 }),
       ],
     );
-    const [block] = freeBlocks(fleet.nodes.values(), NOW);
+    const [block] = freeBlocks(fleet.nodes.values(), NOW, 300);
     expect([block?.gpus.length, block?.fresh, block?.justFreed]).toEqual([1, 1, false]);
   });
 
@@ -201,8 +203,18 @@ describe('the answers', () => {
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
-        gpu({ uuid: 'GPU-0', node: 'a', verdict: 'busy', users: [{ ...use, user: null, uid: 1000 }] }),
-        gpu({ uuid: 'GPU-1', node: 'a', verdict: 'busy', users: [{ ...use, user: null, uid: null }] }),
+        gpu({
+          uuid: 'GPU-0',
+          node: 'a',
+          verdict: 'busy',
+          users: [{ ...use, name: 'uid 1000', user: null, uid: 1000 }],
+        }),
+        gpu({
+          uuid: 'GPU-1',
+          node: 'a',
+          verdict: 'busy',
+          users: [{ ...use, name: 'unknown', user: null, uid: null }],
+        }),
       ],
     );
     const named = ['uid 1000', 'unknown'];
@@ -211,7 +223,7 @@ describe('the answers', () => {
   });
 
   test('list the nodes that need a look, first those that do not report', () => {
-    const problem = { kind: 'gpu-lost', text: '', remedy: '', gpu_uuid: null, since: null };
+    const problem = { kind: 'gpu-lost', text: '', remedy: '', detail: null, gpu_uuid: null, since: null };
     const nodes = [
       node({ name: 'fine' }),
       node({ name: 'b-10', problems: [problem] }),
@@ -226,6 +238,55 @@ describe('the answers', () => {
     const nodes = [node({ name: 'a', state: 'never' }), node({ name: 'b', state: 'refused' })];
     const found = troubled(fleetOf(nodes, []).nodes.values());
     expect(found.map(({ record }) => record.name)).toEqual(['b']);
+  });
+
+  test('count the instances of a card and not the card, and call them as the board does', () => {
+    const card = gpu({
+      uuid: 'c',
+      node: 'm',
+      label: '0',
+      counted: false,
+      verdict: 'busy',
+      users: using('ana'),
+    });
+    const part = (uuid: string, index: number, change: Partial<GpuRecord>) =>
+      gpu({
+        uuid,
+        node: 'm',
+        index,
+        label: `0:${index}`,
+        mig_parent_uuid: 'c',
+        mig_profile: '3g.40gb',
+        ...change,
+      });
+    const fleet = fleetOf(
+      [node({ name: 'm' })],
+      [
+        gpu({ uuid: 'w', node: 'm', index: 1, label: '1', since: 0 }),
+        part('b', 1, { since: 0 }),
+        part('a', 0, { verdict: 'busy', users: using('ana') }),
+        card,
+      ],
+    );
+    expect(fleet.nodes.get('m')?.gpus.map((each) => each.record.label)).toEqual(['0', '0:0', '0:1', '1']);
+    expect(fleet.counts).toMatchObject({ free: 2, busy: 1, total: 3 });
+    expect(holders(fleet.gpus.values())).toMatchObject([{ user: 'ana', gpus: 1 }]);
+    expect(people(fleet.nodes.values())).toMatchObject([{ user: 'ana', gpus: 1, processes: 1 }]);
+    expect(freeByModel(fleet.gpus.values()).map(({ model, total }) => [model, total])).toEqual([
+      ['H100 3g.40gb', 2],
+      ['H100 80 GB', 1],
+    ]);
+    expect(summarizeModels([...fleet.gpus.values()].map((each) => each.record))).toBe(
+      '2 × H100 3g.40gb, 1 × H100 80 GB',
+    );
+    const said = cellSentence(fleet.gpus.get('b')!.record, NOW, new Language('en', en), 300);
+    expect(said).toMatch(/^m GPU 0:1, H100 3g.40gb, free/);
+  });
+
+  test('offer no GPU that is not counted, though it is free', () => {
+    const fleet = fleetOf([node({ name: 'm' })], [gpu({ node: 'm', counted: false, since: 0 })]);
+    expect(freeBlocks(fleet.nodes.values(), NOW, 300)).toEqual([]);
+    expect(fleet.counts.free).toBe(0);
   });
 
   test('name people with where they are', () => {
@@ -245,11 +306,11 @@ describe('a cell', () => {
 
   test('always has the word of its verdict, or what stands for it', () => {
     const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });
-    expect(cellWords(idle, NOW, language)).toEqual({ main: 'idle', time: '1 h', side: 'ana' });
+    expect(cellWords(idle, NOW, language, 300)).toEqual({ main: 'idle', time: '1 h', side: 'ana' });
     const lost = { code: 'gpu-lost', values: {}, text: '' };
     const broken = gpu({ verdict: 'broken', reason: lost });
-    expect(cellWords(broken, NOW, language)).toMatchObject({ main: 'broken', side: 'off the bus' });
-    expect(cellWords(gpu({ verdict: 'stale' }), NOW, language).main).toBe('stale');
+    expect(cellWords(broken, NOW, language, 300)).toMatchObject({ main: 'broken', side: 'off the bus' });
+    expect(cellWords(gpu({ verdict: 'stale' }), NOW, language, 300).main).toBe('stale');
   });
 
   test.each([
@@ -260,45 +321,61 @@ describe('a cell', () => {
   ] as const)('in %s says that the time of a booking is its end', async (tag, short, whole) => {
     const spoken = new Language(tag, await LANGUAGES[tag].load());
     const booked = gpu({ verdict: 'booked', claim: { who: 'bob', until: NOW + 60, comment: null } });
-    const { main, time, side } = cellWords(booked, NOW, spoken);
+    const { main, time, side } = cellWords(booked, NOW, spoken, 300);
     expect([main, side]).toEqual([short, 'bob']);
-    expect(cellSentence(booked, NOW, spoken)).toContain(whole + time);
+    expect(cellSentence(booked, NOW, spoken, 300)).toContain(whole + time);
     expect(lasting(booked, NOW, spoken)).toBe(whole + spoken.time(NOW + 60, NOW));
   });
 
   test('names no end where a booking has none', () => {
     const booked = gpu({ verdict: 'booked', since: null, claim: { who: 'bob', until: null, comment: null } });
-    expect(cellWords(booked, NOW, language)).toEqual({ main: 'booked', time: '', side: 'bob' });
+    expect(cellWords(booked, NOW, language, 300)).toEqual({ main: 'booked', time: '', side: 'bob' });
     expect(lasting(booked, NOW, language)).toBe('');
   });
 
   test('says what its flag means', () => {
-    expect(cellSentence(gpu({ flags: ['hot'] }), NOW, language)).toMatch(/, hot$/);
+    expect(cellSentence(gpu({ flags: ['hot'] }), NOW, language, 300)).toMatch(/, hot$/);
   });
 });
 
 describe('the command to copy', () => {
+  const take = (name: string, gpus: GpuRecord[], address: string | null = null, copy?: string) => {
+    const fleet = fleetOf([node({ name, address })], []);
+    const board = { ...fleet.board!, ...(copy ? { copy } : {}) };
+    return takeCommand({ board, nodes: fleet.nodes }, name, gpus);
+  };
+
   test('names the devices by UUID', () => {
-    expect(takeCommand('dgx-02', [gpu({ uuid: 'GPU-1' }), gpu({ uuid: 'GPU-2' })])).toBe(
+    expect(take('dgx-02', [gpu({ uuid: 'GPU-1' }), gpu({ uuid: 'GPU-2' })])).toBe(
       "ssh -t dgx-02 'env CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 $SHELL -l'",
     );
   });
 
-  test('falls back to the index where the UUID is made up', () => {
-    expect(takeCommand('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+  test('goes to the address that the node is listed with', () => {
+    expect(take('tejo', [gpu()], 'tejo.lab.example')).toMatch(/^ssh -t tejo\.lab\.example 'env/);
+    expect(take('tejo', [gpu()], '2001:db8::7')).toMatch(/^ssh -t 2001:db8::7 /);
   });
 
-  test.each(["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', ''])(
-    'is not written for a node called %j',
-    (name) => {
-      expect(takeCommand(name, [gpu()])).toBe('');
-    },
-  );
+  test('is the one of the admin', () => {
+    const copy = 'srun -w {node} --gpus {devices} # {what}';
+    expect(take('tejo', [gpu()], 'tejo.lab.example', copy)).toBe('srun -w tejo --gpus GPU-1 # {what}');
+  });
 
-  test('never carries a hostile UUID', () => {
-    expect(takeCommand('ok', [gpu({ uuid: "'; id; '", index: 0 })])).toBe(
-      "ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'",
-    );
+  test('falls back to the index where the UUID is made up', () => {
+    expect(take('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+  });
+
+  const HOSTILE = ["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', '`id`', 'x\nid', '{devices}'];
+  test.each([...HOSTILE, ''])('is not written for a node called %j', (name) => {
+    expect(take(name, [gpu()])).toBe('');
+  });
+
+  test.each(HOSTILE)('never goes to the address %j', (address) => {
+    expect(take('ok', [gpu()], address)).toBe("ssh -t ok 'env CUDA_VISIBLE_DEVICES=GPU-1 $SHELL -l'");
+  });
+
+  test.each(HOSTILE)('never carries the UUID %j', (uuid) => {
+    expect(take('ok', [gpu({ uuid, index: 0 })])).toBe("ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'");
   });
 });
 

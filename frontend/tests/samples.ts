@@ -31,6 +31,7 @@ export function node(change: Partial<NodeRecord> = {}): NodeRecord {
   return {
     name: 'dgx-01',
     display_name: null,
+    address: null,
     state: 'live',
     reason: null,
     source: 'simulated',
@@ -80,6 +81,8 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
       demo: true,
       tick_seconds: 1,
       just_freed_seconds: 300,
+      title: null,
+      copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),
     gpus: columns(gpus),

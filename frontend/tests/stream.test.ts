@@ -32,24 +32,25 @@ class FakeSocket {
   }
 }
 
-function start(isRefused?: () => Promise<boolean>) {
+function start(ask?: (tag: string | null) => Promise<Response>) {
   const heard: StreamMessage[] = [];
   const lost: [Absence, number][] = [];
+  const asking: (number | null)[] = [];
   const stream = new Stream(
     {
       address: new URL('http://board.example/gpus/api/v1/stream'),
       socket: (address) => new FakeSocket(address) as unknown as WebSocket,
       random: () => 1,
-      ...(isRefused ? { isRefused } : {}),
+      ...(ask ? { ask } : {}),
     },
     {
-      opened: () => {},
+      asking: (seconds) => asking.push(seconds),
       message: (message) => heard.push(message),
       lost: (why, wait) => lost.push([why, wait]),
     },
   );
   const stop = stream.start();
-  return { heard, lost, stop, stream, socket: () => FakeSocket.all.at(-1)! };
+  return { asking, heard, lost, stop, stream, socket: () => FakeSocket.all.at(-1)! };
 }
 
 beforeEach(() => {
@@ -121,10 +122,42 @@ describe('the stream', () => {
     await first.socket().end(4401);
     expect(first.lost[0]?.[0]).toBe('refused');
     first.stop();
-    const second = start(() => Promise.resolve(true));
+    const second = start(() => Promise.resolve(new Response(null, { status: 401 })));
     await second.socket().end(1006);
     expect(second.lost[0]?.[0]).toBe('refused');
     second.stop();
+  });
+
+  test('asks for the snapshot where no WebSocket gets through, and tries that again each minute', async () => {
+    const tags: (string | null)[] = [];
+    const answer = () => new Response(JSON.stringify(snapshot([], [])), { headers: { etag: '"7"' } });
+    const unchanged = () =>
+      new Response(null, { status: 304, headers: { date: 'Thu, 01 Jan 1970 00:33:40 GMT' } });
+    const { asking, heard, lost, socket, stop } = start(async (tag) => {
+      tags.push(tag);
+      return tag === null ? answer() : unchanged();
+    });
+    await socket().end(1006);
+    expect([heard.length, asking]).toEqual([1, []]);
+    await vi.advanceTimersByTimeAsync(1000);
+    await socket().end(1006);
+    expect(asking).toEqual([5]);
+    expect(heard.at(-1)).toEqual({ kind: 'heartbeat', sequence: 1, at: 2020 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(tags.slice(0, 3)).toEqual([null, '"7"', '"7"']);
+    expect(tags.length).toBeGreaterThan(8);
+    expect(FakeSocket.all).toHaveLength(3);
+    socket().open();
+    expect(asking.at(-1)).toBeNull();
+    expect(lost).toEqual([]);
+    stop();
+  });
+
+  test('is away where not even the question is answered', async () => {
+    const { heard, lost, socket, stop } = start(() => Promise.reject(new TypeError('Failed to fetch')));
+    await socket().end(1006);
+    expect([heard.length, lost[0]?.[0]]).toEqual([0, 'unreachable']);
+    stop();
   });
 
   test('stops when told to', async () => {

@@ -138,9 +138,10 @@ describe('a problem of a node', () => {
   ).flatMap((page) => [...page.matchAll(/^## ([\w-]+)/gm)].map(([, kind]) => kind!));
   // Their sentences name nodes and sources in the middle.
   const namesInside = ['duplicate-gpu', 'duplicate-node'];
-  const problem = (kind: string, text: string) => ({
+  const problem = (kind: string, text: string, detail: string | null = null) => ({
     kind,
-    text,
+    text: detail === null ? text : `${text}: ${detail}`,
+    detail,
     remedy: 'as the node says',
     gpu_uuid: null,
     since: null,
@@ -168,10 +169,10 @@ describe('a problem of a node', () => {
 
   test('keeps the names and numbers of the node', async () => {
     const language = await inGerman();
-    const hung = problem('driver-hung', 'the driver does not answer: nvidia-smi: did not end');
+    const hung = problem('driver-hung', 'the driver (535.1) does not answer', 'nvidia-smi: did not end');
     expect(problemText(hung, language)).toBe('Der Treiber antwortet nicht: nvidia-smi: did not end');
-    const lost = problem('gpu-lost', 'the GPU has fallen off the bus (XID 79)');
-    expect(problemText(lost, language)).toBe('Eine GPU ist vom Bus gefallen (XID 79)');
+    const lost = problem('gpu-lost', 'the GPU has fallen off the bus: so the driver says');
+    expect(problemText(lost, language)).toBe('Eine GPU ist vom Bus gefallen');
     expect(remedyText(lost, language)).toMatch(/^Neu starten/);
   });
 
@@ -187,8 +188,8 @@ describe('a problem of a node', () => {
   });
 
   test('cannot fill in holes of its own', async () => {
-    const text = 'the driver does not answer: {count} {time}';
-    expect(problemText(problem('driver-hung', text), await inGerman())).toContain(': {count} {time}');
+    const hung = problem('driver-hung', 'the driver does not answer', '{count} {time}');
+    expect(problemText(hung, await inGerman())).toContain(': {count} {time}');
   });
 
   test('is said in the new language after a change of language', async () => {

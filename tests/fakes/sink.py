@@ -1,7 +1,7 @@
 """A sink that remembers what a source hands over."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
@@ -16,19 +16,31 @@ class RecordingSink:
 
     def __init__(self) -> None:
         self.expected: list[set[str]] = []
+        self.addresses: dict[str, str] = {}
         self.reports: list[tuple[str, NodeReport]] = []
         self.troubles: list[tuple[str, Reason, str]] = []
+        self.taken: list[tuple[str, NodeReport, bool]] = []
         self._news = asyncio.Event()
 
-    def expect(self, nodes: Iterable[str]) -> None:
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Take the list of nodes."""
         self.expected.append(set(nodes))
+        self.addresses = dict(addresses or {})
         self._news.set()
 
     def report(self, node: str, report: NodeReport) -> None:
         """Take a report."""
         self.reports.append((node, report))
         self._news.set()
+
+    def show(self, node: str, report: NodeReport) -> None:
+        """Take what is shown like a report."""
+        self.report(node, report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Take a sample."""
+        self.taken.append((node, report, is_backfill))
+        return True
 
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Take a trouble."""

@@ -207,7 +207,7 @@ def test_a_booked_card_stays_booked_when_another_vanishes() -> None:
     fleet = Fleet(HandClock())
     sink = fleet.sink("folder")
     sink.report("a", report(seen(EIGHT)))
-    fleet.set_claims({("a", 4): Claim(who="bob")})
+    fleet.set_claims("booking", {("a", 4): Claim(who="bob")})
     sink.report("a", report(seen(without("GPU-d"))))
     said = words(fleet)
     assert (said[3], said[4][0], said[5][0]) == (("broken", "gpu-missing"), "booked", "free")
@@ -253,12 +253,12 @@ def test_while_numbers_may_have_moved_and_one_is_booked_none_is_free() -> None:
     sink.report("a", report(unnamed(8)))
     sink.report("a", report(unnamed(7)))
     assert {word for word, _ in words(fleet).values()} == {"free"}
-    fleet.set_claims({("a", 3): Claim(who="bob")})
+    fleet.set_claims("booking", {("a", 3): Claim(who="bob")})
     said = words(fleet)
     assert (said[3][0], said[4], len(said)) == ("booked", ("unknown", "numbers-moved"), 7)
     node = fleet.get("a")
     assert node is not None
-    assert [problem.text for problem in node.problems()] == ["7 of 8 GPUs; their numbers may have moved"]
+    assert [problem.detail for problem in node.problems()] == ["7 of 8"]
 
 
 def test_a_node_that_is_forgotten_begins_anew() -> None:

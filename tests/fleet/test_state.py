@@ -104,9 +104,9 @@ def test_a_claim_books_a_free_gpu() -> None:
     clock = HandClock()
     fleet = Fleet(clock)
     fleet.sink("push").report("a", replace(REPORT, interval_seconds=3600.0))
-    fleet.set_claims({("a", 0): Claim(who="bob", until=clock.time + 60)})
+    fleet.set_claims("booking", {("a", 0): Claim(who="bob", until=clock.time + 60)})
     before = word_of(fleet)
-    fleet.set_claims({})
+    fleet.set_claims("booking", {})
     assert (before, word_of(fleet)) == ("booked", "free")
 
 

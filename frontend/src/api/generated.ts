@@ -195,6 +195,7 @@ export interface HolderView {
   memory_used_bytes: number | null;
   since: number | null;
   processes: number;
+  measured: number;
 }
 
 export interface Holding {
@@ -231,6 +232,7 @@ export interface ModelSummary {
 export interface NodeRow {
   name: string;
   display_name: string | null;
+  address: string | null;
   state: "error" | "late" | "live" | "lost" | "never" | "refused";
   reason: Reason | null;
   source: string;

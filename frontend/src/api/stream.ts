@@ -1,11 +1,15 @@
-/** The live stream: one snapshot, then changes; it reconnects for ever and says why it is away. */
+/**
+ * The live stream: one snapshot, then changes; it reconnects for ever and says why it is away. Where no WebSocket
+ * gets through, it asks for the snapshot again and again, and tries the WebSocket now and then.
+ */
 
 import type { Snapshot, StreamMessage } from './wire';
 
 export type Absence = 'unreachable' | 'restarting' | 'crowded' | 'refused' | 'silent' | 'gap';
 
 export interface StreamListener {
-  opened(): void;
+  /** Whether messages come by themselves, or have to be asked for, and how often. */
+  asking(everySeconds: number | null): void;
   message(message: StreamMessage): void;
   lost(why: Absence, retryInSeconds: number): void;
 }
@@ -14,9 +18,14 @@ export interface StreamParts {
   address: URL;
   socket?: (address: string) => WebSocket;
   random?: () => number;
-  /** Asks over plain HTTP whether we are refused: a browser hides the answer to a failed handshake. */
-  isRefused?: () => Promise<boolean>;
+  /** Asks for the snapshot over plain HTTP, unless it is still the one of this tag. */
+  ask?: (tag: string | null) => Promise<Response>;
 }
+
+type Answer = 'told' | 'refused' | 'nothing';
+const ASK_SECONDS = 5;
+// So often it is asked before the WebSocket is tried again: once a minute.
+const ASKS_PER_TRY = 12;
 
 // Three heartbeats: one lost packet must not grey the page.
 const SILENCE_SECONDS = 15;
@@ -28,6 +37,7 @@ const WAIT_SECONDS: Record<Absence, [first: number, longest: number]> = {
   crowded: [10, 60],
   refused: [30, 60],
 };
+const CLOSED_BY_THE_BOARD: ReadonlySet<Absence> = new Set(['restarting', 'crowded', 'refused']);
 const CLOSE_CODES: Record<number, Absence> = {
   1001: 'restarting',
   1012: 'restarting',
@@ -42,6 +52,8 @@ export class Stream {
   #tail: Promise<void> = Promise.resolve();
   #resume: { stream: string; sequence: number } | null = null;
   #failures = 0;
+  #asks = 0;
+  #tag: string | null = null;
   #stopped = true;
 
   constructor(
@@ -79,11 +91,12 @@ export class Stream {
     let opened = false;
     socket.onopen = () => {
       opened = true;
-      this.#listen(socket);
-      this.listener.opened();
+      watch();
+      this.#asks = 0;
+      this.listener.asking(null);
     };
     socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
-      this.#listen(socket);
+      watch();
       // In order, although unpacking a large frame takes a moment.
       this.#tail = this.#tail
         .then(async () => {
@@ -92,22 +105,55 @@ export class Stream {
         })
         .catch(() => this.#lose('gap'));
     };
-    socket.onclose = async (event: CloseEvent) => {
+    const closed = async (why: Absence) => {
       if (socket !== this.#socket) return;
-      let why: Absence = CLOSE_CODES[event.code] ?? 'unreachable';
-      if (!opened && why === 'unreachable' && (await this.parts.isRefused?.().catch(() => false)))
-        why = 'refused';
-      if (socket === this.#socket) this.#lose(why);
+      // A browser hides the answer to a failed handshake, so we ask for one that it shows.
+      const answer = opened || CLOSED_BY_THE_BOARD.has(why) ? 'nothing' : await this.#ask();
+      if (socket !== this.#socket) return;
+      if (answer === 'told') this.#askLater();
+      else this.#lose(answer === 'refused' ? 'refused' : why);
     };
+    const watch = () => {
+      clearTimeout(this.#watchdog);
+      this.#watchdog = setTimeout(() => void closed('silent'), SILENCE_SECONDS * 1000);
+    };
+    socket.onclose = (event: CloseEvent) => closed(CLOSE_CODES[event.code] ?? 'unreachable');
     this.#socket = socket;
-    this.#listen(socket);
+    watch();
   }
 
-  #listen(socket: WebSocket): void {
-    clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => {
-      if (socket === this.#socket) this.#lose('silent');
-    }, SILENCE_SECONDS * 1000);
+  #askLater(): void {
+    this.#drop();
+    // Once may be chance: the board came up between two questions.
+    const again = this.#asks++ === 0;
+    if (!again) this.listener.asking(ASK_SECONDS);
+    const wait = again ? 1 : ASK_SECONDS;
+    this.#timer = setTimeout(async () => {
+      if (again || this.#asks % ASKS_PER_TRY === 0) return this.#connect();
+      const answer = await this.#ask();
+      if (this.#stopped || this.#socket) return;
+      if (answer === 'told') this.#askLater();
+      else this.#lose(answer === 'refused' ? 'refused' : 'unreachable');
+    }, wait * 1000);
+  }
+
+  async #ask(): Promise<Answer> {
+    try {
+      const response = await this.parts.ask?.(this.#tag);
+      if (response && [401, 403].includes(response.status)) return 'refused';
+      if (response?.status === 304 && this.#resume) {
+        const at = Date.parse(response.headers.get('date') ?? '') / 1000 || Date.now() / 1000;
+        this.#take({ kind: 'heartbeat', sequence: this.#resume.sequence, at });
+        return 'told';
+      }
+      if (!response?.ok) return 'nothing';
+      const message = (await response.json()) as Snapshot;
+      this.#tag = response.headers.get('etag');
+      this.#take(message);
+      return 'told';
+    } catch {
+      return 'nothing';
+    }
   }
 
   #take(message: StreamMessage): void {

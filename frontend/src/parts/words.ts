@@ -1,7 +1,7 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
-import { holderName, JUST_FREED_SECONDS } from '../state/answers';
+import type { Fleet } from '../state/fleet.svelte';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
@@ -17,19 +17,21 @@ export interface CellWords {
 
 /** Who uses it, biggest first: "chen", "chen +2"; nothing where names are hidden. */
 export function userNames(gpu: GpuRecord): string {
-  const names = [...new Set((gpu.users ?? []).map(holderName))];
+  const names = [...new Set((gpu.users ?? []).map((use) => use.name))];
   return names.length > 1 ? `${names[0]} +${names.length - 1}` : (names[0] ?? '');
 }
 
-export function cellWords(gpu: GpuRecord, now: number, language: Language): CellWords {
+export function cellWords(gpu: GpuRecord, now: number, language: Language, justFreed: number): CellWords {
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
+  // A card that is cut up is told by its instances.
+  if (gpu.reason.code === 'divided') return { main: 'MIG', time: '', side: '' };
   switch (gpu.verdict) {
     case 'free':
       return {
         main: say('free'),
         time: '',
-        side: lasted === null ? '' : lasted < JUST_FREED_SECONDS ? say('justNow') : duration(lasted, true),
+        side: lasted === null ? '' : lasted < justFreed ? say('justNow') : duration(lasted, true),
       };
     case 'busy':
       return {
@@ -64,10 +66,10 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
 }
 
 /** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRecord, now: number, language: Language): string {
-  const { main, time, side } = cellWords(gpu, now, language);
+export function cellSentence(gpu: GpuRecord, now: number, language: Language, justFreed: number): string {
+  const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
-  const facts = [`${gpu.node} GPU ${gpu.index}`, nominalModel(gpu), word];
+  const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
   if (gpu.verdict === 'booked' && time) facts.push(language.say('until', { time }));
   else if (main !== word) facts.push(main);
   else if (time) facts.push(time);
@@ -103,13 +105,29 @@ export function nodeProblem(node: NodeRecord, now: number, language: Language): 
   );
 }
 
-/** A shell line that opens a shell on the node with these devices; empty if a name could not go there safely. */
-export function takeCommand(node: string, gpus: Pick<GpuRecord, 'uuid' | 'index'>[]): string {
-  const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(text);
-  if (!safe(node)) return '';
+/** What to say of a node that shows no GPU: that it has none only where that is known. */
+export function withoutGpus({ gpus_known }: NodeRecord, { say }: Language): string {
+  return gpus_known ? say('noGpus') : say('gpusNotKnown');
+}
+
+/** The admin's shell line for these devices of a node; empty if a name could not go there safely. */
+export function takeCommand(
+  { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
+  name: string,
+  gpus: Pick<GpuRecord, 'uuid' | 'index'>[],
+): string {
+  // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
+  const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);
+  if (!safe(name)) return '';
   // A source without UUIDs makes them up as node:index: then the driver's order has to do.
-  const devices = gpus.every(({ uuid }) => safe(uuid))
+  const devices = gpus.every(({ uuid }) => safe(uuid) && !uuid.includes(':'))
     ? gpus.map(({ uuid }) => uuid)
     : gpus.map(({ index }) => index);
-  return `ssh -t ${node} 'env CUDA_VISIBLE_DEVICES=${devices.join(',')} $SHELL -l'`;
+  const address = nodes.get(name)?.record.address ?? '';
+  const values: Record<string, string> = {
+    node: name,
+    address: safe(address) ? address : name,
+    devices: devices.join(','),
+  };
+  return (board?.copy ?? '').replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }

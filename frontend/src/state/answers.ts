@@ -1,10 +1,11 @@
 /** The answers on top of the board: what to take, and who has the others. Pure. */
 
-import type { GpuUser } from '../api/wire';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
-// Its owner may only be restarting: what became free this recently is offered last.
-export const JUST_FREED_SECONDS = 300;
+/** Whether somebody may take it: it is free, and one of those that the board counts. */
+export function isOffered({ verdict, counted }: Gpu['record']): boolean {
+  return verdict === 'free' && counted;
+}
 
 export interface FreeBlock {
   node: FleetNode;
@@ -17,19 +18,17 @@ export interface FreeBlock {
 }
 
 /** Free GPUs of one model on one node: most first, then the longest free. The just freed count only where nothing else is. */
-export function freeBlocks(nodes: Iterable<FleetNode>, now: number): FreeBlock[] {
+export function freeBlocks(nodes: Iterable<FleetNode>, now: number, justFreed: number): FreeBlock[] {
   const blocks: FreeBlock[] = [];
   for (const node of nodes) {
     const byModel = new Map<string, Gpu[]>();
     for (const gpu of node.gpus) {
-      if (gpu.record.verdict !== 'free') continue;
+      if (!isOffered(gpu.record)) continue;
       const model = gpu.model;
       byModel.set(model, [...(byModel.get(model) ?? []), gpu]);
     }
     for (const [model, free] of byModel) {
-      const settled = free.filter(
-        ({ record }) => record.since === null || now - record.since >= JUST_FREED_SECONDS,
-      );
+      const settled = free.filter(({ record }) => record.since === null || now - record.since >= justFreed);
       const gpus = settled.length ? settled : free;
       const since = gpus.reduce<number | null>(
         (latest, { record }) => (record.since === null ? latest : Math.max(latest ?? 0, record.since)),
@@ -63,6 +62,7 @@ export interface ModelCount {
 export function freeByModel(gpus: Iterable<Gpu>): ModelCount[] {
   const counts = new Map<string, ModelCount>();
   for (const { record, model } of gpus) {
+    if (!record.counted) continue;
     const count = counts.get(model) ?? { model, free: 0, total: 0, memoryBytes: 0 };
     count.total++;
     if (record.verdict === 'free') count.free++;
@@ -70,11 +70,6 @@ export function freeByModel(gpus: Iterable<Gpu>): ModelCount[] {
     counts.set(model, count);
   }
   return [...counts.values()].sort((a, b) => b.memoryBytes - a.memoryBytes || (a.model < b.model ? -1 : 1));
-}
-
-/** Who holds it, as the API's /people calls them: by number where the node knows no name. */
-export function holderName({ user, uid }: Pick<GpuUser, 'user' | 'uid'>): string {
-  return user || (uid == null ? 'unknown' : `uid ${uid}`);
 }
 
 export interface Holder {
@@ -90,7 +85,7 @@ export interface Holder {
 export function holders(gpus: Iterable<Gpu>): Holder[] {
   const people = new Map<string, Holder>();
   for (const { record } of gpus) {
-    if (record.verdict === 'stale') continue;
+    if (record.verdict === 'stale' || !record.counted) continue;
     for (const user of holdersOf(record)) {
       const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0, until: null };
       holder.gpus++;
@@ -108,14 +103,14 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
 }
 
 /** Whether `holders` would name somebody. */
-export function isHeld({ users, verdict, claim }: Gpu['record']): boolean {
-  return verdict !== 'stale' && !!(users?.length || (verdict === 'booked' && claim?.who));
+export function isHeld({ users, verdict, claim, counted }: Gpu['record']): boolean {
+  return counted && verdict !== 'stale' && !!(users?.length || (verdict === 'booked' && claim?.who));
 }
 
 export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {
   // Nearly always there is one; thousands of small sets would cost.
-  if (users?.length === 1 && verdict !== 'booked') return [holderName(users[0]!)];
-  const names = new Set((users ?? []).map(holderName));
+  if (users?.length === 1 && verdict !== 'booked') return [users[0]!.name];
+  const names = new Set((users ?? []).map((use) => use.name));
   if (verdict === 'booked' && claim?.who) names.add(claim.who);
   return names;
 }

@@ -1,8 +1,7 @@
 /** Which rows the board shows, and in which order. Pure: fleet in, rows out. */
 
 import type { Verdict } from '../api/wire';
-import { holderName } from './answers';
-import { countVerdicts, type Counts, type FleetNode, type Gpu } from './fleet.svelte';
+import { countVerdicts, natural, type Counts, type FleetNode, type Gpu } from './fleet.svelte';
 
 export const SORTS = ['free', 'name', 'use', 'memory', 'temperature'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -23,8 +22,6 @@ export interface Section {
   rows: Row[];
   counts: Counts;
 }
-
-const natural = new Intl.Collator('en', { numeric: true });
 
 export function arrange(
   nodes: Iterable<FleetNode>,
@@ -71,7 +68,7 @@ function titles(gpu: Gpu, grouping: Grouping): string[] {
   const { model, verdict, users, claim } = gpu.record;
   if (grouping === 'model') return [model === null ? '' : gpu.model];
   if (grouping === 'verdict') return [verdict];
-  const names = new Set((users ?? []).map(holderName));
+  const names = new Set((users ?? []).map((use) => use.name));
   if (!names.size && claim?.who) names.add(claim.who);
   return names.size ? [...names] : [''];
 }

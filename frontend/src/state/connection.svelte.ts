@@ -17,6 +17,7 @@ export class Connection {
   #retryAt = $state<number | null>(null);
   #restartedAt = $state<number | null>(null);
   #paused = $state(false);
+  #askingSeconds = $state<number | null>(null);
   #paceSeconds = $state(0);
   #stream: Stream;
   #run: string | null = null;
@@ -31,7 +32,7 @@ export class Connection {
     parts: StreamParts,
   ) {
     this.#stream = new Stream(parts, {
-      opened: () => {},
+      asking: (seconds) => (this.#askingSeconds = seconds),
       message: (message) => this.#take(message),
       lost: (why, wait) => this.#lost(why, wait),
     });
@@ -53,6 +54,11 @@ export class Connection {
   /** When another run of the board took over, if that happened while this page was open. */
   get restartedAt(): number | null {
     return this.#restartedAt;
+  }
+
+  /** How often the page asks, where messages do not come by themselves. */
+  get askingSeconds(): number | null {
+    return this.#askingSeconds;
   }
 
   get paused(): boolean {

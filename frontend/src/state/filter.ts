@@ -6,7 +6,6 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
-import { holderName } from './answers';
 import { nominalModel } from './models';
 import { VERDICTS, type GpuRecord, type NodeRecord, type Verdict } from '../api/wire';
 
@@ -92,7 +91,7 @@ const WORDS: Record<string, (value: string) => Test | null> = {
   user: (value) => {
     if (value === 'me') return isMine;
     const match = exactly(value);
-    return ({ gpu }) => !!gpu.users?.some((use) => match(holderName(use))) || match(gpu.claim?.who);
+    return ({ gpu }) => !!gpu.users?.some((use) => match(use.name)) || match(gpu.claim?.who);
   },
   uuid: (value) => {
     const match = containing(value);
@@ -101,7 +100,7 @@ const WORDS: Record<string, (value: string) => Test | null> = {
 };
 
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
-  return me !== null && (!!gpu.users?.some((use) => holderName(use) === me) || gpu.claim?.who === me);
+  return me !== null && (!!gpu.users?.some((use) => use.name === me) || gpu.claim?.who === me);
 }
 
 export function parseFilter(text: string): Filter {
@@ -180,7 +179,7 @@ function bare(value: string, quoted: boolean): Test {
     match(node?.display_name) ||
     match(gpu.model) ||
     match(nominalModel(gpu)) ||
-    !!gpu.users?.some((use) => match(holderName(use))) ||
+    !!gpu.users?.some((use) => match(use.name)) ||
     match(gpu.claim?.who);
 }
 

@@ -12,6 +12,9 @@ import {
   type Verdict,
 } from '../api/wire';
 
+/** Orders texts as people count: gpu2 before gpu10. */
+export const natural = new Intl.Collator('en', { numeric: true });
+
 /** One GPU. `live` redraws who reads it; `record` is the same value without the tracking, for sums over thousands. */
 export class Gpu {
   record: GpuRecord;
@@ -67,8 +70,9 @@ export class FleetNode {
   }
 
   setGpus(gpus: Gpu[]): void {
+    // By label, so that the instances of a card stand behind it.
     this.gpus = gpus.sort(
-      (a, b) => a.record.index - b.record.index || (a.record.uuid < b.record.uuid ? -1 : 1),
+      (a, b) => natural.compare(a.record.label, b.record.label) || (a.record.uuid < b.record.uuid ? -1 : 1),
     );
     this.#liveGpus = this.gpus;
   }
@@ -76,9 +80,11 @@ export class FleetNode {
 
 export type Counts = Record<Verdict, number> & { total: number };
 
+/** How many GPUs have which verdict; the board says which of them are counted. */
 export function countVerdicts(gpus: Iterable<Gpu>): Counts {
   const counts: Counts = { free: 0, busy: 0, idle: 0, booked: 0, stale: 0, broken: 0, unknown: 0, total: 0 };
   for (const gpu of gpus) {
+    if (!gpu.record.counted) continue;
     counts[gpu.record.verdict]++;
     counts.total++;
   }
@@ -87,26 +93,36 @@ export function countVerdicts(gpus: Iterable<Gpu>): Counts {
 
 /** The whole fleet as the board last described it. Frames wait in a queue until `flush`, at most one row per GPU. */
 export class Fleet {
-  readonly gpus = new Map<string, Gpu>();
-  readonly nodes = new Map<string, FleetNode>();
+  readonly #gpus = new Map<string, Gpu>();
+  readonly #nodes = new Map<string, FleetNode>();
   #version = $state(0);
   #tier = $state<Tier>('counts');
   #board = $state.raw<BoardFacts | null>(null);
   #at = $state<number | null>(null);
   #troubles = $state.raw<Trouble[]>([]);
-  #counts = $derived.by(() => {
-    void this.#version;
-    return countVerdicts(this.gpus.values());
-  });
+  #unread = $derived([...this.nodes.values()].filter((node) => !node.record.gpus_known).length);
+  #counts = $derived(countVerdicts(this.gpus.values()));
 
   #snapshot: Snapshot | null = null;
   #waitingNodes = new Map<string, NodeRecord | null>();
   #waitingGpus = new Map<string, GpuRecord | null>();
   #waitingAt: number | null = null;
 
-  /** Rises whenever something changed: read it before summing over `record`s. */
+  /** Rises whenever something changed. */
   get version(): number {
     return this.#version;
+  }
+
+  /** All GPUs; who reads them here, to sum over `record`s, is told of every change. */
+  get gpus(): ReadonlyMap<string, Gpu> {
+    void this.#version;
+    return this.#gpus;
+  }
+
+  /** All nodes; the same holds for these. */
+  get nodes(): ReadonlyMap<string, FleetNode> {
+    void this.#version;
+    return this.#nodes;
   }
 
   get tier(): Tier {
@@ -117,6 +133,16 @@ export class Fleet {
     return this.#board;
   }
 
+  /** Its owner may only be restarting: what became free this recently is offered last. */
+  get justFreedSeconds(): number {
+    return this.#board?.just_freed_seconds ?? 0;
+  }
+
+  /** What people call the board. */
+  get title(): string {
+    return this.#board?.title ?? (this.#board && !this.#board.demo ? this.#board.name : 'gpuboard');
+  }
+
   /** The parts of the board itself that do not work just now. */
   get troubles(): Trouble[] {
     return this.#troubles;
@@ -125,6 +151,16 @@ export class Fleet {
   /** The board's time of what is shown. */
   get at(): number | null {
     return this.#at;
+  }
+
+  /** How many nodes there are of which nobody knows what GPUs they have. */
+  get unread(): number {
+    return this.#unread;
+  }
+
+  /** Whether anything can be said of GPUs; zero is an answer only where somebody has looked. */
+  get isKnown(): boolean {
+    return this.counts.total > 0 || this.#unread === 0;
   }
 
   get counts(): Counts {
@@ -171,37 +207,37 @@ export class Fleet {
     const gpus = rows(snapshot.gpus, 'uuid');
     const names = new Set(nodes.map((node) => node.name));
     const uuids = new Set(gpus.map((gpu) => gpu.uuid));
-    for (const name of this.nodes.keys()) if (!names.has(name)) this.nodes.delete(name);
-    for (const uuid of this.gpus.keys()) if (!uuids.has(uuid)) this.#setGpu(uuid, null, touched);
+    for (const name of this.#nodes.keys()) if (!names.has(name)) this.#nodes.delete(name);
+    for (const uuid of this.#gpus.keys()) if (!uuids.has(uuid)) this.#setGpu(uuid, null, touched);
     for (const node of nodes) this.#setNode(node.name, node, touched);
     for (const gpu of gpus) this.#setGpu(gpu.uuid, gpu, touched);
   }
 
   #setNode(name: string, record: NodeRecord | null, touched: Set<string>): void {
-    const known = this.nodes.get(name);
-    if (!record) this.nodes.delete(name);
+    const known = this.#nodes.get(name);
+    if (!record) this.#nodes.delete(name);
     else if (known) known.set(record);
     else {
-      this.nodes.set(name, new FleetNode(record));
+      this.#nodes.set(name, new FleetNode(record));
       touched.add(name);
     }
   }
 
   #setGpu(uuid: string, record: GpuRecord | null, touched: Set<string>): void {
-    const known = this.gpus.get(uuid);
+    const known = this.#gpus.get(uuid);
     if (!record) {
       if (known) touched.add(known.record.node);
-      this.gpus.delete(uuid);
+      this.#gpus.delete(uuid);
       return;
     }
     // A newer board may know more words than this page: then we cannot tell.
     if (!VERDICTS.includes(record.verdict)) record.verdict = 'unknown';
     if (!known) {
-      this.gpus.set(uuid, new Gpu(record));
+      this.#gpus.set(uuid, new Gpu(record));
       touched.add(record.node);
       return;
     }
-    if (known.record.node !== record.node || known.record.index !== record.index) {
+    if (known.record.node !== record.node || known.record.label !== record.label) {
       touched.add(known.record.node);
       touched.add(record.node);
     }
@@ -210,7 +246,7 @@ export class Fleet {
 
   #regroup(touched: Set<string>): void {
     const members = new Map<string, Gpu[]>([...touched].map((name) => [name, []]));
-    for (const gpu of this.gpus.values()) members.get(gpu.record.node)?.push(gpu);
-    for (const [name, gpus] of members) this.nodes.get(name)?.setGpus(gpus);
+    for (const gpu of this.#gpus.values()) members.get(gpu.record.node)?.push(gpu);
+    for (const [name, gpus] of members) this.#nodes.get(name)?.setGpus(gpus);
   }
 }

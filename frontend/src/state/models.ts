@@ -11,12 +11,15 @@ export function nominalModel(
   return `${name} ${Math.round(gpu.memory_total_bytes / 2 ** 30)} GB`;
 }
 
-/** "8 × H100 80 GB", or several models, most first. */
+/** "8 × H100 80 GB", or several models, most first; of the GPUs that are counted. */
 export function summarizeModels(
-  gpus: Iterable<Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>>,
+  gpus: Iterable<
+    Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified' | 'counted'>
+  >,
 ): string {
   const counts = new Map<string, number>();
   for (const gpu of gpus) {
+    if (!gpu.counted) continue;
     const name = nominalModel(gpu);
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }

@@ -1,6 +1,6 @@
 /** Who holds what now. Pure: fleet in, people out. */
 
-import { holderName, holdersOf } from './answers';
+import { holdersOf } from './answers';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 export interface Holding {
@@ -23,7 +23,7 @@ export function people(nodes: Iterable<FleetNode>): Person[] {
   const found = new Map<string, Person>();
   for (const node of nodes)
     for (const gpu of node.gpus) {
-      if (gpu.record.verdict === 'stale') continue;
+      if (gpu.record.verdict === 'stale' || !gpu.record.counted) continue;
       for (const name of holdersOf(gpu.record)) {
         const person = found.get(name) ?? {
           user: name,
@@ -48,7 +48,7 @@ function add(person: Person, node: FleetNode, gpu: Gpu): void {
   if (gpu.record.verdict === 'idle') person.idle++;
   if (gpu.record.verdict === 'booked') person.booked++;
   for (const use of gpu.record.users ?? [])
-    if (holderName(use) === person.user) {
+    if (use.name === person.user) {
       person.memoryBytes += use.memory_used_bytes ?? 0;
       person.processes += use.processes;
     }

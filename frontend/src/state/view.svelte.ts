@@ -1,3 +1,4 @@
+import { isOffered } from './answers';
 import { arrange, GROUPINGS, SORTS, type Grouping, type Section, type Sort } from './arrange';
 import { matches, parseFilter, type Filter } from './filter';
 import { countVerdicts, type Fleet, type FleetNode, type Gpu } from './fleet.svelte';
@@ -22,7 +23,6 @@ export class BoardView {
     return this.#lastValid;
   });
   #sections = $derived.by(() => {
-    void this.fleet.version;
     const keepEmpty = !this.#filter.terms.length;
     return this.#steady(
       arrange(this.fleet.nodes.values(), this.#passes(), this.grouping, this.sort, keepEmpty),
@@ -102,10 +102,7 @@ export class BoardView {
     return this.#shown;
   }
 
-  readonly counts = $derived.by(() => {
-    void this.fleet.version;
-    return countVerdicts(this.#shown);
-  });
+  readonly counts = $derived(countVerdicts(this.#shown));
 
   #collapsed = $state.raw<ReadonlySet<string>>(new Set());
 
@@ -149,7 +146,7 @@ export class BoardView {
     return (gpu, node) => {
       let nodeFree = free.get(node);
       if (nodeFree === undefined) {
-        nodeFree = node.gpus.filter((each) => each.record.verdict === 'free').length;
+        nodeFree = node.gpus.filter((each) => isOffered(each.record)).length;
         free.set(node, nodeFree);
       }
       return matches(filter, { gpu: gpu.record, node: node.record, nodeFree, now, me });

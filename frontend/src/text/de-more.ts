@@ -16,6 +16,8 @@ export const more: MoreWords = {
   close: 'Schließen',
   pause: 'Anhalten',
   trouble: '{what}: gestört seit {time}: {why}',
+  asking:
+    'Kein WebSocket kommt zur Tafel durch, meist wegen eines Proxys: Diese Seite fragt alle {time}. Für nginx:',
   pace: 'Neu zeichnen',
   paceLive: 'bei jeder Änderung',
   paceEvery: 'alle {time}',
@@ -43,6 +45,7 @@ export const more: MoreWords = {
   mapList: 'Knoten auf dem Plan',
   firstRunTitle: 'Noch kein Knoten',
   firstRunText: 'Die Tafel läuft, aber niemand meldet sich. Drei Wege zu einem Knoten:',
+  addNodes: 'Drei Wege zu einem weiteren Knoten:',
   firstRunHere: 'Dieser Rechner: die Tafel dort starten, wo die GPUs sind.',
   firstRunSsh: 'Über ssh: die Rechner in gpuboard.toml nennen.',
   firstRunAgent: 'Mit einem Agenten auf dem Knoten:',

@@ -20,6 +20,7 @@ export const more = {
   // Connection
   pause: 'Pause',
   trouble: '{what}: in trouble since {time}: {why}',
+  asking: 'No WebSocket gets through, mostly because of a proxy; the page asks every {time}. For nginx:',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',
@@ -52,6 +53,7 @@ export const more = {
   // Empty states
   firstRunTitle: 'No node yet',
   firstRunText: 'The board runs, but nobody reports to it. Three ways to add a node:',
+  addNodes: 'Three ways to add a node:',
   firstRunHere: 'This machine: start the board where the GPUs are.',
   firstRunSsh: 'Over ssh: name the hosts in gpuboard.toml.',
   firstRunAgent: 'With an agent on the node:',

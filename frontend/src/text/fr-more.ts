@@ -16,6 +16,8 @@ export const more: MoreWords = {
   close: 'Fermer',
   pause: 'Mettre en pause',
   trouble: '{what} : en panne depuis {time} : {why}',
+  asking:
+    'Aucun WebSocket n’atteint le tableau, souvent à cause d’un proxy : cette page demande toutes les {time}. Pour nginx :',
   pace: 'Redessiner',
   paceLive: 'à chaque changement',
   paceEvery: 'toutes les {time}',
@@ -43,6 +45,7 @@ export const more: MoreWords = {
   mapList: 'Nœuds du plan',
   firstRunTitle: 'Pas encore de nœud',
   firstRunText: 'Le tableau tourne, mais personne ne lui parle. Trois façons d’ajouter un nœud :',
+  addNodes: 'Trois façons d’ajouter un nœud :',
   firstRunHere: 'Cette machine : démarrer le tableau là où sont les GPU.',
   firstRunSsh: 'Par ssh : nommer les machines dans gpuboard.toml.',
   firstRunAgent: 'Avec un agent sur le nœud :',

@@ -71,9 +71,11 @@ export const fr: Words = {
   justFreed: 'tout juste libéré',
   plusFreed: { one: '+{count} tout juste libéré', other: '+{count} tout juste libérés' },
   freshExplained:
-    'Ce qui vient d’être libéré (moins de 5 min) passe en dernier : peut-être un simple redémarrage.',
+    'Ce qui vient d’être libéré (moins de {time}) passe en dernier : peut-être un simple redémarrage.',
   whoHas: 'Qui a les autres',
   idleExplained: 'Rayé : mémoire tenue, aucun travail',
+  notKnownYet: 'Pas encore connu',
+  nodesUnread: { one: '{count} nœud pas encore lu', other: '{count} nœuds pas encore lus' },
   nobodyHas: 'Personne ne tient de GPU.',
   namesHidden: 'Les noms sont cachés aux visiteurs.',
   namesHiddenHow:
@@ -103,6 +105,7 @@ export const fr: Words = {
   until: 'jusqu’à {time}',
   to: '→',
   bookedNow: 'réservé · {who}',
+  gpusNotKnown: 'GPU inconnus',
   noGpus: 'aucun GPU',
   cpuLoad: 'CPU {percent} %',
   ram: 'RAM {percent} %',

@@ -42,10 +42,10 @@ export function reasonText(
 }
 
 /** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
-export function problemText({ kind, text }: Problem, { knows, say }: Language): string {
+export function problemText({ kind, text, detail }: Problem, { knows, say }: Language): string {
   const key = `problem_${kind}`;
   // After the sentence of its kind come names and numbers, which are the same in every language.
-  return knows(key) ? say(key) + (/(?:: | \().*$/s.exec(text)?.[0] ?? '') : text;
+  return knows(key) ? say(key) + (detail ? `: ${detail}` : '') : text;
 }
 
 /** What to do about it. */

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from gpuboard.accounts.tokens import KnownToken, NodeTokens, digest
+from gpuboard.accounts.tokens import KnownToken, NodeTokens
 from gpuboard.model.errors import StorageError, WireError
 from gpuboard.model.verdict import Reason
-from gpuboard.wire.enrolment import node_of_token
+from gpuboard.wire.enrolment import digest, node_of_token, read_code
 
 log = logging.getLogger(__name__)
 
@@ -26,15 +26,25 @@ NOTE_SECONDS: Final = 60.0
 class Roster:
     """Recognises nodes by their tokens; follows what the command line does to them."""
 
-    def __init__(self, tokens: NodeTokens, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        tokens: NodeTokens,
+        *,
+        forget: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._tokens = tokens
+        self._forget = forget
         self._clock = clock
         self._by_node: dict[str, list[KnownToken]] = {}
+        self._codes: frozenset[str] = frozenset()
         self._generation: str | None = None
         self._next_expiry = float("inf")
         self._looked_at = float("-inf")
         self._noted_at = time.monotonic()
         self._used_at: dict[str, float] = {}
+        # Tokens whose use has been written down before: the first time is written at once.
+        self._noted: set[str] = set()
         # Tokens whose older ones have still to be deleted.
         self._superseded: list[KnownToken] = []
         self._looking = asyncio.Lock()
@@ -69,6 +79,12 @@ class Roster:
         """All nodes that have a good token."""
         return frozenset(self._by_node)
 
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's good tokens sign with; None before the tokens have been read. Any thread may ask."""
+        if not self._is_read.is_set():
+            return None
+        return tuple(known.digest for known in self._by_node.get(node, ()) if self.is_good(known))
+
     def recognise(self, token: str) -> KnownToken | None:
         """Whose token this is, as far as it is known here."""
         try:
@@ -80,6 +96,10 @@ class Roster:
             if hmac.compare_digest(known.digest, told) and self.is_good(known):
                 return known
         return None
+
+    def knows_code(self, code: str) -> bool:
+        """Whether an enrolment code was good a moment ago; asking costs nothing."""
+        return digest(read_code(code)) in self._codes
 
     async def find(self, token: str) -> KnownToken | None:
         """Whose token this is; one that was made a moment ago by somebody else is found too."""
@@ -118,10 +138,20 @@ class Roster:
                 return
             generation = await asyncio.to_thread(self._tokens.generation)
             if generation != self._generation or self._clock() >= self._next_expiry:
+                self._codes = await asyncio.to_thread(self._tokens.codes)
                 self._learn(await asyncio.to_thread(self._tokens.known))
+                await self._forget_some()
                 self._generation = generation
             self._looked_at = time.monotonic()
             self._is_read.set()
+
+    async def _forget_some(self) -> None:
+        nodes = await asyncio.to_thread(self._tokens.forgotten)
+        if nodes:
+            log.info("nodes forgotten: nodes=%s", ",".join(nodes))
+            for node in nodes:
+                self._forget(node)
+            await asyncio.to_thread(self._tokens.note_forgotten, nodes)
 
     def _learn(self, known: list[KnownToken]) -> None:
         by_node: dict[str, list[KnownToken]] = {}
@@ -154,8 +184,13 @@ class Roster:
         while self._superseded:
             await asyncio.to_thread(self._tokens.end_others, self._superseded[0])
             self._superseded.pop(0)
-        if not self._used_at or time.monotonic() - self._noted_at < NOTE_SECONDS:
+        is_new = not self._used_at.keys() <= self._noted
+        if not self._used_at or (not is_new and time.monotonic() - self._noted_at < NOTE_SECONDS):
             return
+        self._noted = {*self._noted, *self._used_at} & self._digests()
         used, self._used_at = self._used_at, {}
         self._noted_at = time.monotonic()
         await asyncio.to_thread(self._tokens.note_use, used)
+
+    def _digests(self) -> set[str]:
+        return {known.digest for tokens in self._by_node.values() for known in tokens}

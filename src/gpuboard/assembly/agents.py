@@ -1,12 +1,11 @@
 """The side of the board that agents push to: storage, tokens, the source, the door."""
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import Final
 
+from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
@@ -14,16 +13,15 @@ from gpuboard.fleet.places import Places
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.threads import off_loop
 from gpuboard.settings.board import BoardTable
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.storage.database import DAMAGED, Database, open_database
-from gpuboard.storage.integrity import find_damage
+from gpuboard.storage.database import Database, open_database
 from gpuboard.storage.lock import BoardLock
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.place import prepare_directory, state_directory
 from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
+from gpuboard.storage.watch import StorageWatch
 from gpuboard.storage.writer import ChangeWriter
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
@@ -33,7 +31,6 @@ log = logging.getLogger(__name__)
 STORAGE: Final = "storage"
 # Cards come and go rarely; after a crash of the board they are found again by their next report.
 PLACES_SECONDS: Final = 5.0
-LOOKS_AN_HOUR: Final = 720
 
 
 class AgentSide:
@@ -44,10 +41,12 @@ class AgentSide:
         self._watch = StorageWatch(database)
         tokens = NodeTokens(database)
         self._database = database
-        self._roster = Roster(tokens)
+        self._roster = Roster(tokens, forget=fleet.forget)
+        self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
-        self.source = PushSource(CountingLedger(positions))
+        ledger = fleet.taker = CountingLedger(positions)
+        self.source = PushSource(ledger)
         self.source.restore(positions)
         self._positions = ChangeWriter(
             store, self.source.positions, positions, what="positions of nodes", seconds=WRITE_SECONDS
@@ -56,6 +55,10 @@ class AgentSide:
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
         components.add(STORAGE, str(database.path), self._trouble)
 
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's drops may be signed with; None while the tokens have not been read."""
+        return self._roster.keys_of(node)
+
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""
         return (
@@ -63,6 +66,7 @@ class AgentSide:
             ("agents", self.door.watch),
             ("positions", self._positions.follow),
             ("places", self._places.follow),
+            ("connected", lambda: self._connected.follow(self.door.connected)),
             (STORAGE, self._watch.follow),
         )
 
@@ -73,42 +77,9 @@ class AgentSide:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
         self._positions.write_last()
         self._places.write_last()
+        self._connected.save({})
         self._database.close()
         self._lock.release()
-
-
-class StorageWatch:
-    """Looks whether the database is whole, and still in its place."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._damage: Reason | None = None
-        # Why what is written down may be lost; None: all is well.
-        self.trouble: Reason | None = None
-
-    async def follow(self) -> None:
-        """Look again and again, until cancelled; as a whole once an hour."""
-        while True:
-            damage = await off_loop(partial(find_damage, self._database.path))
-            text = f"the database {self._database.path} is damaged ({damage}); {DAMAGED}"
-            self._damage = Reason(code="storage-damaged", text=text) if damage else None
-            if damage:
-                log.error("%s", text)
-            for _ in range(LOOKS_AN_HOUR):
-                await self._look()
-                await asyncio.sleep(PLACES_SECONDS)
-
-    async def _look(self) -> None:
-        if await off_loop(self._database.is_in_place):
-            self.trouble = self._damage
-            return
-        text = (
-            f"the database {self._database.path} was deleted or replaced while the board runs, and what is "
-            "written down now is lost; put the file back and restart the board"
-        )
-        if self.trouble is None or self.trouble.code != "storage-replaced":
-            log.error("%s", text)
-        self.trouble = Reason(code="storage-replaced", text=text)
 
 
 def _keep_places(database: Database, fleet: Fleet) -> ChangeWriter[Places]:

@@ -20,9 +20,8 @@ from gpuboard.web.direct import DirectSocket
 
 GOODBYE_SECONDS: Final = 0.2
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-CONNECTIONS: Final = 4096
-# Room for files and for the connections that the sources make.
-OPEN_FILES: Final = 4 * CONNECTIONS
+# Room for visitors, viewers, the agents of a large site, and the connections that the sources make.
+OPEN_FILES: Final = 16384
 
 
 def server_config(app: ASGIApp, settings: BoardTable) -> uvicorn.Config:
@@ -40,7 +39,6 @@ def server_config(app: ASGIApp, settings: BoardTable) -> uvicorn.Config:
         # Open pages must not keep a stopping board alive.
         timeout_graceful_shutdown=5,
         timeout_keep_alive=30,
-        limit_concurrency=CONNECTIONS,
         http=DeadlineProtocol,
         ssl_certfile=settings.tls_certificate or None,
         ssl_keyfile=settings.tls_key or None,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gpuboard.assembly.demo import demo_ahead
 from gpuboard.assembly.keep import Keeper
 from gpuboard.fleet.sink import FleetSink
 from gpuboard.fleet.state import Fleet
@@ -12,6 +13,7 @@ from gpuboard.model.source import identify
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import Settings
 from gpuboard.sources.base import Source
+from gpuboard.sources.folder import Keys
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.components import Components
 
@@ -43,6 +45,7 @@ class Sources:
         now: Callable[[], float],
         node: str,
         pushed: Source | None,
+        keys: Keys,
         pause: float,
     ) -> None:
         self._fleet = fleet
@@ -50,9 +53,12 @@ class Sources:
         self._now = now
         self._node = node
         self._pushed = pushed
+        self._keys = keys
         self._pause = pause
         self._entries: list[SourceOfTable] = []
         self._is_running = False
+        # Asked once: read again, the demo's table is the same.
+        self._demo_ahead = demo_ahead(now())
 
     def plan(self, settings: Settings) -> list[SourceOfTable]:
         """Make a source of every table that is new; those that are as before stay.
@@ -122,7 +128,8 @@ class Sources:
     def _tables(self, settings: Settings) -> list[tuple[str, Table]]:
         tables = list(settings.sources)
         if settings.demo_nodes:
-            tables.append(("--demo", {"kind": "simulated", "nodes": settings.demo_nodes}))
+            table = {"kind": "simulated", "nodes": settings.demo_nodes, "ahead_seconds": self._demo_ahead}
+            tables.append(("--demo", table))
         # With nothing to watch it watches this machine, if there is something to see.
         tables = tables or [("the default", {"kind": "local", "only_with_gpus": True})]
         if self._pushed is None:
@@ -135,7 +142,9 @@ class Sources:
 
     def _make(self, table: Table, where: str) -> SourceOfTable:
         parts: list[Troubled] = []
-        around = Surroundings(now=self._now, node=self._node, pushed=self._pushed, watch=parts.append)
+        around = Surroundings(
+            now=self._now, node=self._node, pushed=self._pushed, keys=self._keys, watch=parts.append
+        )
         return SourceOfTable(table, make_source(table, around, where=where), parts)
 
     def _show(self, entry: SourceOfTable) -> None:

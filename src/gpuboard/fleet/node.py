@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, Trouble, freshness
+from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.model.source import SourceIdentity
@@ -15,16 +17,34 @@ from gpuboard.verdict import Freshness
 DEFAULT_INTERVAL: Final = 5.0
 
 
+class Seen(Struct, frozen=True, kw_only=True, gc=False):
+    """A node as it was judged last: what every output says of it until it is judged again."""
+
+    report: NodeReport | None
+    gpus: tuple[GpuReading, ...]
+    memories: Mapping[str, GpuMemory]
+    problems: tuple[Problem, ...]
+    freshness: Freshness
+    sampled_at: float | None
+    received_at: float | None
+    clock_offset: float | None
+    interval: float
+
+
 class Node:
     """Everything the fleet holds about one node, as one source knows it."""
 
     def __init__(self, name: str, identity: SourceIdentity) -> None:
         self.name = name
         self.identity = identity
+        # Where its source's list says it is.
+        self.address: str | None = None
         self.report: NodeReport | None = None
         self.sampled_at: float | None = None
         self.received_at: float | None = None
         self.clock_offset: float | None = None
+        # By how much its clock is wrong, so much that its times are shifted; 0: it is not.
+        self.clock_ahead = 0.0
         self.interval = DEFAULT_INTERVAL
         self.freshness = Freshness(state="never")
         self.trouble: Trouble | None = None
@@ -47,6 +67,23 @@ class Node:
         # Names and numbers of the newest report, and whether just these are shown.
         self.layout: tuple[tuple[str, int], ...] | None = None
         self.is_as_told = False
+        # None: it came after the last tick.
+        self.seen: Seen | None = None
+
+    def see(self) -> Seen:
+        """Keep how it is now, to be judged and shown."""
+        self.seen = Seen(
+            report=self.report,
+            gpus=self.shown,
+            memories=self.gpus,
+            problems=self.problems(),
+            freshness=self.freshness,
+            sampled_at=self.sampled_at,
+            received_at=self.received_at,
+            clock_offset=self.clock_offset,
+            interval=self.interval,
+        )
+        return self.seen
 
     @property
     def source(self) -> str:
@@ -55,11 +92,12 @@ class Node:
 
     def take(self, report: NodeReport, now: float) -> None:
         """Make this the newest report."""
-        self.report = report
         self.received_at = now
         self.sampled_at = now - report.age_seconds
         self.interval = report.interval_seconds or self.interval
         self.clock_offset = None if report.taken_at is None else report.taken_at - self.sampled_at
+        self.clock_ahead = correction(self.clock_offset, self.clock_ahead)
+        self.report = by_our_clock(report, self.clock_ahead) if self.clock_ahead else report
         self.trouble = None
 
     def problems(self) -> tuple[Problem, ...]:
@@ -67,11 +105,12 @@ class Node:
         told = self.report.problems if self.report is not None else ()
         if self.names:
             told = tuple([_about(problem, self.names) for problem in told])
-        if not self.also_from and not self.twins and not self.notes:
+        if not self.also_from and not self.twins and not self.notes and not self.clock_ahead:
             return told
         return (
             *told,
             *self.notes,
+            *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
             *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
             *(duplicate_gpu(other) for other in sorted(self.twins)),
         )

@@ -6,12 +6,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import Devices
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
-from gpuboard.fleet.sink import FleetSink
+from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, Reason, Verdict
@@ -41,6 +42,8 @@ class Fleet:
         self.clock = clock
         self.thresholds = thresholds or Thresholds()
         self.names = names or Names()
+        # Whoever takes every sample for good, if anybody does; the assembly knows.
+        self.taker: Taker | None = None
         self._forget_after = forget_after_seconds
         # The nodes that are shown, and all that sources have under each name: mostly that one.
         self._nodes: dict[str, Node] = {}
@@ -48,7 +51,7 @@ class Fleet:
         self._sinks: dict[str, FleetSink] = {}
         # Sources that were said to have a node besides the one that is shown.
         self._told: dict[str, frozenset[str]] = {}
-        self._claims: Mapping[tuple[str, int], Claim] = {}
+        self._book = ClaimBook()
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
@@ -107,44 +110,47 @@ class Fleet:
         self._devices.places.update(places)
         self._strangers_until = self.clock.now() + self._forget_after
 
-    def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
+    def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
-        if not self._claims:
+        if not self._book:
             return None
         index = reading.index
         if reading.mig_parent_uuid is not None:
             # People claim whole GPUs by their number; an instance goes with its GPU.
-            entry = self._nodes.get(node)
-            parents = (
-                [gpu for gpu in entry.readings() if gpu.uuid == reading.mig_parent_uuid] if entry else []
-            )
-            index = parents[0].index if parents else -1
-        claim = self._claims.get((node, index))
-        if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
-            return None
-        return claim
+            cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
+            index = next(cards, -1)
+        claim = self._book.at((node.name, index), self.clock.now())
+        return None if claim is None else self.names.in_claim(claim)
 
-    def _is_claimed(self, node: str) -> bool:
-        """Whether a claim holds on any GPU of a node now."""
-        now = self.clock.now()
-        return any(
-            name == node and (claim.until is None or claim.until > now)
-            for (name, _), claim in self._claims.items()
-        )
-
-    def set_claims(self, claims: Mapping[tuple[str, int], Claim]) -> None:
-        """Replace all claims; keys are node and GPU index."""
-        self._touched.update(node for node, _ in {*self._claims, *claims})
-        self._claims = claims
+    def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
+        """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
+        pairs = [
+            (place, claim)
+            for place, given in claims.items()
+            for claim in (given if isinstance(given, tuple) else (given,))
+        ]
+        self._touched.update(self._book.write(giver, pairs, self.clock.now()))
 
     def accept(self, node: Node, report: NodeReport) -> None:
-        """Take in a node's newest report."""
+        """Show a node's newest report."""
         is_first = node.report is None
         node.take(report, self.clock.now())
         if is_first:
             self._choose(node.name)
-        if self._nodes[node.name] is node:
+        if self.is_shown(node):
             self._show(node)
+
+    def is_shown(self, node: Node) -> bool:
+        """Whether the node is shown as this source knows it."""
+        return self._nodes.get(node.name) is node
+
+    def fill(self, node: Node, report: NodeReport) -> None:
+        """Fill the last hour with a sample that was missed; nothing else knows of it."""
+        at = self.clock.now() - report.age_seconds
+        for reading in report.gpus or ():
+            memory = node.memories.get(reading.uuid)
+            if memory is not None and reading.utilization_percent is not None:
+                memory.fill(reading.utilization_percent, at)
 
     def _show(self, node: Node) -> None:
         """Bring what is shown up to the node's newest report."""
@@ -204,14 +210,18 @@ class Fleet:
         }
         before = self._nodes.get(name)
         self._nodes[name] = best
+        # Whoever only expects it has not got it: a node may have a token just to sign what it drops.
         best.also_from = frozenset(
-            node.source for node in self._candidates[name].values() if node is not best
+            node.source
+            for node in self._candidates[name].values()
+            if node is not best and (node.report is not None or node.trouble is not None)
         )
         self._touched.add(name)
         self._tell_duplicates(best)
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
             best.memories, before.memories = before.memories, {}
+            best.seen = before.seen
 
     def _tell_duplicates(self, node: Node) -> None:
         told = self._told.get(node.name, frozenset())
@@ -268,6 +278,7 @@ class Fleet:
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
+        self._touched.update(self._book.due(now))
         touched, self._touched = self._touched & self._nodes.keys(), set()
         for name in touched:
             node = self._nodes[name]
@@ -275,20 +286,21 @@ class Fleet:
             yield node
 
     def _judge(self, node: Node, now: float) -> None:
-        problems = node.problems()
-        doubt = _MOVED if node.has_moved and self._is_claimed(node.name) else None
-        for reading in node.readings():
-            memory = node.gpus[reading.uuid]
-            people = holders(reading)
+        seen = node.see()
+        doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
+        for reading in seen.gpus:
+            memory = seen.memories[reading.uuid]
+            people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
+            memory.claim = self.claim_of(node, reading)
             verdict = judge(
                 reading,
                 people=people,
                 now=now,
-                problems=problems,
+                problems=seen.problems,
                 freshness=node.freshness,
-                claim=self.claim_of(node.name, reading),
+                claim=memory.claim,
                 doubt=doubt,
                 activity=memory.activity(),
                 thresholds=self.thresholds,

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gpuboard.model.report import NodeReport
-from gpuboard.probes.simulated import node_names, simulate
+from gpuboard.probes.simulated import moved, node_names, simulate
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 
@@ -26,6 +26,8 @@ class SimulatedOptions(Struct, frozen=True, kw_only=True):
     nodes: Annotated[int, Meta(ge=1, le=10_000)] = 12
     seed: int = 1
     interval: Annotated[Duration, between("100ms", "1h")] = Duration(5)
+    # How far their day is ahead of the clock: who computes what depends on it, and tests choose it.
+    ahead_seconds: float = 0.0
 
 
 class SimulatedSource:
@@ -64,4 +66,7 @@ class SimulatedSource:
             await asyncio.sleep(0)
 
     def _simulate(self, node: str, at: float) -> NodeReport:
-        return simulate(node, at, seed=self._options.seed, interval=float(self._options.interval))
+        options = self._options
+        ahead = options.ahead_seconds
+        report = simulate(node, at + ahead, seed=options.seed, interval=float(options.interval))
+        return moved(report, -ahead) if ahead else report

@@ -62,6 +62,10 @@ class AccessPolicy(Struct, kw_only=True):
             address = None if peer in self.trusted_proxies else peer
         return None if is_loopback(address) else address
 
+    def is_limited(self, peer: str) -> bool:
+        """Whether connections of this peer are counted: not those of this machine and of listed proxies."""
+        return not is_loopback(peer) and peer not in self.trusted_proxies
+
     def accepts_host(self, host: str | None) -> bool:
         """Whether a Host header names this board; keeps pages of others from reaching it by rebinding.
 

@@ -15,7 +15,7 @@ from gpuboard.web.answers import Answer, Answers
 from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
-from gpuboard.wire.redact import hide_names_in_row
+from gpuboard.wire.redact import hide_names_in_node_row, hide_names_in_row
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
 from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
 
@@ -90,10 +90,9 @@ class Broadcaster:
         """Changes whenever anything on the board does."""
         return f"{self._stream}-{self._sequence}"
 
-    def tick(self) -> None:
-        """Bring all viewers up to now."""
+    def follow(self, change: Change) -> None:
+        """Bring all viewers up to the newest tick."""
         self._ticks += 1
-        change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
             tiers = self._wanted()
@@ -196,7 +195,7 @@ class Broadcaster:
             at=self._tracker.now(),
             tier=tier,
             board=self._board,
-            nodes=columns(NodeRow, nodes),
+            nodes=columns(NodeRow, nodes_for_tier(nodes, tier)),
             gpus=columns(GpuRow, for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],
         )
@@ -205,7 +204,7 @@ class Broadcaster:
         return ChangeMessage(
             sequence=self._sequence,
             at=change.at,
-            nodes=columns(NodeRow, change.nodes),
+            nodes=columns(NodeRow, nodes_for_tier(change.nodes, tier)),
             gpus=columns(GpuRow, for_tier(change.gpus, tier)),
             gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
             troubles=None if troubles is None else [component_for_tier(one, tier) for one in troubles],
@@ -215,6 +214,11 @@ class Broadcaster:
 def for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
     """The rows as a viewer of this tier may see them."""
     return rows if tier == "names" else [hide_names_in_row(row) for row in rows]
+
+
+def nodes_for_tier(rows: list[NodeRow], tier: Tier) -> list[NodeRow]:
+    """The nodes' rows as a viewer of this tier may see them."""
+    return rows if tier == "names" else [hide_names_in_node_row(row) for row in rows]
 
 
 def encode(message: StreamMessage) -> Frame:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
-from gpuboard.model.report import REPORT_VERSION, NodeReport
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.gpu_uuid import with_plain_uuids
 
@@ -14,8 +14,6 @@ Encoding = Literal["json", "msgpack"]
 
 MAX_REPORT_BYTES: Final = 256 * 1024
 MAX_PROCESSES: Final = 512
-# However rarely a node says that it samples, it is late after three times this.
-LONGEST_INTERVAL_SECONDS: Final = 15 * 60.0
 # A reader understands its own version and the one before.
 OLDEST_VERSION: Final = max(1, REPORT_VERSION - 1)
 

@@ -36,8 +36,11 @@ def is_roomy(gpu: Gpu) -> bool:
 
 
 def is_held_by(user: str) -> Callable[[Gpu], bool]:
-    """Whether somebody has a process there."""
-    return lambda gpu: user in {each["user"] for each in gpu["reading"]["processes"] or ()}
+    """Whether somebody has a process there, or has booked it."""
+    return lambda gpu: (
+        user in {each["user"] for each in gpu["reading"]["processes"] or ()}
+        or user == (gpu["claim"] or {}).get("who")
+    )
 
 
 def expect_shown(page: Page, board: RunningBoard, wish: Callable[[Gpu], bool]) -> None:
@@ -354,9 +357,9 @@ def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, de
 @pytest.mark.parametrize(
     ("locale", "sentence", "remedy"),
     [
-        ("de-DE", "Eine GPU ist vom Bus gefallen (XID 79)", "Neu starten"),
-        ("fr-FR", "Un GPU a disparu du bus (XID 79)", "Redémarrer"),
-        ("zh-TW", "有 GPU 脫離匯流排 (XID 79)", "重新開機"),
+        ("de-DE", "Eine GPU ist vom Bus gefallen: XID 79", "Neu starten"),
+        ("fr-FR", "Un GPU a disparu du bus: XID 79", "Redémarrer"),
+        ("zh-TW", "有 GPU 脫離匯流排: XID 79", "重新開機"),
     ],
 )
 def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.board import RunningBoard
+from tests.board import RunningBoard, computing
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -45,12 +45,11 @@ def test_a_node_page_shows_machine_problems_and_gpus(
 @SIZES
 def test_a_gpu_page_shows_all_fields_and_processes(browser: Browser, demo: RunningBoard, size: Size) -> None:
     """By the UUID in its address; what it says is what the API says."""
-    gpus = ask(demo, "nodes/dgx-03")["gpus"]
-    gpu = next(each for each in gpus if each["reading"]["processes"])
+    node, gpu = computing(demo)
     process = gpu["reading"]["processes"][0]
     with visit(browser, demo.url, size=size) as page:
         page.goto(f"{demo.url}gpus/{gpu['uuid']}")
-        expect(page.get_by_role("heading", level=1)).to_contain_text("dgx-03")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(node)
         expect(page.get_by_text(str(process["pid"])).first).to_be_visible()
         expect(page.get_by_text(gpu["uuid"]).first).to_be_visible()
         expect(page.get_by_text(gpu["reading"]["pcie_bus_id"]).first).to_be_visible()

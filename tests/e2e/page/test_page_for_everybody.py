@@ -2,11 +2,10 @@
 
 from typing import Any, get_args
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.board import RunningBoard
+from tests.board import RunningBoard, computing
 from tests.browser import DESKTOP, PHONE, ROOT, Size, Theme, visit
 from tests.parts import missing
 
@@ -69,8 +68,7 @@ def test_no_page_breaks_a_rule(
 
 def test_no_gpu_page_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
     """With its processes."""
-    gpus = httpx.get(f"{demo.url}api/v1/nodes/dgx-03").json()["gpus"]
-    page.goto(f"{demo.url}gpus/{next(g['uuid'] for g in gpus if g['reading']['processes'])}")
+    page.goto(f"{demo.url}gpus/{computing(demo)[1]['uuid']}")
     expect(page.get_by_role("columnheader", name="PID")).to_be_visible()
     assert violations(page, axe) == []
 

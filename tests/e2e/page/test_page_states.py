@@ -138,7 +138,7 @@ def test_a_part_of_the_board_in_trouble_is_said_until_it_is_well(browser: Browse
     """One line with what, since when and why; gone by itself."""
     share = tmp_path / "share"
     config = tmp_path / "gpuboard.toml"
-    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "500ms"\n')
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n')
     with (
         running_board("--config", str(config), "--demo", "2", log=tmp_path / "log") as board,
         visit(browser, board.url) as page,

@@ -74,6 +74,7 @@ async def test_agents_are_asked_again_and_again(two_agents: tuple[Agent, Agent],
             first.sample()
             second.sample()
     assert sink.expected == [{"gpu1", "gpu2"}]
+    assert sink.addresses == {"gpu1": "127.0.0.1", "gpu2": "127.0.0.1"}
     assert {said.node for _, said in sink.reports} == {"gpu1", "gpu2"}
     assert sink.troubles == []
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Literal
 
 from gpuboard.discovery.base import Target
@@ -24,16 +24,27 @@ class Recorder:
 
     def __init__(self) -> None:
         self.expected: set[str] = set()
+        self.addresses: dict[str, str] = {}
         self.reports: dict[str, list[tuple[float, NodeReport]]] = {}
         self.troubles: dict[str, list[tuple[Reason, str]]] = {}
 
-    def expect(self, nodes: Iterable[str]) -> None:
+    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Note the nodes."""
         self.expected = set(nodes)
+        self.addresses = dict(addresses or {})
 
     def report(self, node: str, report: NodeReport) -> None:
         """Note a report."""
         self.reports.setdefault(node, []).append((time.monotonic(), report))
+
+    def show(self, node: str, report: NodeReport) -> None:
+        """Treat what is shown as a report."""
+        self.report(node, report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Have no use for the past."""
+        del node, report, is_backfill
+        return True
 
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Note what went wrong."""

@@ -36,7 +36,7 @@ export function gpuFacts(gpu: GpuRecord, view: GpuView | null, language: Languag
     [
       [say('uuid'), reading?.uuid_is_synthetic ? `${gpu.uuid} ${say('synthetic')}` : gpu.uuid],
       [say('model'), reading?.model ?? gpu.model],
-      [say('index'), String(gpu.index)],
+      [say('index'), gpu.label],
       [say('pcie'), pcie],
       [say('nvlink'), links],
       [say('ecc'), ecc],

@@ -20,7 +20,7 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     w: () => onBoard(() => router.setQuery({ wall: router.query.has('wall') ? null : '1' })),
     y: () => {
       const gpu = selection.uuid === null ? undefined : fleet.gpus.get(selection.uuid)?.record;
-      if (gpu) void copyText(takeCommand(gpu.node, [gpu]));
+      if (gpu) void copyText(takeCommand(fleet, gpu.node, [gpu]));
     },
     '?': help,
   };

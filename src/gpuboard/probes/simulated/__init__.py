@@ -4,7 +4,7 @@ What a simulated node says depends only on seed, name and time, so that any mome
 asked for, two runs agree, and a thousand nodes cost little.
 """
 
-from gpuboard.probes.simulated.node import node_names, simulate
+from gpuboard.probes.simulated.node import moved, node_names, simulate
 from gpuboard.probes.simulated.probe import SimulatedProbe
 
-__all__ = ["SimulatedProbe", "node_names", "simulate"]
+__all__ = ["SimulatedProbe", "moved", "node_names", "simulate"]

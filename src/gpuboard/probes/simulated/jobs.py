@@ -57,8 +57,10 @@ def _slot_seconds(seed: int, node: str) -> float:
     return Random(f"{seed}/{node}/slot").uniform(3, 14) * HOUR
 
 
-# Every lab has somebody who forgot a notebook; the demo must show how that looks, whenever it is started.
+# Every lab has somebody who forgot a notebook, and GPUs that nobody has found yet; the demo must show how
+# both look, whenever it is started.
 FORGOTTEN: Final = ("vision-01", 0)
+UNTOUCHED: Final = frozenset(("nlp-02", index) for index in range(2, 8))
 
 
 def _forgotten(now: float) -> Job:
@@ -74,6 +76,8 @@ def current_job(seed: int, node: str, index: int, load: float, now: float) -> Jo
     """Who has a GPU at a moment."""
     if (node, index) == FORGOTTEN:
         return _forgotten(now)
+    if (node, index) in UNTOUCHED:
+        return None
     job = _job(seed, node, index, int(now // _slot_seconds(seed, node)), load)
     return job if job is not None and job.started_at <= now < job.ends_at else None
 

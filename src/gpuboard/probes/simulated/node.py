@@ -5,7 +5,9 @@ from random import Random
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from gpuboard.model.problems import problem
 from gpuboard.model.report import Address, Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import GIB, MIB
 from gpuboard.probes.simulated.jobs import HOUR, Job, current_job, percent
@@ -53,6 +55,25 @@ def simulate(node: str, now: float, *, seed: int = 1, interval: float = 5.0) -> 
         host=_host(seed, node, hardware, now),
         gpus=readings,
         problems=problems,
+    )
+
+
+def moved(report: NodeReport, seconds: float) -> NodeReport:
+    """The same report at another time: what began an hour before it still did."""
+
+    def later(moment: float | None) -> float | None:
+        return None if moment is None else moment + seconds
+
+    return replace(
+        report,
+        taken_at=later(report.taken_at),
+        gpus=tuple(
+            replace(
+                gpu, processes=tuple(replace(p, started_at=later(p.started_at)) for p in gpu.processes or ())
+            )
+            for gpu in report.gpus or ()
+        ),
+        problems=tuple(replace(problem, since=later(problem.since)) for problem in report.problems),
     )
 
 
@@ -134,13 +155,7 @@ def _process(job: Job, held: int) -> GpuProcess:
 
 
 def _lost(gpu: GpuReading, now: float) -> Problem:
-    return Problem(
-        kind="gpu-lost",
-        gpu_uuid=gpu.uuid,
-        since=now - now % (6 * HOUR),
-        text="the GPU has fallen off the bus (XID 79)",
-        remedy="Reboot the node; if it happens again, reseat or replace the card.",
-    )
+    return problem("gpu-lost", "XID 79", gpu_uuid=gpu.uuid, since=now - now % (6 * HOUR))
 
 
 def _host(seed: int, node: str, hardware: Hardware, now: float) -> HostFacts:

@@ -64,7 +64,7 @@ class PullSource:
     def _look_after(self, targets: Sequence[Target], sink: Sink) -> None:
         """Start asking new nodes, stop asking those that are gone, move with those that moved."""
         wanted = {target.node: target for target in targets}
-        sink.expect(wanted)
+        sink.expect(wanted, {node: target.host for node, target in wanted.items()})
         for node in [node for node, (target, _) in self._tasks.items() if wanted.get(node) != target]:
             self._tasks.pop(node)[1].cancel()
         new = [target for node, target in wanted.items() if node not in self._tasks]
