@@ -40,7 +40,7 @@ async def badge(
     try:
         admit(request, services)
     except NotAuthorizedException:
-        shown = Badge(label="GPUs", text="sign in", colour=GREY)
+        shown = Badge(label="GPUs", text="not shown", colour=GREY)
     else:
         shown = count_badge(services, label, Wish(model=model))
     # Every look asks again: proxies for pictures keep what they may.

@@ -25,7 +25,7 @@ from gpuboard.wire.summary import FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
 
 NAMES_HINT: Final = (
-    "Names are hidden from people who are not signed in. Who runs this board shows them with "
+    "Names are hidden from visitors. Who runs this board shows them with "
     '[access] anonymous = "names", or: gpuboard serve --anonymous names'
 )
 
@@ -47,7 +47,7 @@ def admit(request: AnyRequest, services: Services) -> Tier:
     peer = request.client.host if request.client else None
     tier = services.access.tier(peer, request.headers)
     if tier is None:
-        raise NotAuthorizedException("This board shows nothing to people who are not signed in.")
+        raise NotAuthorizedException("This board shows nothing to visitors.")
     return tier
 
 

@@ -43,9 +43,7 @@ async def stream(
     peer = socket.client.host if socket.client else None
     tier = services.access.tier(peer, socket.headers)
     if tier is None:
-        await socket.close(
-            code=NOT_ALLOWED, reason="this board shows nothing to people who are not signed in"
-        )
+        await socket.close(code=NOT_ALLOWED, reason="this board shows nothing to visitors")
         return
     if services.broadcaster.viewers >= MAX_VIEWERS:
         await socket.close(code=TRY_LATER, reason="too many viewers")
