@@ -58,7 +58,7 @@ class FleetSink:
         for name in before - self._names:
             self._fleet.leave(name, self)
         for name in self._names & (addresses or {}).keys():
-            self._fleet.ensure(name, self).address = (addresses or {})[name]
+            self._fleet.place(self._fleet.ensure(name, self), (addresses or {})[name])
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report, to be shown and taken."""

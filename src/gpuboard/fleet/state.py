@@ -230,6 +230,12 @@ class Fleet:
             self._told[node.name] = told | both
             log.warning("node from several sources: node=%s sources=%s", node.name, ", ".join(sorted(both)))
 
+    def place(self, node: Node, address: str) -> None:
+        """Note where a node is listed."""
+        if node.address != address:
+            node.address = address
+            self._touched.add(node.name)
+
     def forget(self, name: str) -> None:
         """Forget all about a node; a source that still names it begins anew with it."""
         sinks = [sink for sink, node in self._candidates.get(name, {}).items() if node.left_at is None]
