@@ -1,6 +1,8 @@
 """Agents without a machine: real pushers that hand over simulated reports, for tests with a real board."""
 
 import contextlib
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from gpuboard.agent.push import Open, Pusher, RetryPauses
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import simulate
 from gpuboard.storage.database import open_database
-from gpuboard.wire.enrolment import node_of_token
+from gpuboard.wire.enrolment import node_of_token, show_code
 from gpuboard.wire.ingest import (
     Acknowledgement,
     AgentMessage,
@@ -55,6 +57,13 @@ def token_of(board: RunningBoard, node: str) -> str:
     answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": invite(board.state, node)})
     token: str = answer.json()["token"]
     return token
+
+
+def enroll_by_command(board: RunningBoard, node: str, token_file: str) -> None:
+    """Get a node's token into its file as people do, the code typed."""
+    command = [sys.executable, "-m", "gpuboard", "agent", "enroll", board.url, "--token-file", token_file]
+    code = f"{show_code(invite(board.state, node))}\n"
+    subprocess.run(command, input=code, text=True, check=True, capture_output=True, timeout=30)
 
 
 def token_file(folder: Path, token: str) -> Path:

@@ -245,8 +245,33 @@ def test_a_token_is_not_shown_by_accident(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"something else", b"x" * 100_000])
 def test_a_file_without_a_token_is_refused_in_words(tmp_path: Path, content: bytes) -> None:
     """With the command that makes one."""
+    (tmp_path / "token").touch(mode=0o600)
     (tmp_path / "token").write_bytes(content)
     with pytest.raises(SettingsError, match="gpuboard node enroll"):
         read_token(tmp_path / "token")
-    with pytest.raises(SettingsError, match="--enroll CODE"):
+    with pytest.raises(SettingsError, match="gpuboard agent enroll URL"):
         read_token(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o644, 0o606])
+def test_a_token_that_everybody_may_read_is_not_used(tmp_path: Path, mode: int) -> None:
+    """It may be somebody else's by now."""
+    path = token_file(tmp_path, WRONG_TOKEN)
+    path.chmod(mode)
+    with pytest.raises(SettingsError, match="chmod o-rwx"):
+        read_token(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_token_that_root_replaces_is_still_the_agents(tmp_path: Path) -> None:
+    """Owner and group stay, and what the group may do; a new one belongs to whom its folder does."""
+    path = token_file(tmp_path, WRONG_TOKEN)
+    os.chown(path, 4711, 4712)
+    path.chmod(0o646)
+    write_token(path, WRONG_TOKEN)
+    kept = path.stat()
+    os.chown(tmp_path, 4713, 4714)
+    write_token(tmp_path / "new", WRONG_TOKEN)
+    made = (tmp_path / "new").stat()
+    assert (kept.st_uid, kept.st_gid, kept.st_mode & 0o777) == (4711, 4712, 0o640)
+    assert (made.st_uid, made.st_gid, made.st_mode & 0o777) == (4713, 4714, 0o600)

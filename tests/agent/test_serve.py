@@ -1,8 +1,10 @@
 """The agent that listens, asked over real HTTP and TLS."""
 
+import contextlib
 import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,15 +12,19 @@ import httpx
 import msgspec
 import pytest
 
+from gpuboard.agent import connections
+from gpuboard.agent.connections import MAX_CONNECTIONS, MAX_OF_ONE_PEER
 from gpuboard.agent.listen_token import read_or_create_token
 from gpuboard.agent.outlet import Sample
-from gpuboard.agent.serve import MAX_CONNECTIONS, ListenOptions, ListenOutlet
+from gpuboard.agent.serve import ListenOptions, ListenOutlet
 from gpuboard.model.errors import UsageError
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.report import decode_report
 from tests.parts import require
+from tests.started import eventually
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # made up for these tests
+SHOWN = {"authorization": f"Bearer {TOKEN}"}
 REPORT = simulate("dgx-01", 1_800_000_000.0)
 
 
@@ -104,15 +110,49 @@ def test_before_the_first_sample_it_says_so() -> None:
     assert outlet.answer("/healthz", "")[0] == 200
 
 
-def test_idle_connections_do_not_keep_others_out(agent: ListenOutlet) -> None:
-    """More connections than places: the ones too many are closed, and a free place works again."""
-    idle = [socket.create_connection(("127.0.0.1", agent.port)) for _ in range(MAX_CONNECTIONS + 8)]
-    for connection in idle:
-        connection.close()
-    headers = {"authorization": f"Bearer {TOKEN}"}
-    transport = httpx.HTTPTransport(retries=3)
-    with httpx.Client(transport=transport, headers=headers) as client:
-        assert client.get(f"http://127.0.0.1:{agent.port}/healthz").status_code == 200
+def test_connections_that_ask_nothing_do_not_keep_the_board_out(agent: ListenOutlet) -> None:
+    """Many, of one address and of many, each with a byte now and then: whoever has the token is answered."""
+    with contextlib.ExitStack() as stack:
+        slow = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", agent.port), source_address=(host, 0)))
+            for host in [*["127.0.0.1"] * 40, *[f"127.0.0.{n}" for n in range(2, 42)]]
+        ]
+        for _ in range(3):
+            for connection in slow:
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"G")
+            assert httpx.get(f"http://127.0.0.1:{agent.port}/healthz", headers=SHOWN).status_code == 200
+        assert len(agent.connections) <= MAX_CONNECTIONS
+
+
+def test_whoever_has_shown_the_token_is_not_cut_for_others(agent: ListenOutlet, http: httpx.Client) -> None:
+    """The board's own connection goes on, on the same line."""
+    http.get("/healthz")
+    (kept,) = agent.connections
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * MAX_OF_ONE_PEER):
+            stack.enter_context(socket.create_connection(("127.0.0.1", agent.port)))
+        http.get("/healthz")
+        assert kept in agent.connections
+
+
+def test_a_request_that_is_never_whole_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then does not buy more time; nor does an answer that nobody takes."""
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    outlet = ListenOutlet(options())
+    outlet.start()
+    with socket.create_connection(("127.0.0.1", outlet.port), timeout=20) as slow:
+        ends = time.monotonic() + 20
+        with contextlib.suppress(OSError):
+            while time.monotonic() < ends:
+                slow.sendall(b"G")
+                slow.settimeout(0.1)
+                with contextlib.suppress(TimeoutError):
+                    assert slow.recv(1) == b""
+                    break
+        assert time.monotonic() < ends
+    eventually(lambda: len(outlet.connections) == 0)
+    outlet.stop()
 
 
 def test_an_address_in_use_is_said_in_words(agent: ListenOutlet) -> None:

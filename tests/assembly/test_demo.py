@@ -20,7 +20,7 @@ MONDAY = datetime(2026, 11, 16, tzinfo=UTC)
 def words_at(moment: float) -> Counter[str]:
     """How many GPUs of the demo have which verdict then."""
     fleet = Fleet(HandClock(moment))
-    fleet.set_claims(demo_claims(NODES, moment))
+    fleet.set_claims("booking", demo_claims(NODES, moment))
     sink = fleet.sink("simulated")
     # A notebook is idle only for somebody who has watched it; the past of the others changes no count below.
     for age in range(3600, 0, -120):

@@ -4,8 +4,11 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
@@ -21,15 +24,15 @@ def two_folders(place: Path) -> Path:
     for name, machine in (("one", "dgx-01"), ("two", "vision-01")):
         folder = place / name
         folder.mkdir()
-        write_drop(folder, "gpu01", Sample(simulate(machine, time.time()), 0.0))
+        write_drop(folder, "gpu01", Sample(simulate(machine, time.time(), interval=600.0), 0.0))
         tables.append(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "100ms"\n')
     config = place / "gpuboard.toml"
     config.write_text("".join(tables))
     return config
 
 
-def until_from(board: RunningBoard, source: str) -> dict[str, Any]:
-    """The node as soon as it is shown from this source; both have been read by then."""
+def until(board: RunningBoard, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The node as soon as something is so."""
     ends = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < ends:
         try:
@@ -37,17 +40,22 @@ def until_from(board: RunningBoard, source: str) -> dict[str, Any]:
                 node: dict[str, Any] = json.load(answer)
         except urllib.error.HTTPError:
             node = {}
-        if node.get("source") == source and any(p["kind"] == "duplicate-node" for p in node["problems"]):
+        if node and is_so(node):
             return node
         time.sleep(0.1)
-    raise AssertionError(f"never shown from {source}: {node}")
+    raise AssertionError(f"never so: {node}")
+
+
+def kinds(node: dict[str, Any]) -> list[str]:
+    """The kinds of a node's problems."""
+    return [problem["kind"] for problem in node["problems"]]
 
 
 def test_two_folders_with_one_node_show_the_first_and_name_both(tmp_path: Path) -> None:
     """The second used to hide the first, without a word."""
     config = two_folders(tmp_path)
     with running_board("--config", str(config), log=tmp_path / "log") as board:
-        node = until_from(board, "folder")
+        node = until(board, lambda node: node["source"] == "folder" and "duplicate-node" in kinds(node))
     expected = [reading.model for reading in simulate("dgx-01", time.time()).gpus or ()]
     assert [gpu["reading"]["model"] for gpu in node["gpus"]] == expected
     assert [p["text"] for p in node["problems"] if p["kind"] == "duplicate-node"] == [
@@ -56,3 +64,28 @@ def test_two_folders_with_one_node_show_the_first_and_name_both(tmp_path: Path) 
     told = [line for line in (tmp_path / "log").read_text().splitlines() if "several sources" in line]
     assert len(told) == 1
     assert "sources=folder, folder 2" in told[0]
+
+
+def leave(folder: Path, *places: int) -> None:
+    """Leave a file of a node that has only the cards of these places, numbered as a driver would."""
+    report = simulate("dgx-01", time.time(), interval=600.0)
+    cards = [gpu for gpu in report.gpus or () if gpu.index in places and gpu.mig_parent_uuid is None]
+    gpus = tuple(replace(gpu, index=number, mig_enabled=False) for number, gpu in enumerate(cards))
+    write_drop(folder, "gpu01", Sample(replace(report, gpus=gpus, problems=()), 0.0))
+
+
+def test_a_card_that_went_missing_while_the_board_was_down_is_missed(tmp_path: Path) -> None:
+    """The others keep their numbers, though the file and the board are both new."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "100ms"\n')
+    leave(folder, 0, 1, 2, 3)
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        before = until(board, lambda node: len(node["gpus"]) == 4)
+    leave(folder, 0, 2, 3)
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        after = until(board, lambda node: len(node["gpus"]) == 4)
+    numbers = [(gpu["uuid"], gpu["reading"]["index"]) for gpu in before["gpus"]]
+    assert [(gpu["uuid"], gpu["reading"]["index"]) for gpu in after["gpus"]] == numbers
+    assert (kinds(after), after["gpus"][1]["verdict"]["word"]) == (["gpu-missing"], "broken")

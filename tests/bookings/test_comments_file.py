@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,24 @@ async def test_a_damaged_file_changes_nothing_and_is_logged_once(
     assert caplog.text.count("bookings read again") == 1
 
 
+async def test_an_entry_that_cannot_be_read_is_said_and_the_others_hold(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The part is in trouble and says which entry; all is well when it was corrected."""
+    path = tmp_path / "comments.json"
+    path.write_text(bookings(gpu1=[entry("ana"), entry("ben", "tomorrow")]))
+    booked = Booked()
+    async with following(path, booked) as comments:
+        await booked.until({("gpu1", 0): "ana", ("gpu1", 1): "ben"})
+        said = comments.trouble
+        path.write_text(bookings(gpu1=[entry("ana"), entry("cem")]))
+        await booked.until({("gpu1", 0): "ana", ("gpu1", 1): "cem"})
+        assert comments.trouble is None
+    assert said is not None
+    assert "gpu1:1" in said.text
+    assert caplog.text.count("bookings not read") == 1
+
+
 async def test_a_file_that_is_missing_at_the_start_may_come_later(tmp_path: Path) -> None:
     """The board runs without it meanwhile."""
     booked = Booked()
@@ -137,7 +156,9 @@ async def test_a_booked_gpu_shows_as_booked(tmp_path: Path) -> None:
     fleet.sink("pull").report("gpu1", NodeReport(node="gpu1", gpus=(gpu,)))
     node = fleet.get("gpu1")
     assert node is not None
-    task = asyncio.create_task(CommentsFile(str(path), fleet.set_claims, now=fleet.clock.now).run())
+    task = asyncio.create_task(
+        CommentsFile(str(path), partial(fleet.set_claims, "comments-json"), now=fleet.clock.now).run()
+    )
     async with asyncio.timeout(5):
         while True:
             fleet.settle()

@@ -1,10 +1,12 @@
 import json
 from contextlib import suppress
+from datetime import UTC, timedelta, timezone
 
 import pytest
 from hypothesis import given
 
-from gpuboard.bookings.comments_json import parse_comments
+from gpuboard.bookings import comments_json
+from gpuboard.bookings.comments_json import Comments
 from gpuboard.model.errors import WireError
 from gpuboard.model.verdict import Claim
 from tests.mutations import anything
@@ -14,6 +16,18 @@ MIDNIGHT = 1_530_403_200.0  # 2018-07-01 00:00 UTC
 SANTA = {"name": "sclaus", "date": "2018-07-01 00:00", "comment": "booked by Santa Claus"}
 LIST = json.dumps({"gputest001-pa4": [SANTA, {**SANTA, "name": "pnoel"}], "gputest002-pa4": []}).encode()
 OBJECT = json.dumps({"gputest001-pa4": {"3": SANTA, "07": {**SANTA, "name": "pnoel"}}}).encode()
+
+
+def parse(data: bytes, now: float, *, written_at: float | None = None) -> Comments:
+    """Read a file on a board whose zone is UTC."""
+    return comments_json.parse_comments(data, now, written_at=written_at, zone=UTC)
+
+
+def parse_comments(
+    data: bytes, now: float, *, written_at: float | None = None
+) -> dict[tuple[str, int], Claim]:
+    """The claims of a file."""
+    return parse(data, now, written_at=written_at).claims
 
 
 def claims(entry: object, now: float = NOW) -> dict[tuple[str, int], Claim]:
@@ -33,9 +47,13 @@ def test_an_object_names_its_gpus() -> None:
     assert list(parse_comments(OBJECT, NOW)) == [("gputest001-pa4", 3), ("gputest001-pa4", 7)]
 
 
-def test_the_date_is_the_end_and_without_a_zone_it_is_utc() -> None:
+def test_the_date_is_the_end_and_without_a_zone_it_is_the_boards() -> None:
     """Three labs independently stumbled over the zone."""
     assert claims(SANTA)["box", 0].until == MIDNIGHT
+    there = timezone(timedelta(hours=2))
+    data = json.dumps({"box": [SANTA]}).encode()
+    found = comments_json.parse_comments(data, NOW - 86400, zone=there).claims
+    assert found["box", 0].until == MIDNIGHT - 2 * 3600
     assert claims({**SANTA, "date": "2018-07-01T02:00:00+02:00"})["box", 0].until == MIDNIGHT
     assert claims({**SANTA, "date": "2018-07-01"})["box", 0].until == MIDNIGHT
 
@@ -63,18 +81,79 @@ def test_a_duration_in_the_dates_place_counts_from_when_the_file_was_written(tex
         {**SANTA, "name": ""},
         {**SANTA, "date": ""},
         {"name": "", "date": "", "comment": ""},
-        {**SANTA, "date": "next week"},
         {**SANTA, "date": "0000-00-00 00:00"},
-        {**SANTA, "date": 5},
+        {**SANTA, "date": None},
         {"name": "x"},
         None,
         [],
-        "sclaus",
+        "",
     ],
 )
 def test_an_entry_without_name_or_end_is_no_claim(entry: object) -> None:
     """Deleting a booking only empties its entry."""
-    assert not claims(entry)
+    assert parse(json.dumps({"box": [entry]}).encode(), NOW) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2018/07/01 9:05",
+        "2018-07-01 09:05",
+        "2018-07-01 9:05",
+        "2018-7-1 9:05:00",
+        "2018-07-01T09:05:00Z",
+        "2018-07-01 11:05 +0200",
+        "2018.07.01 9:05",
+        "01.07.2018 09:05",
+        "Jul 1 2018 9:05",
+        "July 1st, 2018, 9:05 am",
+        "1 Jul 2018 09:05",
+        "Sun, 1 July 2018 09:05:00 GMT",
+    ],
+)
+def test_dates_that_php_writes_and_accepts_are_read(text: str) -> None:
+    """An unused booking must not vanish for the way in which its date is written."""
+    assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT + 9 * 3600 + 5 * 60
+
+
+@pytest.mark.parametrize("text", ["Jul 1 2018", "1 July 2018", "2018/07/01", "2018/7/1"])
+def test_a_date_alone_is_its_midnight(text: str) -> None:
+    """As PHP takes it."""
+    assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["tomorrow", "next week", "07/01/2018", "18:00", "2018-13-45", "Foo 1 2018", "2018-07-01 25:00", 5, True],
+)
+def test_a_date_that_is_not_sure_holds_without_an_end_and_is_said(date: object) -> None:
+    """Nobody is told that the GPU is free on its account; what stands there is shown."""
+    found = parse(json.dumps({"box": [{**SANTA, "date": date}]}).encode(), NOW)
+    claim = found.claims["box", 0]
+    assert (claim.who, claim.until) == ("sclaus", None)
+    assert (claim.comment or "").startswith(f"until {date}")
+    assert found.unread == ["box:0 has no end that can be read"]
+
+
+@pytest.mark.parametrize(("host", "index"), [("../etc", "0"), ("", "0"), ("box", "x"), ("box", "-1")])
+def test_an_entry_that_names_no_gpu_is_said(host: str, index: str) -> None:
+    """It cannot be held for anybody, but somebody counts on it."""
+    found = parse(json.dumps({host: {index: SANTA}}).encode(), NOW)
+    assert found == ({}, [f"{host}:{index} names no GPU of a node"])
+
+
+def test_hosts_may_have_their_domain() -> None:
+    """The board may know the node with it or without; an entry of just that name counts more."""
+    data = json.dumps(
+        {"box.lab.example": [SANTA, {**SANTA, "name": "pnoel"}], "box": {"1": {**SANTA, "name": "ana"}}}
+    )
+    found = {place: claim.who for place, claim in parse_comments(data.encode(), NOW).items()}
+    assert found == {
+        ("box", 0): "sclaus",
+        ("box", 1): "ana",
+        ("box.lab.example", 0): "sclaus",
+        ("box.lab.example", 1): "pnoel",
+    }
 
 
 def test_a_comment_is_optional() -> None:
@@ -131,5 +210,4 @@ def test_no_file_breaks_the_reader(data: bytes) -> None:
         for (node, index), claim in parse_comments(data, NOW).items():
             assert node
             assert index >= 0
-            assert claim.until is not None
-            assert claim.until > NOW
+            assert claim.until is None or claim.until > NOW

@@ -32,6 +32,17 @@ def test_once_with_drop_writes_one_file(run: Run, tmp_path: Path) -> None:
     assert len(decode_drop((folder / "gpu01.json").read_bytes()).gpus or ()) == 6
 
 
+def test_what_cron_drops_says_its_pace_only_if_told(run: Run, tmp_path: Path) -> None:
+    """One sample has no interval; whoever reads the files sees how often they come."""
+    said = []
+    for pace in ([], ["--interval", "5m"]):
+        run(
+            nvml.mig_a100(), "agent", "--once", "--drop", str(tmp_path), "--node", "gpu01", *pace
+        ).check_returncode()
+        said.append(decode_drop((tmp_path / "gpu01.json").read_bytes()).interval_seconds)
+    assert said == [None, 300]
+
+
 def test_without_anything_else_it_prints_a_line_per_interval(
     environment: dict[str, str], scenario: Path
 ) -> None:

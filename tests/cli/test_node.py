@@ -1,10 +1,12 @@
 """`gpuboard node`: what the administrator sees and the exit codes."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from gpuboard.accounts.connected import ConnectedNodes, Connection
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.cli import main
 from gpuboard.storage.database import open_database
@@ -25,18 +27,87 @@ def redeem(state: Path, code: str) -> str:
         database.close()
 
 
-def test_enroll_prints_a_code_and_the_whole_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """To be copied to the node as it stands, with the board's own address in it."""
-    database = open_database(tmp_path)
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """The state directory of a board that has run."""
+    database = open_database(tmp_path / "state")
     database.set_fact(BOARD_URL, "https://gpus.lab.example:8042/")
     database.close()
-    assert node(tmp_path, "enroll", "GPU01") == 0
+    return tmp_path / "state"
+
+
+def test_enroll_prints_a_code_and_the_whole_commands(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To be copied to the node as they stand, with the board's own address in them."""
+    assert node(state, "enroll", "GPU01") == 0
     told = capsys.readouterr()
-    command = told.out.splitlines()[-1].split()
-    assert command[:4] == ["gpuboard", "agent", "--push", "https://gpus.lab.example:8042/"]
-    assert (redeem(tmp_path, command[-1]), told.err) == ("gpu01", "")
+    commands = [line.split() for line in told.out.splitlines() if line.startswith("  gpuboard")]
+    url = "https://gpus.lab.example:8042/"
+    assert [words[:4] for words in commands] == [
+        ["gpuboard", "agent", "enroll", url],
+        ["gpuboard", "agent", "--push", url],
+    ]
+    code = told.out.split()[1]
+    # Whoever reads the arguments of a process must not find it there.
+    assert [code in words for words in commands] == [False, False]
+    assert (redeem(state, code), "--ca-file" in told.err) == ("gpu01", True)
+
+
+@pytest.mark.parametrize("action", [["enroll", "gpu01"], ["list"], ["revoke", "gpu01"], ["forget", "gpu01"]])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_directory_that_no_board_uses_is_said_and_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: list[str], *, is_there: bool
+) -> None:
+    """A code for a board that does not exist would help nobody."""
+    if is_there:
+        open_database(tmp_path / "state").close()
+    assert node(tmp_path / "state", *action) == 1
+    told = capsys.readouterr()
+    assert (told.out, "no board uses" in told.err, "--config" in told.err) == ("", True, True)
+    assert (tmp_path / "state").exists() == is_there
+
+
+def test_the_settings_of_the_board_name_its_directory(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that nobody has to know it by heart."""
+    settings = tmp_path / "gpuboard.toml"
+    settings.write_text(f'[board]\nstate_dir = "{state}"\n')
+    assert main(["node", "enroll", "gpu01", "--config", str(settings)]) == 0
+    assert redeem(state, capsys.readouterr().out.split()[1]) == "gpu01"
+
+
+def test_list_says_who_is_connected_since_when_and_from_where(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As long as the board that wrote it down still runs."""
+    node(state, "enroll", "gpu01")
+    redeem(state, capsys.readouterr().out.split()[1])
+    database = open_database(state)
+    now = time.time()
+    line = {"gpu01": Connection(since=now - 3 * 3600, address="192.0.2.7")}
+    ConnectedNodes(database, clock=lambda: now).save(line)
+    assert node(state, "list") == 0
+    live = capsys.readouterr().out.splitlines()[1]
+    node(state, "list", "--json")
+    records = json.loads(capsys.readouterr().out)
+    ConnectedNodes(database, clock=lambda: now - 600).save(line)
+    database.close()
+    node(state, "list")
+    assert ("live since 3h" in live, "192.0.2.7" in live) == (True, True)
+    assert records[0]["connected"]["address"] == "192.0.2.7"
+    assert "never" in capsys.readouterr().out
+
+
+def test_forget_is_asked_of_the_board_and_takes_the_token_too(state: Path) -> None:
+    """The board does it when it looks; one of another source may be forgotten too."""
+    node(state, "enroll", "gpu01")
+    assert [node(state, "forget", name) for name in ("gpu01", "over-ssh")] == [0, 0]
+    database = open_database(state)
+    tokens = NodeTokens(database)
+    assert (sorted(tokens.forgotten()), tokens.records()) == (["gpu01", "over-ssh"], [])
+    tokens.note_forgotten(["gpu01"])
+    assert tokens.forgotten() == ["over-ssh"]
+    database.close()
 
 
 @pytest.mark.parametrize(
@@ -47,24 +118,24 @@ def test_enroll_prints_a_code_and_the_whole_command(
     ],
 )
 def test_enroll_warns_when_the_command_cannot_work_elsewhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], url: str, advice: str
+    state: Path, capsys: pytest.CaptureFixture[str], url: str, advice: str
 ) -> None:
     """On stderr: the command itself stays clean."""
-    assert node(tmp_path, "enroll", "gpu01", "--url", url) == 0
+    assert node(state, "enroll", "gpu01", "--url", url) == 0
     told = capsys.readouterr()
     assert url in told.out
     assert advice in told.err
 
 
-def test_list_tells_who_is_enrolled_and_who_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_tells_who_is_enrolled_and_who_waits(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """For people, and for scripts."""
-    node(tmp_path, "enroll", "gpu01")
-    redeem(tmp_path, capsys.readouterr().out.split()[1])
-    node(tmp_path, "enroll", "gpu02")
+    node(state, "enroll", "gpu01")
+    redeem(state, capsys.readouterr().out.split()[1])
+    node(state, "enroll", "gpu02")
     capsys.readouterr()
-    assert node(tmp_path, "list") == 0
+    assert node(state, "list") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert node(tmp_path, "list", "--json") == 0
+    assert node(state, "list", "--json") == 0
     records = json.loads(capsys.readouterr().out)
     assert [line.split()[0] for line in lines] == ["NODE", "gpu01", "gpu02"]
     assert "never" in lines[1]
@@ -73,27 +144,27 @@ def test_list_tells_who_is_enrolled_and_who_waits(tmp_path: Path, capsys: pytest
 
 
 def test_revoke_says_whether_there_was_anything_to_revoke(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A typing mistake must not look like success."""
-    node(tmp_path, "enroll", "gpu01")
-    assert [node(tmp_path, "revoke", name) for name in ("gpu01", "gpu01")] == [0, 1]
+    node(state, "enroll", "gpu01")
+    assert [node(state, "revoke", name) for name in ("gpu01", "gpu01")] == [0, 1]
     assert "gpuboard node list" in capsys.readouterr().err
 
 
-def test_an_empty_list_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_list_says_how_to_begin(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing on stdout."""
-    assert node(tmp_path, "list") == 0
+    assert node(state, "list") == 0
     told = capsys.readouterr()
     assert (told.out, "gpuboard node enroll NAME" in told.err) == ("", True)
 
 
 @pytest.mark.parametrize("name", ["gpu 1", "../etc", "gpu~1"])
 def test_a_name_that_cannot_be_a_nodes_is_a_usage_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+    state: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     """Exit code 2, with what is allowed."""
-    assert node(tmp_path, "enroll", name) == 2
+    assert node(state, "enroll", name) == 2
     assert "cannot name a node" in capsys.readouterr().err
 
 

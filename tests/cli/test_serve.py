@@ -1,6 +1,7 @@
 """`gpuboard serve`: what it says before it runs."""
 
 import contextlib
+import json
 import socket
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.board import running_board
+from tests.fakes import nvml
 from tests.started import eventually
 
 SERVE = [sys.executable, "-m", "gpuboard", "serve"]
@@ -89,3 +92,20 @@ def _answers(url: str) -> bool:
         urllib.request.urlopen(url, timeout=5).close()
         return True
     return False
+
+
+def test_a_board_without_settings_and_without_gpus_is_empty(
+    environment: dict[str, str], scenario: Path, tmp_path: Path
+) -> None:
+    """Agents may push to it; it does not show itself as a node in trouble for ever."""
+    nvml.no_driver().write(scenario)
+    with running_board(log=tmp_path / "log", env=environment) as board:
+        # Its agent runs; as a node in trouble it would have been shown before that.
+        eventually(lambda: _children_of(board.process.pid) > 0)
+        with urllib.request.urlopen(f"{board.url}readyz") as answer:
+            ready = json.load(answer)
+        assert (ready["ready"], ready["nodes"]) == (True, 0)
+
+
+def _children_of(pid: int) -> int:
+    return len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())

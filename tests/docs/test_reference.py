@@ -9,8 +9,8 @@ import pytest
 from gpuboard.cli import COMMANDS
 from gpuboard.metrics.node import DCGM_METRICS, GPU_METRICS
 from gpuboard.model import report
+from gpuboard.model.problems import Kind
 from gpuboard.model.verdict import Flag, Word
-from gpuboard.probes.problems import Kind
 from gpuboard.probes.registry import PROBES
 from gpuboard.settings.board import TABLES
 from gpuboard.sources.registry import SOURCES

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.board import RunningBoard, free_port, running_board
-from tests.pushing import invite
+from tests.pushing import enroll_by_command
 from tests.sources.ssh.server import Server, running_server
 
 INTERVAL = "2s"
@@ -147,12 +147,9 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
             )
         )  # fmt: skip
         board = stack.enter_context(running_board("--config", str(settings), log=tmp_path / "log"))
-        agents["push"] = stack.enter_context(
-            agent(
-                "--push", board.url, "--enroll", invite(board.state, "pushing"),
-                "--token-file", str(tmp_path / "node.token"),
-            )
-        )  # fmt: skip
+        node_token = str(tmp_path / "node.token")
+        enroll_by_command(board, "pushing", node_token)
+        agents["push"] = stack.enter_context(agent("--push", board.url, "--token-file", node_token))
         yield Lab(board, server, agents)
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.board import RunningBoard, running_board
 from tests.fakes import nvidia_smi, nvml
 from tests.parts import require
-from tests.pushing import invite
+from tests.pushing import enroll_by_command
 from tests.sources.ssh.server import running_server
 
 SETTINGS = """
@@ -95,11 +95,9 @@ def board(tmp_path: Path) -> Iterator[RunningBoard]:
             )
         )
         board = stack.enter_context(running_board("--config", str(settings), log=tmp_path / "log"))
-        code = invite(board.state, "pushed")
         token = str(tmp_path / "node.token")
-        stack.enter_context(
-            machines.agent("pushed", "--push", board.url, "--enroll", code, "--token-file", token)
-        )
+        enroll_by_command(board, "pushed", token)
+        stack.enter_context(machines.agent("pushed", "--push", board.url, "--token-file", token))
         yield board
 
 

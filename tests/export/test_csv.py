@@ -30,7 +30,30 @@ def test_every_gpu_is_a_line_with_all_columns() -> None:
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "＝1", "＋1", "－1", "＠x"])  # noqa: RUF001 - these very characters
 def test_a_cell_that_would_be_a_formula_is_made_text(text: str) -> None:
     """Whoever can name a process can otherwise run code in a PI's spreadsheet."""
-    assert guard(text) == "'" + text
+    assert guard(text) == "'" + text.replace("\r", "\n")
+
+
+HOSTILE = [
+    "x;=cmd()", "x\t=cmd()", "x; =cmd()",
+    'x;"=cmd()', 'x";=cmd()', "x;\t;+1", "x\r=cmd()", "x\n=cmd()", ";;;@x",
+    "x\r\n=cmd()", "a,b;=c", '"";""=1', "x;'=1", "x;\uff1d1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whichever_separator_it_is_opened_with_no_cell_is_a_formula(text: str, separator: str) -> None:
+    """Half of Europe's spreadsheets take semicolons; then what stands behind one is a cell of its own."""
+    fleet = Fleet(SteadyClock())
+    gpu = GpuReading(uuid="u", index=0, model=text, processes=(GpuProcess(pid=1, user=text),))
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=(gpu,)))
+    fleet.settle()
+    written = to_csv(fleet_view(fleet))
+    assert "\r" not in written
+    cells = [cell for row in csv.reader(io.StringIO(written), delimiter=separator) for cell in row]
+    naive = [cell for line in written.splitlines() for cell in line.split(separator)]
+    dangerous = tuple("=+-@＝＋－＠")  # noqa: RUF001 - these very characters
+    assert [cell for cell in (*cells, *naive) if cell.strip(' \t"').startswith(dangerous)] == []
 
 
 def test_the_guard_works_where_users_choose_the_text() -> None:

@@ -12,7 +12,7 @@ from gpuboard.export.html import to_html
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
-from gpuboard.model.report import GpuProcess, GpuReading, NodeReport, Problem
+from gpuboard.model.report import Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.views import FleetView
 
@@ -124,3 +124,43 @@ def test_a_file_that_is_no_export_is_refused(tmp_path: Path, capsys: pytest.Capt
     wrong.write_text('{"nodes": 3}')
     assert main(["export", "html", "--from", str(wrong)]) == 2
     assert "no export of ours" in capsys.readouterr().err
+
+
+def test_a_page_loads_itself_again_only_where_told_to(tmp_path: Path) -> None:
+    """A page on a wall must not grow old; one in a mail must not ask anybody."""
+    saved, out = tmp_path / "fleet.json", tmp_path / "index.html"
+    saved.write_bytes(msgspec.json.encode(fleet_of(simulate("dgx-01", 1_800_000_000.0))))
+    for flags, expected in (([], []), (["--reload", "1m"], ["60"])):
+        assert main(["export", "html", "--from", str(saved), "--out", str(out), *flags]) == 0
+        found = [
+            told["content"] for tag, told in elements(out.read_text()) if told.get("http-equiv") == "refresh"
+        ]
+        assert found == expected
+    assert main(["export", "html", "--from", str(saved), "--reload", "1s"]) == 2
+
+
+def test_the_page_has_the_hosts_figures() -> None:
+    """Load, memory and disks; what is unknown is left out."""
+    host = HostFacts(
+        load_1=3.25,
+        cpu_count=64,
+        memory_used_bytes=2**30,
+        memory_total_bytes=2**36,
+        disks=(Disk(mount="/<b>", used_bytes=2**30, total_bytes=2**40), Disk(mount="/gone")),
+    )
+    page = to_html(fleet_of(NodeReport(node="a", host=host)))
+    assert "load 3.2 on 64 cores · RAM 1.0 GiB of 64.0 GiB · " in page
+    assert ("/&lt;b&gt; " in page, "/gone" in page) == (True, False)
+    assert '<p class="host">' not in to_html(fleet_of(NodeReport(node="a")))
+
+
+@pytest.mark.parametrize("content", ["", "sh: 1: gpustat: not found\n"], ids=["empty", "an error"])
+def test_a_host_whose_command_fails_is_on_the_page(tmp_path: Path, content: str) -> None:
+    """A server that vanishes from the page is one that nobody repairs."""
+    folder, out = tmp_path / "status-gpu", tmp_path / "index.html"
+    folder.mkdir()
+    (folder / "cml10").write_text(content)
+    main(["export", "html", "--folder", str(folder), "--out", str(out)])
+    page = out.read_text()
+    assert "<h2>cml10</h2>" in page
+    assert "error: cml10: " in page

@@ -105,7 +105,7 @@ def test_a_duplicate_names_both_tables_and_is_logged_once(caplog: pytest.LogCapt
     assert node is not None
     (problem,) = node.problems()
     assert problem.kind == "duplicate-node"
-    assert problem.text == "sources ssh and ssh 2 both have a node of this name; ssh is shown"
+    assert problem.text == "two sources have a node of this name: ssh is shown, ssh 2 is not"
     assert [record.getMessage() for record in caplog.records] == [
         "node from several sources: node=a sources=ssh, ssh 2"
     ]

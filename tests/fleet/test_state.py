@@ -12,6 +12,7 @@ from tests.clock import HandClock
 GPU = GpuReading(
     uuid="GPU-1", index=0, memory_used_bytes=0, memory_total_bytes=GIB, utilization_percent=0.0, processes=()
 )
+INSTANCE = replace(GPU, uuid="MIG-1", mig_parent_uuid="GPU-1", mig_profile="1g.10gb")
 REPORT = NodeReport(node="a", interval_seconds=5.0, gpus=(GPU,))
 
 
@@ -98,37 +99,14 @@ def test_a_held_gpu_becomes_idle_after_half_an_hour() -> None:
     assert (words[0], words[29], words[31]) == ("busy", "busy", "idle")
 
 
-def test_one_gpu_under_two_nodes_is_shown_twice_and_named_a_duplicate() -> None:
-    """One machine under two names, or a node that lies: neither can hide the other's GPUs."""
-    fleet = Fleet(HandClock())
-    fleet.sink("ssh").report("a", REPORT)
-    fleet.sink("ssh").report("b", replace(REPORT, node="b"))
-    tracker = ChangeTracker(fleet)
-    rows = {(row.node, row.uuid) for row in tracker.tick().gpus}
-    second = fleet.get("b")
-    assert second is not None
-    assert rows == {("a", "GPU-1"), ("b", "b:GPU-1")}
-    assert [p.kind for p in second.problems()] == ["duplicate-gpu"]
-
-
-def test_identities_that_a_node_no_longer_uses_are_free_again() -> None:
-    """A card that moves to another server is that server's."""
-    fleet = Fleet(HandClock())
-    fleet.sink("ssh").report("a", REPORT)
-    fleet.sink("ssh").report("a", replace(REPORT, gpus=()))
-    fleet.sink("ssh").report("b", replace(REPORT, node="b"))
-    fleet.settle()
-    assert word_of(fleet, "b", "GPU-1") == "free"
-
-
 def test_a_claim_books_a_free_gpu() -> None:
     """Booked while the claim lasts, free after."""
     clock = HandClock()
     fleet = Fleet(clock)
     fleet.sink("push").report("a", replace(REPORT, interval_seconds=3600.0))
-    fleet.set_claims({("a", 0): Claim(who="bob", until=clock.time + 60)})
+    fleet.set_claims("booking", {("a", 0): Claim(who="bob", until=clock.time + 60)})
     before = word_of(fleet)
-    fleet.set_claims({})
+    fleet.set_claims("booking", {})
     assert (before, word_of(fleet)) == ("booked", "free")
 
 
@@ -160,15 +138,16 @@ def test_a_gpu_and_a_node_that_leave_are_named() -> None:
     sink = fleet.sink("ssh")
     sink.expect(["a"])
     sink.report("a", REPORT)
+    sink.report("a", replace(REPORT, gpus=(GPU, INSTANCE)))
     tracker.tick()
-    sink.report("a", replace(REPORT, gpus=()))
+    sink.report("a", REPORT)
     gpu_gone = tracker.tick()
     sink.expect([])
     still_there = tracker.tick()
     assert [(row.name, row.state) for row in still_there.nodes] == [("a", "lost")]
     clock.time += 61
     node_gone = tracker.tick()
-    assert (gpu_gone.gone_gpus, still_there.gone_nodes, node_gone.gone_nodes) == (["GPU-1"], [], ["a"])
+    assert (gpu_gone.gone_gpus, still_there.gone_nodes, node_gone.gone_nodes) == (["MIG-1"], [], ["a"])
 
 
 def test_the_last_hour_shows_minutes_without_samples_as_unknown() -> None:

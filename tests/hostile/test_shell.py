@@ -60,11 +60,11 @@ def test_a_boards_answer_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture
     block = FreeBlock(
         node=evil,
         model=None,
+        labels=("0",),
+        just_freed=0,
         memory_total_bytes=None,
         indexes=(0,),
-        labels=("0",),
         uuids=(f"GPU-0\ntouch {made}",),
-        just_freed=0,
     )
     answer = FreeAnswer(
         at=0.0,
@@ -72,8 +72,8 @@ def test_a_boards_answer_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture
         free=1,
         cannot_tell=0,
         nodes_unknown=0,
-        could_be_enough=True,
         enough=True,
+        could_be_enough=True,
         blocks=(block,),
     )
     free._print(answer, "env")

@@ -1,6 +1,7 @@
 """Files followed, secrets read and names looked up, without ever holding up the event loop."""
 
 import asyncio
+import contextlib
 import os
 import threading
 import time
@@ -11,9 +12,9 @@ import pytest
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.files import follow, read_file
-from gpuboard.outside.resolve import Resolver, stays_here
+from gpuboard.outside.resolve import LOOKUPS_AT_ONCE, Resolver, stays_here
 from gpuboard.outside.secrets import FileValue, secret_in, tls_by
-from gpuboard.outside.threads import off_loop
+from gpuboard.outside.threads import Note, Workers, off_loop
 
 
 async def test_a_hung_call_does_not_hold_up_the_others() -> None:
@@ -220,3 +221,48 @@ def test_two_that_fail_together_do_not_come_back_together() -> None:
     waits = [Backoff(10, limit=10).failed() for _ in range(50)]
     assert len(set(waits)) > 40
     assert all(5 <= wait <= 10 for wait in waits)
+
+
+async def test_calls_that_hang_are_never_more_than_their_places() -> None:
+    """Asked again and again, no further thread is left behind; what hangs is named; then all is well."""
+    release = threading.Event()
+    began = threading.Semaphore(0)
+    workers = Workers(3, patience=0.05)
+
+    def hang(note: Note) -> int:
+        note("/nfs/home/key")
+        began.release()
+        release.wait()
+        return 7
+
+    for _ in range(12):
+        with pytest.raises(OutsideError, match="/nfs/home/key cannot be read: its mount hangs"):
+            await workers.run(hang)
+    assert [began.acquire(timeout=1) for _ in range(3)] == [True] * 3
+    assert not began.acquire(blocking=False)
+    release.set()
+    patient = Workers(1)
+    assert await patient.run(lambda _: 7) == 7
+    async with asyncio.timeout(10):
+        while True:
+            with contextlib.suppress(OutsideError):
+                assert await workers.run(lambda _: 8) == 8
+                break
+
+
+async def test_who_gives_up_leaves_no_second_thread_behind() -> None:
+    """A name server that never answers is asked by so many threads and no more."""
+    release, asked = threading.Event(), []
+
+    def look_up(host: str) -> list[str]:
+        asked.append(host)
+        release.wait()
+        return ["192.0.2.7"]
+
+    resolver = Resolver(look_up)
+    for _ in range(2 * LOOKUPS_AT_ONCE):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await resolver.addresses("gpu01")
+    assert len(asked) <= LOOKUPS_AT_ONCE
+    release.set()

@@ -4,9 +4,9 @@ import sys
 import pytest
 
 from gpuboard.model.errors import ProbeFailed, ProbeUnavailable, UsageError
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading
 from gpuboard.probes.base import Devices, Touch, index_at, place, touch_all
-from gpuboard.probes.problems import problem
 from gpuboard.probes.registry import ONLY_BY_NAME, PROBES, FirstThatAnswers, choose
 
 

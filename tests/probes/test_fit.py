@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
+from gpuboard.model.problems import problem
 from gpuboard.model.report import MAX_GPUS, Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.probes.fit import fit
-from gpuboard.probes.problems import problem
 from gpuboard.wire.report import MAX_PROCESSES, MAX_REPORT_BYTES, decode_report, encode_report
 
 

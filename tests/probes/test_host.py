@@ -48,8 +48,17 @@ def test_a_disk_is_listed_once_and_pictures_of_disks_never() -> None:
         partition("/dev/sdb1", "/scratch"),
         partition("/dev/loop0", "/snap/core/1", "squashfs"),
         partition("overlay", "/var/lib/docker/overlay2/x/merged", "overlay"),
+        partition("tmpfs", "/dev/shm", "tmpfs"),
     ]
-    assert mounts(table) == ["/", "/data", "/scratch"]
+    assert mounts(table) == ["/data", "/scratch"]
+
+
+@pytest.mark.parametrize(
+    ("fstype", "expected"), [("ext4", ["/"]), ("overlay", ["/"]), ("tmpfs", []), ("rootfs", [])]
+)
+def test_the_root_is_a_disk_unless_it_is_memory(fstype: str, expected: list[str]) -> None:
+    """In a container its figures are those of the disk below; a machine without disks has none."""
+    assert mounts([partition("root", "/", fstype)]) == expected
 
 
 def test_a_disk_that_hangs_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from gpuboard.model.chips import shares_host_memory
 from gpuboard.probes.nvml_values import (
     cuda_version,
     library_version,
@@ -7,7 +8,6 @@ from gpuboard.probes.nvml_values import (
     mig_profile,
     module_version,
     performance_state,
-    shares_host_memory,
 )
 
 

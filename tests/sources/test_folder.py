@@ -1,6 +1,7 @@
 """Nodes that leave files in a shared folder, whole, half-written and hostile."""
 
 import asyncio
+import logging
 import os
 import socket
 import threading
@@ -13,8 +14,9 @@ from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
-from gpuboard.sources import folder as folder_module
-from gpuboard.sources.folder import FolderOptions, FolderSource, split_name
+from gpuboard.sources.folder import FolderOptions, FolderSource, reader
+from gpuboard.sources.folder import source as folder_module
+from gpuboard.sources.folder.listing import split_name
 from tests.fakes.sink import RecordingSink, running
 
 GPUSTAT = """cml10  Sun Nov 15 12:00:01 2026  535.104.05
@@ -164,14 +166,14 @@ async def test_a_hung_mount_is_said_and_never_blocks(tmp_path: Path, monkeypatch
     sink = RecordingSink()
     hung = threading.Event()
     subject = source(tmp_path)
-    look = subject._scan
+    look = subject._reader.scan
 
-    def hang() -> folder_module.Scan:
+    def hang() -> reader.Scan:
         if sink.reports:
             hung.wait(20)
         return look()
 
-    monkeypatch.setattr(subject, "_scan", hang)
+    monkeypatch.setattr(subject._reader, "scan", hang)
     async with running(subject, sink):
         code, _, text = await sink.trouble_of("cml10")
         hung.set()
@@ -189,6 +191,149 @@ async def test_the_family_of_files_of_an_older_monitor_is_one_node(tmp_path: Pat
         await sink.reports_of("gpu1", 1)
     (gpu,) = sink.reports[0][1].gpus or ()
     assert [process.user for process in gpu.processes or ()] == ["ana"]
+
+
+FAMILY = {
+    "gpus": "0, GPU-abc, Tesla V100, 3, 32480, 0, 0, 61, {0}\n",
+    "processes": "",
+    "users": "{{}}\n",
+    "status": " {1} up 10 days,  3:04,  2 users,  load average: 1.00, 1.00, 1.00\n",
+}
+
+
+def family(folder: Path, *, sampled_at: float, clock: float) -> None:
+    """Write the files of gpu1, whose local time is UTC: its newest line, and what its clock says."""
+    line = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(sampled_at))
+    for member, text in FAMILY.items():
+        content = text.format(line, time.strftime("%H:%M:%S", time.gmtime(clock)))
+        (folder / f"gpu1_{member}.csv").write_text(content)
+
+
+async def age_at_the_first_look(folder: Path, node: str) -> float:
+    """How old a node's data is for a board that has just started."""
+    sink = RecordingSink()
+    async with running(source(folder), sink):
+        await sink.reports_of(node, 1)
+    return sink.reports[0][1].age_seconds
+
+
+async def test_lines_that_hang_since_a_day_are_a_day_old_to_a_new_board(tmp_path: Path) -> None:
+    """The collector copies them again and again, and its clock says the same time of day."""
+    now = time.time()
+    family(tmp_path, sampled_at=now - 86400, clock=now)
+    assert await age_at_the_first_look(tmp_path, "gpu1") > 86000
+    family(tmp_path, sampled_at=now, clock=now)
+    assert await age_at_the_first_look(tmp_path, "gpu1") < 60
+
+
+async def test_an_age_that_cannot_be_told_is_told_by_the_next_new_line(tmp_path: Path) -> None:
+    """Without the host's clock lines are not fresh, until they are seen to move on."""
+    now = time.time()
+    sink = RecordingSink()
+    family(tmp_path, sampled_at=now - 3600, clock=now)
+    (tmp_path / "gpu1_status.csv").unlink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("gpu1", 1)
+        family(tmp_path, sampled_at=now - 3580, clock=now)
+        (tmp_path / "gpu1_status.csv").write_text("")
+        await sink.until(lambda: sink.reports[-1][1].age_seconds < 60)
+    first, last = sink.reports[0][1], sink.reports[-1][1]
+    assert first.age_seconds >= 86400
+    assert [found.kind for found in first.problems] == ["unknown-age"]
+    assert last.problems == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", GPUSTAT[:70].encode(), b'{"gpuboard_drop":1,"length":99', b"sh: 1: gpustat: not found\n"],
+    ids=["empty", "half-written", "half a drop", "an error"],
+)
+async def test_a_bad_file_of_a_host_never_read_is_a_node_with_trouble(tmp_path: Path, content: bytes) -> None:
+    """A server whose command fails must not vanish when the board starts anew."""
+    (tmp_path / "cml10").write_bytes(content)
+    (tmp_path / "gpu1_gpus.csv").write_bytes(content)
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        code, state, text = await sink.trouble_of("cml10")
+        await sink.trouble_of("gpu1")
+    assert (code, state, text.startswith("cml10: ")) == ("file-refused", "error", True)
+    assert sink.expected[-1] == {"cml10", "gpu1"}
+    assert sink.reports == []
+
+
+@pytest.mark.parametrize("minutes", [1, 5])
+async def test_the_pace_of_a_crontab_is_learned(tmp_path: Path, minutes: int) -> None:
+    """A line that runs every five minutes is not late after three; nor is a drop that says five seconds."""
+    sink = RecordingSink()
+    written_at = time.time() - 20 * 60.0
+    reader_of_it = source(tmp_path)
+    for number in range(4):
+        report = simulate("dgx-01", written_at)
+        await asyncio.to_thread(write_drop, tmp_path, "dropped", Sample(report, 0.0))
+        (tmp_path / "cml10").write_text(GPUSTAT.replace("97 %", f"{number} %"))
+        for name in ("dropped.json", "cml10"):
+            os.utime(tmp_path / name, (written_at, written_at))
+        # As the loop would, had it slept so long.
+        reader_of_it._reader._last_look = None
+        await asyncio.to_thread(reader_of_it.read_once, sink)
+        written_at += minutes * 60.0
+    intervals = {name: report.interval_seconds for name, report in sink.reports}
+    assert intervals == pytest.approx({"dropped": minutes * 60.0, "cml10": minutes * 60.0})
+
+
+async def test_a_drop_that_is_put_back_or_touched_is_not_fresh(tmp_path: Path) -> None:
+    """It has its own time and number inside."""
+    path = tmp_path / "dgx-01.json"
+    sink = RecordingSink()
+    await asyncio.to_thread(drop, tmp_path, "dgx-01")
+    old = path.read_bytes()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("dgx-01", 1)
+        await asyncio.to_thread(drop, tmp_path, "dgx-01")
+        await sink.reports_of("dgx-01", 2)
+        path.touch()
+        await asyncio.to_thread(drop, tmp_path, "marker")
+        await sink.reports_of("marker", 1)
+        assert sink.count("dgx-01") == 2
+        path.write_bytes(old)
+        code, _, text = await sink.trouble_of("dgx-01")
+        await asyncio.to_thread(drop, tmp_path, "dgx-01")
+        await sink.reports_of("dgx-01", 3)
+    assert (code, "put back" in text) == ("file-refused", True)
+
+
+async def test_a_drop_of_three_days_ago_is_three_days_old_to_a_new_board(tmp_path: Path) -> None:
+    """Whatever its time of writing says."""
+    report = simulate("dgx-01", time.time() - 3 * 86400)
+    await asyncio.to_thread(write_drop, tmp_path, "dgx-01", Sample(report, 0.0))
+    assert await age_at_the_first_look(tmp_path, "dgx-01") > 2 * 86400
+
+
+async def test_a_node_that_is_lost_and_back_leaves_one_line_each(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever reads the log sees when a server stopped writing, and when it went on."""
+    caplog.set_level(logging.INFO)
+    path = tmp_path / "cml10"
+    path.write_text(GPUSTAT)
+    os.utime(path, (time.time() - 3600, time.time() - 3600))
+    sink = RecordingSink()
+
+    async def looks(count: int) -> None:
+        """Wait until it has looked so often again."""
+        before = len(sink.expected)
+        await sink.until(lambda: len(sink.expected) >= before + count)
+
+    async with running(source(tmp_path), sink):
+        await looks(3)
+        path.write_text(GPUSTAT.replace("97 %", "42 %"))
+        await looks(3)
+        path.unlink()
+        await looks(3)
+        path.write_text(GPUSTAT)
+        await looks(3)
+    said = [record.message.partition(" folder=")[0] for record in caplog.records]
+    assert said == ["node lost: node=cml10", "node back: node=cml10"] * 2
 
 
 @pytest.mark.parametrize(

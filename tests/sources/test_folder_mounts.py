@@ -10,8 +10,8 @@ from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
-from gpuboard.sources import folder as folder_module
 from gpuboard.sources.folder import FolderOptions, FolderSource
+from gpuboard.sources.folder import source as folder_module
 from tests.fakes.lagging_fs import HUNG, lagging
 from tests.fakes.sink import RecordingSink, running
 

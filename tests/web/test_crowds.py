@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from gpuboard.web.throttle import MAX_OF_ONE_ADDRESS
+from gpuboard.web.limits import MAX_VIEWERS_OF_ONE
 from tests.board import RunningBoard, running_board
 from tests.pushing import wait_until
 from tests.web.conftest import decode_frame
@@ -110,7 +110,7 @@ def test_one_address_has_so_many_pages_and_is_told_so(tmp_path: Path) -> None:
         contextlib.ExitStack() as stack,
     ):
         where = board.url.replace("http", "ws") + "api/v1/stream"
-        pages = [stack.enter_context(look("192.0.2.7")) for _ in range(MAX_OF_ONE_ADDRESS)]
+        pages = [stack.enter_context(look("192.0.2.7")) for _ in range(MAX_VIEWERS_OF_ONE)]
         for page in pages:
             page.recv(timeout=10)
         with look("192.0.2.7") as more, pytest.raises(ConnectionClosed) as closed:
@@ -118,7 +118,7 @@ def test_one_address_has_so_many_pages_and_is_told_so(tmp_path: Path) -> None:
         others = [is_shown("192.0.2.8"), is_shown(None)]
         pages[0].close()
         wait_until(
-            lambda: f"gpuboard_viewers {MAX_OF_ONE_ADDRESS - 1}" in httpx.get(f"{board.url}metrics").text
+            lambda: f"gpuboard_viewers {MAX_VIEWERS_OF_ONE - 1}" in httpx.get(f"{board.url}metrics").text
         )
         again = is_shown("192.0.2.7")
     assert closed.value.rcvd is not None

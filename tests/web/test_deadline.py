@@ -9,6 +9,7 @@ import pytest
 
 from gpuboard.web import deadline
 from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.room import Room
 from tests.serving import serving
 
 
@@ -18,36 +19,59 @@ async def hello(_scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401 
     await send({"type": "http.response.body", "body": b"hi"})
 
 
+class Application:
+    """The smallest application, with the room that a test gives it."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own
+        """Answer."""
+        await hello(scope, receive, send)
+
+
 @contextlib.contextmanager
-def server() -> Iterator[int]:
+def server(room: Room | None = None) -> Iterator[int]:
     """A server with these limits in a thread."""
-    with serving(hello, http=DeadlineProtocol, timeout_keep_alive=1) as port:
+    application = Application(room or Room())
+    with serving(application, http=DeadlineProtocol, timeout_keep_alive=5) as port:
         yield port
 
 
-def test_one_address_cannot_hold_many_half_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond its share it is turned away, and a whole request makes room again."""
-    monkeypatch.setattr(deadline, "MAX_ARRIVING", 2)
-    monkeypatch.setattr(deadline, "is_loopback", lambda _peer: False)
-    with server() as port, contextlib.ExitStack() as stack:
-        lines = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 5)) for _ in range(3)]
-        turned_away = lines[2].recv(100)
-        lines[0].sendall(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-        answered = lines[0].recv(100)
-        another = stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
-        another.sendall(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-        let_in = another.recv(100)
-    assert [answer.split()[1] for answer in (turned_away, answered, let_in)] == [b"429", b"200", b"200"]
+def ask(line: socket.socket) -> bytes:
+    """Ask once on a connection; nothing if it is closed."""
+    with contextlib.suppress(OSError):
+        line.sendall(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        return line.recv(1000)
+    return b""
+
+
+@pytest.mark.parametrize("half", [b"", b"GET / HTTP/1.1\r\n"], ids=["silent", "half a request"])
+@pytest.mark.parametrize(("most", "most_of_one"), [(100, 3), (3, 100)], ids=["one address", "all"])
+def test_who_waits_longest_makes_room_for_who_comes(half: bytes, most: int, most_of_one: int) -> None:
+    """So that kept and half-open connections keep nobody out."""
+    room = Room(most=most, most_of_one=most_of_one, is_limited=lambda _address: True)
+    with server(room) as port, contextlib.ExitStack() as stack:
+        lines = []
+        for _ in range(5):
+            lines.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), 5)))
+            lines[-1].sendall(half)
+        newest = stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
+        answered = ask(newest)
+        first = lines[0].recv(100)
+        again = ask(newest)
+    assert (answered[-2:], first, again[-2:]) == (b"hi", b"", b"hi")
 
 
 def test_every_request_on_a_kept_line_has_its_own_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second half request is ended too, without a word into the first one's answer."""
     monkeypatch.setattr(deadline, "REQUEST_SECONDS", 0.3)
-    with server() as port, socket.create_connection(("127.0.0.1", port), 5) as line:
+    room = Room()
+    with server(room) as port, socket.create_connection(("127.0.0.1", port), 5) as line:
         line.sendall(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         first = line.recv(1000)
         line.sendall(b"GET / HTTP/1.1\r\n")
         second = line.recv(1000)
     assert first.endswith(b"hi")
     assert second == b""
-    assert not DeadlineProtocol._arriving
+    assert not room._here

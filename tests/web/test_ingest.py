@@ -298,23 +298,51 @@ def test_a_revoked_node_is_cut_off_and_lost(board: RunningBoard) -> None:
         ask(agent, Hello(node="dgx-23", boot_id="boot-1"))
         ask(agent, live("dgx-23"))
         wait_until(lambda: node_view(board, "dgx-23"))
-        command = [
-            sys.executable,
-            "-m",
-            "gpuboard",
-            "node",
-            "revoke",
-            "dgx-23",
-            "--state-dir",
-            str(board.state),
-        ]
-        subprocess.run(command, check=True, capture_output=True)
+        node_command(board, "revoke", "dgx-23")
         started = time.monotonic()
         code, _ = closing(agent)
     assert (code, time.monotonic() - started < 10) == (CLOSE_TOKEN_GONE, True)
     assert node_view(board, "dgx-23")["state"] == "lost"
     with pytest.raises(InvalidStatus), line(board, token):
         pass
+
+
+def node_command(board: RunningBoard, *words: str) -> str:
+    """Run `gpuboard node` beside the board."""
+    command = [sys.executable, "-m", "gpuboard", "node", *words, "--state-dir", str(board.state)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_list_says_that_a_node_is_connected_and_since_when(board: RunningBoard) -> None:
+    """Within a few seconds, and no longer when it has left."""
+    with line(board, token_of(board, "dgx-32")) as agent:
+        ask(agent, Hello(node="dgx-32", boot_id="boot-1"))
+        wait_until(lambda: "live since" in row_of(board, "dgx-32"))
+        assert "127.0.0.1" in row_of(board, "dgx-32")
+    wait_until(lambda: "ago" in row_of(board, "dgx-32").split("  ")[-1])
+
+
+def row_of(board: RunningBoard, node: str) -> str:
+    """What `node list` says of one node."""
+    return next(row for row in node_command(board, "list").splitlines() if row.split()[0] == node)
+
+
+def test_a_forgotten_node_is_off_the_board_at_once_and_stays_off(board: RunningBoard) -> None:
+    """Its token and its line too; enrolled again, it is a new node."""
+    token = token_of(board, "dgx-33")
+    with line(board, token) as agent:
+        ask(agent, Hello(node="dgx-33", boot_id="boot-1"))
+        ask(agent, live("dgx-33"))
+        wait_until(lambda: node_view(board, "dgx-33"))
+        node_command(board, "forget", "dgx-33")
+        wait_until(lambda: not node_view(board, "dgx-33"))
+        assert closing(agent)[0] == CLOSE_TOKEN_GONE
+    with pytest.raises(InvalidStatus), line(board, token):
+        pass
+    assert node_view(board, "dgx-33") == {}
+    token_of(board, "dgx-33")
+    wait_until(lambda: node_view(board, "dgx-33"))
+    assert node_view(board, "dgx-33")["state"] == "never"
 
 
 def test_what_a_revoked_node_had_sent_before_does_not_bring_it_back(board: RunningBoard) -> None:
@@ -328,8 +356,7 @@ def test_what_a_revoked_node_had_sent_before_does_not_bring_it_back(board: Runni
         with ThreadPoolExecutor(90) as pool:
             waiting = [pool.submit(client.post, "api/v1/reports", content=encode(one)) for one in messages]
             wait_until(lambda: sum(one.done() for one in waiting) > 60)
-            command = [sys.executable, "-m", "gpuboard", "node", "revoke", "dgx-26"]
-            subprocess.run([*command, "--state-dir", str(board.state)], check=True, capture_output=True)
+            node_command(board, "revoke", "dgx-26")
             wait_until(lambda: node_view(board, "dgx-26")["state"] == "lost")
         codes = {one.result().status_code for one in waiting}
     assert (codes - {200, 401, 429}, 401 in codes) == (set(), True)
@@ -379,9 +406,7 @@ def test_plain_requests_carry_the_same_messages(board: RunningBoard) -> None:
 
 def test_a_code_is_exchanged_for_a_token_once(board: RunningBoard) -> None:
     """Over the wire, and the token works at once."""
-    command = [sys.executable, "-m", "gpuboard", "node", "enroll", "dgx-27", "--state-dir", str(board.state)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    code = told.split()[1]
+    code = node_command(board, "enroll", "dgx-27").split()[1]
     answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": code})
     again = httpx.post(f"{board.url}api/v1/enroll", json={"code": code})
     assert (answer.status_code, answer.json()["node"], again.status_code) == (201, "dgx-27", 403)

@@ -3,7 +3,8 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from gpuboard.web.throttle import MAX_REMEMBERED, Crowd, FailureLimit, Pace
+from gpuboard.web.limits import MAX_REMEMBERED
+from gpuboard.web.throttle import AddressCount, FailureLimit, Pace
 
 
 @given(st.lists(st.floats(0, 0.2), min_size=100, max_size=200))
@@ -45,7 +46,7 @@ def test_many_addresses_do_not_fill_the_memory() -> None:
 
 def test_one_address_cannot_take_the_room_of_all() -> None:
     """Another is let in beside it, and it itself again when one of its own has left."""
-    crowd = Crowd(most=2)
+    crowd = AddressCount(most=2)
     entered = [crowd.enter(address) for address in ("192.0.2.1",) * 3 + ("192.0.2.2",)]
     crowd.leave("192.0.2.1")
     assert (entered, crowd.enter("192.0.2.1")) == ([True, True, False, True], True)
@@ -53,7 +54,7 @@ def test_one_address_cannot_take_the_room_of_all() -> None:
 
 def test_the_addresses_of_one_customer_count_as_one() -> None:
     """Whoever has IPv6 has more addresses than the board has room; and IPv4 may come dressed as IPv6."""
-    crowd = Crowd(most=1)
+    crowd = AddressCount(most=1)
     first = [crowd.enter("2001:db8::1"), crowd.enter("192.0.2.1")]
     again = [crowd.enter("2001:db8::ffff:2"), crowd.enter("::ffff:192.0.2.1")]
     assert (first, again, crowd.enter("2001:db8:0:1::1")) == ([True] * 2, [False] * 2, True)
@@ -61,13 +62,13 @@ def test_the_addresses_of_one_customer_count_as_one() -> None:
 
 def test_those_who_are_not_counted_are_never_too_many() -> None:
     """This machine has as many pages as it likes."""
-    crowd = Crowd(most=1)
+    crowd = AddressCount(most=1)
     assert all(crowd.enter(None) for _ in range(100))
 
 
 def test_a_crowd_that_has_left_is_forgotten() -> None:
     """Otherwise every address that ever looked would stay in memory."""
-    crowd = Crowd()
+    crowd = AddressCount()
     for number in range(100):
         crowd.enter(f"192.0.2.{number}")
         crowd.leave(f"192.0.2.{number}")

@@ -11,7 +11,6 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuReading, NodeReport
-from gpuboard.settings.base import Duration
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.components import Components
 from gpuboard.web.routes import health
@@ -20,8 +19,13 @@ from gpuboard.web.stream import Broadcaster, Viewer
 from gpuboard.wire.stream import BoardInfo
 from tests.web.conftest import decode_frame, guarded
 
+
+class Odd(float):
+    """A number of a type that no encoder knows."""
+
+
 # A type that no encoder knows, in a node's row; half a character, as undecodable bytes become, in a GPU's.
-BAD = ("duration", "surrogate")
+BAD = ("type", "surrogate")
 
 
 class House:
@@ -68,8 +72,8 @@ def heard(viewer: Viewer) -> list[dict[str, Any]]:
 
 def make_bad(house: House, kind: str) -> None:
     """Let one node say what cannot be written."""
-    if kind == "duration":
-        house.report("bad", interval=Duration(10))
+    if kind == "type":
+        house.report("bad", interval=Odd(10))
     else:
         house.report("bad", model="\udcff")
 
@@ -87,8 +91,8 @@ def test_a_row_that_cannot_be_written_does_not_end_the_stream(kind: str, is_seen
     house.broadcaster.tick()
     told = heard(viewer)[-1]["nodes"]["name"] if viewer else ["bad", "good"]
     snapshot = heard(house.broadcaster.join("counts"))[0]
-    table = "nodes" if kind == "duration" else "gpus"
-    keys = snapshot[table]["name" if kind == "duration" else "node"]
+    table = "nodes" if kind == "type" else "gpus"
+    keys = snapshot[table]["name" if kind == "type" else "node"]
     codes = {
         key: reason and reason["code"] for key, reason in zip(keys, snapshot[table]["reason"], strict=True)
     }
@@ -135,6 +139,6 @@ def test_a_row_that_cannot_be_written_is_logged_once(caplog: pytest.LogCaptureFi
     house = House()
     with caplog.at_level(logging.ERROR):
         for interval in range(10, 20):
-            house.report("bad", interval=Duration(interval))
+            house.report("bad", interval=Odd(interval))
             house.broadcaster.tick()
     assert len([record for record in caplog.records if "row not shown" in record.message]) == 1

@@ -161,3 +161,10 @@ def test_arbitrary_bytes_are_refused_in_words(data: bytes) -> None:
     for encoding in encodings:
         with pytest.raises(WireError):
             decode_report(data, encoding)
+
+
+@pytest.mark.parametrize("encoding", ["json", "msgpack"])
+def test_no_node_can_say_that_it_is_fresh_for_days(encoding: Encoding) -> None:
+    """Three intervals make it late: a revoked or dead node must not stay live for three days."""
+    report = NodeReport(node="a", interval_seconds=86_400.0)
+    assert decode_report(encode_report(report, encoding), encoding).interval_seconds == 900.0

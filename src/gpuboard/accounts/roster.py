@@ -26,8 +26,15 @@ NOTE_SECONDS: Final = 60.0
 class Roster:
     """Recognises nodes by their tokens; follows what the command line does to them."""
 
-    def __init__(self, tokens: NodeTokens, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        tokens: NodeTokens,
+        *,
+        forget: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._tokens = tokens
+        self._forget = forget
         self._clock = clock
         self._by_node: dict[str, list[KnownToken]] = {}
         self._generation: str | None = None
@@ -35,6 +42,8 @@ class Roster:
         self._looked_at = float("-inf")
         self._noted_at = time.monotonic()
         self._used_at: dict[str, float] = {}
+        # Tokens whose use has been written down before: the first time is written at once.
+        self._noted: set[str] = set()
         # Tokens whose older ones have still to be deleted.
         self._superseded: list[KnownToken] = []
         self._looking = asyncio.Lock()
@@ -119,9 +128,18 @@ class Roster:
             generation = await asyncio.to_thread(self._tokens.generation)
             if generation != self._generation or self._clock() >= self._next_expiry:
                 self._learn(await asyncio.to_thread(self._tokens.known))
+                await self._forget_some()
                 self._generation = generation
             self._looked_at = time.monotonic()
             self._is_read.set()
+
+    async def _forget_some(self) -> None:
+        nodes = await asyncio.to_thread(self._tokens.forgotten)
+        if nodes:
+            log.info("nodes forgotten: nodes=%s", ",".join(nodes))
+            for node in nodes:
+                self._forget(node)
+            await asyncio.to_thread(self._tokens.note_forgotten, nodes)
 
     def _learn(self, known: list[KnownToken]) -> None:
         by_node: dict[str, list[KnownToken]] = {}
@@ -154,8 +172,13 @@ class Roster:
         while self._superseded:
             await asyncio.to_thread(self._tokens.end_others, self._superseded[0])
             self._superseded.pop(0)
-        if not self._used_at or time.monotonic() - self._noted_at < NOTE_SECONDS:
+        is_new = not self._used_at.keys() <= self._noted
+        if not self._used_at or (not is_new and time.monotonic() - self._noted_at < NOTE_SECONDS):
             return
+        self._noted = {*self._noted, *self._used_at} & self._digests()
         used, self._used_at = self._used_at, {}
         self._noted_at = time.monotonic()
         await asyncio.to_thread(self._tokens.note_use, used)
+
+    def _digests(self) -> set[str]:
+        return {known.digest for tokens in self._by_node.values() for known in tokens}

@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -12,13 +12,14 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from gpuboard.model.errors import AccessRefused, UsageError
 from gpuboard.model.node import is_node_name
 from gpuboard.storage.database import Database, set_fact
-from gpuboard.storage.tables import ENROLMENT_CODES, NODE_TOKENS
+from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_TOKENS
 from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, make_token, read_code
 
 CODE_SECONDS: Final = 3600.0
 # After a new enrolment the old token works on, so that nothing stops while the file is exchanged.
 OVERLAP_SECONDS: Final = 24 * 3600.0
 _GENERATION: Final = "node_tokens_generation"
+_FORGET: Final = "forget_node "
 
 
 class KnownToken(Struct, frozen=True, kw_only=True):
@@ -58,10 +59,7 @@ class NodeTokens:
         Raises:
             UsageError: this cannot be a node's name.
         """
-        if not is_node_name(node):
-            raise UsageError(
-                f"{node!r} cannot name a node; use at most 63 of a-z, 0-9, dot, dash and underscore"
-            )
+        _check_name(node)
         code = "".join(secrets.choice(CODE_ALPHABET) for _ in range(CODE_LETTERS))
         now = self._clock()
         with self._database.write() as connection:
@@ -102,10 +100,30 @@ class NodeTokens:
     def revoke(self, node: str) -> bool:
         """Take all tokens and codes from a node at once; False when it had none."""
         with self._database.write() as connection:
-            codes = connection.execute(delete(ENROLMENT_CODES).where(ENROLMENT_CODES.c.node == node))
-            tokens = connection.execute(delete(NODE_TOKENS).where(NODE_TOKENS.c.node == node))
-            self._changed(connection)
-            return codes.rowcount + tokens.rowcount > 0
+            return self._revoke(connection, node)
+
+    def forget(self, node: str) -> None:
+        """Revoke a node, and let the board forget it, now or when it starts.
+
+        Raises:
+            UsageError: this cannot be a node's name.
+        """
+        _check_name(node)
+        with self._database.write() as connection:
+            self._revoke(connection, node)
+            set_fact(connection, f"{_FORGET}{node}", "")
+
+    def forgotten(self) -> list[str]:
+        """The nodes that shall be forgotten."""
+        query = select(FACTS.c.name).where(FACTS.c.name.startswith(_FORGET, autoescape=True))
+        with self._database.read() as connection:
+            return [name.removeprefix(_FORGET) for name in connection.scalars(query)]
+
+    def note_forgotten(self, nodes: Iterable[str]) -> None:
+        """Note that the board has forgotten these nodes."""
+        names = [f"{_FORGET}{node}" for node in nodes]
+        with self._database.write() as connection:
+            connection.execute(delete(FACTS).where(FACTS.c.name.in_(names)))
 
     def end_others(self, newest: KnownToken) -> None:
         """Delete all tokens of a node that this one has replaced."""
@@ -189,6 +207,17 @@ class NodeTokens:
         node: str = row.node
         return node
 
+    def _revoke(self, connection: Connection, node: str) -> bool:
+        codes = connection.execute(delete(ENROLMENT_CODES).where(ENROLMENT_CODES.c.node == node))
+        tokens = connection.execute(delete(NODE_TOKENS).where(NODE_TOKENS.c.node == node))
+        self._changed(connection)
+        return codes.rowcount + tokens.rowcount > 0
+
     @staticmethod
     def _changed(connection: Connection) -> None:
         set_fact(connection, _GENERATION, secrets.token_hex(8))
+
+
+def _check_name(node: str) -> None:
+    if not is_node_name(node):
+        raise UsageError(f"{node!r} cannot name a node; use at most 63 of a-z, 0-9, dot, dash and underscore")

@@ -17,6 +17,8 @@ from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest, node_of_t
 log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES: Final = 4096
+_EVERYBODY: Final = 0o007
+_OWNER_AND_GROUP: Final = 0o660
 
 
 class NodeToken(msgspec.Struct, frozen=True):
@@ -34,16 +36,26 @@ def read_token(path: Path) -> NodeToken:
     """Read the node's token; it also says what the node is called.
 
     Raises:
-        SettingsError: the file cannot be read or holds no token.
+        SettingsError: the file cannot be read, is open to everybody, or holds no token.
     """
     try:
         with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
             text = file.read(MAX_FILE_BYTES).decode("ascii", "replace").strip()
+    except PermissionError:
+        raise SettingsError(
+            f"the token file {path} is not this user's to read; run as root: chown {os.geteuid()} {path}"
+        ) from None
     except OSError as error:
         raise SettingsError(
             f"the token file {path} cannot be read: {error.strerror}; "
-            "get a token with: gpuboard agent --push URL --token-file FILE --enroll CODE"
+            f"get a token with: gpuboard agent enroll URL --token-file {path}"
         ) from None
+    if mode & _EVERYBODY:
+        raise SettingsError(
+            f"everybody on this machine can use the token file {path}; run: chmod o-rwx {path}, "
+            "and enroll the node anew if others may have read it"
+        )
     try:
         return NodeToken(node_of_token(text), text)
     except WireError as error:
@@ -51,7 +63,7 @@ def read_token(path: Path) -> NodeToken:
 
 
 def write_token(path: Path, token: str) -> None:
-    """Write the token for nobody else's eyes, whole or not at all.
+    """Write the token for nobody else's eyes, whole or not at all; whoever had the file before has it still.
 
     Raises:
         SettingsError: the file cannot be written.
@@ -62,12 +74,24 @@ def write_token(path: Path, token: str) -> None:
         temporary.unlink(missing_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            _keep_owner(path, descriptor)
             file.write(f"{token}\n")
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         raise SettingsError(f"the token file {path} cannot be written: {error.strerror}") from None
+
+
+def _keep_owner(path: Path, descriptor: int) -> None:
+    """Let the new file be whose the old one was, or whose the folder is: an agent runs as somebody else."""
+    try:
+        before, mode = path.stat(), path.stat().st_mode & _OWNER_AND_GROUP
+    except FileNotFoundError:
+        before, mode = path.parent.stat(), 0o600
+    if os.geteuid() == 0:
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, mode | 0o600)
 
 
 def enroll(address: BoardAddress, code: str, token_file: Path) -> NodeToken:

@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from socketserver import ThreadingMixIn
-from typing import Any, Final
+from typing import Any
 
 import psutil
 from msgspec import Struct
 
+from gpuboard.agent.connections import REQUEST_SECONDS, Connection, Connections
 from gpuboard.agent.outlet import Sample
 from gpuboard.metrics.node import dcgm_families, node_families
 from gpuboard.metrics.own import own_families
@@ -22,9 +22,6 @@ from gpuboard.model.errors import UsageError
 from gpuboard.wire.report import encode_report
 
 log = logging.getLogger(__name__)
-
-MAX_CONNECTIONS: Final = 32
-PATIENCE_SECONDS: Final = 10.0
 
 Answer = tuple[int, str, bytes]
 
@@ -55,6 +52,11 @@ class ListenOutlet:
         """The port that is really used; asked for 0, the system chose one."""
         port: int = self._server.server_address[1] if self._server is not None else self._options.port
         return port
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """Who is connected now."""
+        return self._server.connections.open if self._server is not None else ()
 
     def start(self) -> None:
         """Begin to listen.
@@ -108,11 +110,9 @@ class ListenOutlet:
         return write(families)
 
 
-class _Server(ThreadingMixIn, HTTPServer):
+class _Server(HTTPServer):
     """A thread per connection, and not too many of them."""
 
-    daemon_threads = True
-    block_on_close = False
     request_queue_size = 64
 
     def __init__(
@@ -126,40 +126,60 @@ class _Server(ThreadingMixIn, HTTPServer):
         self.answer = answer
         self.expected = f"Bearer {token}".encode()
         self._context = context
-        self._places = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        super().__init__(address, _Handler)
+        self.connections = Connections()
+        # Each connection gets its handler in its own thread, below.
+        super().__init__(address, BaseHTTPRequestHandler)
+
+    def service_actions(self) -> None:
+        """Between connections, a few times a second."""
+        self.connections.cut_late()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - its base's signature
         """Give the connection a thread; one too many is closed at once."""
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
+        connection = self.connections.enter(request, client_address[0])
+        if connection is None:
             self.shutdown_request(request)
+        else:
+            threading.Thread(
+                target=self._serve, args=(connection, client_address), name="gpuboard-answer", daemon=True
+            ).start()
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the same
+    def _serve(self, connection: Connection, client_address: Any) -> None:  # noqa: ANN401 - the same
         """Serve one connection; the TLS handshake too happens here, not where others wait."""
+        line = connection.line
         try:
-            request.settimeout(PATIENCE_SECONDS)
+            # Its deadline ends it in time; this is for a server that no longer looks.
+            line.settimeout(2 * REQUEST_SECONDS)
             if self._context is not None:
-                request = self._context.wrap_socket(request, server_side=True)
-            super().process_request_thread(request, client_address)
+                line = self._context.wrap_socket(line, server_side=True, do_handshake_on_connect=False)
+                connection.line = line
+                line.do_handshake()
+            _Handler(line, client_address, self, connection)
         except OSError as error:
             log.debug("connection failed: peer=%s reason=%s", client_address[0], error)
-            self.shutdown_request(request)
+        except Exception:
+            log.exception("request failed: peer=%s", client_address[0])
         finally:
-            self._places.release()
-
-    def handle_error(self, _request: Any, client_address: Any) -> None:  # noqa: ANN401 - the same
-        """A client that leaves in the middle is no event."""
-        log.debug("connection failed: peer=%s", client_address)
+            self.connections.leave(connection)
+            self.shutdown_request(line)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "gpuboard-agent"
     sys_version = ""
-    timeout = PATIENCE_SECONDS
     server: _Server
+
+    def __init__(
+        self, line: socket.socket, address: tuple[str, int], server: "_Server", connection: Connection
+    ) -> None:
+        self._own = connection
+        super().__init__(line, address, server)
+
+    def handle_one_request(self) -> None:
+        """Answer one request within its time."""
+        super().handle_one_request()
+        self.server.connections.begin_anew(self._own)
 
     def do_GET(self) -> None:
         """Answer a request that shows the token; any other learns nothing."""
@@ -167,6 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not secrets.compare_digest(shown, self.server.expected):
             self._send(401, "text/plain", b"a token is needed: Authorization: Bearer TOKEN\n")
             return
+        self._own.has_token = True
         self._send(*self.server.answer(self.path.partition("?")[0], self.headers.get("Accept", "")))
 
     def _send(self, status: int, kind: str, body: bytes) -> None:

@@ -14,9 +14,9 @@ from typing import Final
 from msgspec import Struct
 
 from gpuboard.model.errors import ProbeError, ProbeFailed
+from gpuboard.model.problems import problem
 from gpuboard.probes.base import Devices, Probe
 from gpuboard.probes.patience import Call
-from gpuboard.probes.problems import problem
 
 log = logging.getLogger(__name__)
 

@@ -4,37 +4,48 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from gpuboard.accounts.positions import NodePositions, PositionWriter
+from gpuboard.accounts.connected import ConnectedNodes
+from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.fleet.places import Places
+from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import BoardTable
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
 from gpuboard.storage.database import Database, open_database
+from gpuboard.storage.named import NamedValues
 from gpuboard.storage.place import state_directory
-from gpuboard.storage.tables import BOARD_URL
+from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
+from gpuboard.storage.writer import ChangeWriter
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
 
 log = logging.getLogger(__name__)
 
 STORAGE: Final = "storage"
+# Cards come and go rarely; after a crash of the board they are found again by their next report.
+PLACES_SECONDS: Final = 5.0
 
 
 class AgentSide:
     """Everything for agents that push; nodes come by token only."""
 
-    def __init__(self, database: Database, components: Components) -> None:
+    def __init__(self, database: Database, components: Components, fleet: Fleet) -> None:
         tokens = NodeTokens(database)
         self._database = database
-        self._roster = Roster(tokens)
+        self._roster = Roster(tokens, forget=fleet.forget)
+        self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
         self.source = PushSource(CountingLedger(positions))
         self.source.restore(positions)
-        self._writer = PositionWriter(store, self.source.positions, positions)
+        self._positions = ChangeWriter(
+            store, self.source.positions, positions, what="positions of nodes", seconds=WRITE_SECONDS
+        )
+        self._places = _keep_places(database, fleet)
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
         components.add(STORAGE, str(database.path), self._trouble)
 
@@ -43,19 +54,31 @@ class AgentSide:
         return (
             ("tokens", self._roster.follow),
             ("agents", self.door.watch),
-            ("positions", self._writer.follow),
+            ("positions", self._positions.follow),
+            ("places", self._places.follow),
+            ("connected", lambda: self._connected.follow(self.door.connected)),
         )
 
     def _trouble(self) -> Reason | None:
-        return self._roster.trouble or self._writer.trouble
+        return self._roster.trouble or self._positions.trouble or self._places.trouble
 
     def close(self) -> None:
-        """Write down how far the nodes have come, and let go of the database."""
-        self._writer.write_last()
+        """Write down how far the nodes have come and where their cards are, and let go of the database."""
+        self._positions.write_last()
+        self._places.write_last()
+        self._connected.save({})
         self._database.close()
 
 
-def open_agent_side(settings: BoardTable, url: str, components: Components) -> AgentSide | None:
+def _keep_places(database: Database, fleet: Fleet) -> ChangeWriter[Places]:
+    """Let the fleet go on with the places of cards that an earlier run knew, and keep those of this one."""
+    store = NamedValues(database, NODE_PLACES, Places)
+    known = store.load()
+    fleet.restore_places(known)
+    return ChangeWriter(store, fleet.places, known, what="places of cards", seconds=PLACES_SECONDS)
+
+
+def open_agent_side(settings: BoardTable, url: str, components: Components, fleet: Fleet) -> AgentSide | None:
     """Open the state directory; without a usable one a board still shows what it can reach itself.
 
     Raises:
@@ -66,7 +89,7 @@ def open_agent_side(settings: BoardTable, url: str, components: Components) -> A
         database = open_database(directory)
         # So that `gpuboard node enroll` can print the whole command.
         database.set_fact(BOARD_URL, url)
-        return AgentSide(database, components)
+        return AgentSide(database, components, fleet)
     except StorageError as error:
         if settings.state_dir:
             raise

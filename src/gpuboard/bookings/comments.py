@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,9 @@ from gpuboard.model.verdict import Claim, Reason
 from gpuboard.outside.files import POLL_SECONDS, follow, read_file, user_path
 
 log: Final = logging.getLogger(__name__)
+
+# So many entries are named of those that cannot be read.
+MAX_NAMED: Final = 5
 
 Claims = Mapping[tuple[str, int], Claim]
 
@@ -44,23 +47,29 @@ class CommentsFile:
                 if isinstance(outcome, OutsideError):
                     raise outcome
                 content, written_at = outcome
-                claims = parse_comments(content, self._now(), written_at=written_at)
+                comments = parse_comments(content, self._now(), written_at=written_at)
             except GpuboardError as error:
-                self._failed(str(error))
+                self._say(str(error), "those read before stay")
             else:
-                self._read_well(claims)
+                self._set_claims(comments.claims)
+                self._say(_words(comments.unread), "the GPUs count as booked where they can be told")
 
-    def _failed(self, why: str) -> None:
+    def _say(self, why: str | None, what_holds: str) -> None:
+        """Note how the file is, and log what is new about it."""
+        before = None if self.trouble is None else self.trouble.text
         # The other board truncates before it writes, so that a damaged file is usually whole a moment later.
-        if self.trouble is None or self.trouble.text != why:
-            log.warning("bookings not read: path=%s reason=%s; those read before stay", self._path, why)
-        self.trouble = Reason(code="comments-json", text=why)
-
-    def _read_well(self, claims: Claims) -> None:
-        if self.trouble is not None:
+        if why is not None and why != before:
+            log.warning("bookings not read: path=%s reason=%s; %s", self._path, why, what_holds)
+        elif why is None and before is not None:
             log.info("bookings read again: path=%s", self._path)
-        self.trouble = None
-        self._set_claims(claims)
+        self.trouble = None if why is None else Reason(code="comments-json", text=why)
+
+
+def _words(unread: Sequence[str]) -> str | None:
+    if not unread:
+        return None
+    more = f", and {len(unread) - MAX_NAMED} more" if len(unread) > MAX_NAMED else ""
+    return f"entries that cannot be read: {'; '.join(unread[:MAX_NAMED])}{more}"
 
 
 def _read(path: Path) -> tuple[bytes, float]:

@@ -1,12 +1,12 @@
 """Claims from gpu-monitor's `comments.json`: per host and GPU a name, an end and a comment."""
 
-import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Final
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
 from gpuboard.model.verdict import Claim
@@ -18,25 +18,59 @@ MAX_BYTES: Final = 1024 * 1024
 _INDEX_DIGITS: Final = 4
 _NAME_LENGTH: Final = 256
 _COMMENT_LENGTH: Final = 4096
-# What the form accepts besides a date: `2d`, `5h`, `1d 12h`.
-_DURATION: Final = re.compile(r"(?:(\d{1,5})d)? ?(?:(\d{1,6})h)?", re.IGNORECASE)
+
+Place = tuple[str, int]
+
+
+class Comments(NamedTuple):
+    """What the file says now."""
+
+    # By node and GPU number; one whose end cannot be read holds without an end.
+    claims: dict[Place, Claim]
+    # The entries that cannot be read, or not wholly: which, and why.
+    unread: list[str]
 
 
 def parse_comments(
-    data: bytes, now: float, *, written_at: float | None = None
-) -> dict[tuple[str, int], Claim]:
+    data: bytes, now: float, *, written_at: float | None = None, zone: tzinfo | None = None
+) -> Comments:
     """Read the claims that hold now, by node and GPU number; ended ones are left out.
 
-    A duration in a date's place counts from when the file was written (from now where that is unknown).
+    Dates without a zone are in the board's (None: this machine's). A duration in a date's place counts from
+    when the file was written (from now where that is unknown).
 
     Raises:
         WireError: the file is no such file or not whole; the claims of before should stay.
     """
+    found = Comments({}, [])
+    short: dict[Place, Claim] = {}
+    for host, entries in _hosts(data).items():
+        node = host.strip().lower()
+        for key, entry in _entries(entries):
+            place = f"{_text(host, _NAME_LENGTH)}:{_text(key, _NAME_LENGTH)}"
+            if _is_empty(entry):
+                continue
+            index = _index(key)
+            if index is None or not is_node_name(node):
+                found.unread.append(f"{place} names no GPU of a node")
+                continue
+            claim = _claim(entry, now if written_at is None else written_at, zone)
+            if claim.until is None:
+                found.unread.append(f"{place} has no end that can be read")
+            elif claim.until <= now:
+                continue
+            found.claims[node, index] = claim
+            # People write hosts with or without their domain.
+            _keep_longest(short, (node.partition(".")[0], index), claim)
+    return found._replace(claims={**short, **found.claims})
+
+
+def _hosts(data: bytes) -> Mapping[str, object]:
     if len(data) > MAX_BYTES:
         raise WireError(f"comments of {len(data)} bytes refused: at most {MAX_BYTES} are allowed")
     text = decode_text(data)
     try:
-        hosts = msgspec.json.decode(text)
+        hosts: Any = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
         raise WireError(f"not whole JSON: {str(error) or type(error).__name__}") from None
     refuse_twice(text)
@@ -45,50 +79,50 @@ def parse_comments(
         return {}
     if not isinstance(hosts, dict):
         raise WireError(f"an object of hosts was expected, not {type(hosts).__name__}")
-    claims = {}
-    for host, entries in hosts.items():
-        node = host.strip().lower()
-        for index, entry in _entries(entries) if is_node_name(node) else ():
-            claim = _claim(entry, now if written_at is None else written_at)
-            if claim is not None and claim.until is not None and claim.until > now:
-                claims[node, index] = claim
-    return claims
+    return hosts
 
 
-def _entries(found: object) -> Iterator[tuple[int, object]]:
+def _entries(found: object) -> Iterator[tuple[str, object]]:
     """One host's entries by GPU number: PHP writes a list when the numbers run from 0 without gaps."""
     if isinstance(found, list):
-        yield from enumerate(found[: 10**_INDEX_DIGITS])
+        yield from ((str(number), entry) for number, entry in enumerate(found))
     elif isinstance(found, dict):
-        for key, entry in found.items():
-            if key.isascii() and key.isdigit() and len(key) <= _INDEX_DIGITS:
-                yield int(key), entry
+        yield from found.items()
 
 
-def _claim(entry: object, written_at: float) -> Claim | None:
-    """One claim; an entry without name or end is none, as deleting only empties it."""
+def _index(key: str) -> int | None:
+    return int(key) if key.isascii() and key.isdigit() and len(key) <= _INDEX_DIGITS else None
+
+
+def _is_empty(entry: object) -> bool:
+    """Deleting a booking only empties its entry; one without name or end is none, as on the other board."""
+    if isinstance(entry, dict):
+        return not all(
+            entry.get(key) not in (None, "") and str(entry[key]).strip() for key in ("name", "date")
+        )
+    return not entry
+
+
+def _claim(entry: object, written_at: float, zone: tzinfo | None) -> Claim:
+    """One claim; without an end where the date is not sure, and then it says what stands there."""
     if not isinstance(entry, dict):
-        return None
-    who = _text(entry.get("name"), _NAME_LENGTH)
-    until = _end(_text(entry.get("date"), _NAME_LENGTH), written_at)
-    if not who or until is None:
-        return None
-    return Claim(who=who, until=until, comment=_text(entry.get("comment"), _COMMENT_LENGTH) or None)
+        return Claim(who="somebody", comment=_text(str(entry), _NAME_LENGTH))
+    who = _text(entry["name"], _NAME_LENGTH)
+    date = _text(entry["date"], _NAME_LENGTH)
+    comment = _text(entry.get("comment"), _COMMENT_LENGTH)
+    until = read_end(date, written_at=written_at, zone=zone) if isinstance(entry["date"], str) else None
+    if until is None:
+        comment = f"until {date}. {comment}"[:_COMMENT_LENGTH].strip()
+    return Claim(who=who or "somebody", until=until, comment=comment or None)
 
 
 def _text(value: object, length: int) -> str:
-    return clean_text(value.strip()[:length]) if isinstance(value, str) else ""
+    if value is None or isinstance(value, dict | list):
+        return ""
+    return clean_text(str(value).strip()[:length])
 
 
-def _end(text: str, written_at: float) -> float | None:
-    """When a claim ends; a date without zone is UTC, as the PHP page reads it."""
-    if not text:
-        return None
-    duration = _DURATION.fullmatch(text)
-    if duration is not None:
-        return written_at + int(duration[1] or 0) * 86400 + int(duration[2] or 0) * 3600
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+def _keep_longest(claims: dict[Place, Claim], place: Place, claim: Claim) -> None:
+    before = claims.get(place)
+    if before is None or claim.until is None or (before.until is not None and claim.until > before.until):
+        claims[place] = claim

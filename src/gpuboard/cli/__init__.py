@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command, arguments = _read(words)
         return command.run(arguments)
     except GpuboardError as error:
-        print(f"gpuboard: {error}", file=sys.stderr)
+        print(f"gpuboard: {_harmless(str(error))}", file=sys.stderr)
         return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
     except ModuleNotFoundError as error:
         # The light install has what a node needs; the rest is the board's.
@@ -73,6 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _harmless(text: str) -> str:
+    """What can be printed of an error: it may quote a board or a host, and this may be a terminal."""
+    from gpuboard.wire.clean import clean_text  # noqa: PLC0415 - only when something went wrong
+
+    return "\n".join(map(clean_text, text.splitlines()))
 
 
 def _read(words: Sequence[str]) -> tuple[Command, argparse.Namespace]:

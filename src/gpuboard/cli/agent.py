@@ -2,27 +2,30 @@
 
 import argparse
 import logging
-import os
 import signal
-import socket
 import sys
 import threading
-import time
 from pathlib import Path
+from typing import Final
 
-from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
-from gpuboard.agent.loop import run_agent
-from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, Sample
-from gpuboard.assembly.agent import make_sampler
-from gpuboard.cli.environment import add_setting, seconds
+from gpuboard.assembly.agent import Agent, AgentOptions, has_token
+from gpuboard.cli import enroll
+from gpuboard.cli.environment import add_ca_file, add_setting, add_switch, seconds
 from gpuboard.cli.exits import DONE
-from gpuboard.model.address import is_loopback, split_address
 from gpuboard.model.errors import UsageError
-from gpuboard.model.node import is_node_name, node_name_of
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 from gpuboard.wire.report import encode_report
 
+DEFAULT_INTERVAL = "5s"
 EPILOG = """Without --push, --listen or --drop it prints one report per line.
-In a crontab: * * * * * gpuboard agent --once --drop /nfs/status-gpu"""
+In a crontab: * * * * * /opt/gpuboard/bin/gpuboard agent --once --drop /nfs/status-gpu
+To let this node push: gpuboard agent enroll URL, once; then gpuboard agent --push URL"""
+
+# A real driver should not be asked more often.
+LEAST_SECONDS: Final = 2.0
+LEAST_SIMULATED_SECONDS: Final = 0.1
+
+log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--once", action="store_true", help="take one sample and end")
     add_setting(parser, "--node", metavar="NAME", help="this node's name (default: its host name)")
-    add_setting(parser, "--interval", metavar="TIME", default="5s", help="time between samples (default 5s)")
+    add_setting(
+        parser,
+        "--interval",
+        metavar="TIME",
+        help="time between samples (default 5s); with --once, how often it is run",
+    )
     add_setting(parser, "--probe", metavar="NAME", help="read the devices this way and no other")
     add_setting(parser, "--drop", metavar="DIR", help="write DIR/NAME.json")
     add_setting(
@@ -43,10 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answer GET /report, /metrics and /healthz (default 127.0.0.1:8043)",
     )
     add_setting(parser, "--push", metavar="URL", help="connect to a board and hand it every report")
-    parser.add_argument(
-        "--enroll", metavar="CODE", help="get a token for --push with a code of the board, then go on"
-    )
-    add_setting(parser, "--ca-file", metavar="FILE", help="the authority of the board's certificate")
+    # What it was once; units may still have it.
+    parser.add_argument("--enroll", metavar="CODE", help=argparse.SUPPRESS)
+    add_ca_file(parser)
     add_setting(
         parser,
         "--token-file",
@@ -55,108 +62,79 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_setting(parser, "--tls-certificate", metavar="FILE", help="certificate chain for --listen")
     add_setting(parser, "--tls-key", metavar="FILE", help="its private key, if not in the same file")
-    parser.add_argument(
+    add_switch(
+        parser,
         "--allow-plaintext",
-        action="store_true",
-        help="listen beyond this machine without TLS: the token can be read",
+        help="push or listen beyond this machine without TLS: the token can be read on the way",
     )
-    parser.add_argument("--dcgm-names", action="store_true", help="add metrics under dcgm-exporter's names")
-    parser.add_argument(
+    add_switch(parser, "--dcgm-names", help="add metrics under dcgm-exporter's names")
+    add_switch(
+        parser,
         "--with-arguments",
-        action="store_true",
         help="also send command lines, with secrets taken out (default: program and script name only)",
     )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    enroll.add_arguments(actions.add_parser("enroll", help="get this node's token with a code of the board"))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Sample once, or until told to stop."""
+    """Enroll, sample once, or sample until told to stop."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
-    if arguments.push and arguments.listen:
-        raise UsageError("--push and --listen do not go together: their tokens differ; run two agents")
-    pusher = _push(arguments) if arguments.push else None
-    # A token belongs to one name, whatever this machine calls itself.
-    node = pusher.node if pusher is not None else arguments.node or node_name_of(socket.gethostname())
-    if not is_node_name(node):
-        raise UsageError(f"{node!r} cannot name a node; use a-z, 0-9, dot, dash and underscore, at most 63")
-    interval = _interval(arguments)
-    sampler = make_sampler(
-        node=node,
-        interval_seconds=interval,
-        probe=arguments.probe,
-        with_arguments=arguments.with_arguments,
-    )
+    if arguments.action == "enroll":
+        return enroll.run(arguments)
+    _refuse_old_enrolment(arguments)
+    agent = Agent(_options(arguments))
     if arguments.once:
-        if arguments.drop:
-            check_folder(Path(arguments.drop))
-        sample = Sample(sampler.sample(), time.monotonic())
-        if arguments.drop:
-            write_drop(Path(arguments.drop), node, sample)
-        else:
-            print(encode_report(sample.report).decode())
+        report = agent.run_once()
+        if not arguments.drop:
+            print(encode_report(report).decode())
         return DONE
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    outlets = _outlets(arguments, node)
-    run_agent(sampler.sample, [pusher, *outlets] if pusher else outlets, interval_seconds=interval, stop=stop)
-    sampler.close()
+    agent.run(stop)
     return DONE
 
 
-def _interval(arguments: argparse.Namespace) -> float:
-    # A real driver should not be asked more often.
-    return seconds("--interval", arguments.interval, least=0.1 if arguments.probe == "simulated" else 2.0)
-
-
-def _outlets(arguments: argparse.Namespace, node: str) -> list[Outlet]:
-    outlets: list[Outlet] = []
-    if arguments.drop:
-        outlets.append(DropOutlet(Path(arguments.drop), node))
-    if arguments.listen:
-        outlets.append(_listen(arguments))
-    return outlets or ([] if arguments.push else [LinesOutlet()])
-
-
-def _push(arguments: argparse.Namespace) -> PushOutlet:
-    # Imported when needed: WebSocket and TLS cost an agent that drops files several megabytes.
-    from gpuboard.agent.board_address import BoardAddress  # noqa: PLC0415
-    from gpuboard.agent.node_token import enroll  # noqa: PLC0415
-    from gpuboard.agent.push import Pusher  # noqa: PLC0415
-
-    authority = Path(arguments.ca_file) if arguments.ca_file else None
-    address = BoardAddress(arguments.push, ca_file=authority, allow_plaintext=arguments.allow_plaintext)
-    token_file = Path(arguments.token_file) if arguments.token_file else default_token_file("node.token")
-    if arguments.enroll:
-        enroll(address, arguments.enroll, token_file)
-    return PushOutlet(Pusher(address, token_file, interval_seconds=_interval(arguments)))
-
-
-def _listen(arguments: argparse.Namespace) -> Outlet:
-    # The HTTP server is a few megabytes that an agent which only drops files need not have.
-    from gpuboard.agent.listen_token import read_or_create_token  # noqa: PLC0415
-    from gpuboard.agent.serve import ListenOptions, ListenOutlet  # noqa: PLC0415
-
-    host, port = split_address(arguments.listen)
-    token_file = Path(arguments.token_file) if arguments.token_file else default_token_file()
-    if not (arguments.tls_certificate or arguments.allow_plaintext or is_loopback(host)):
-        raise UsageError(
-            f"--listen {arguments.listen} without TLS would send the token in clear over the network; "
-            "give --tls-certificate, or say --allow-plaintext if the network is yours alone"
-        )
-    print(f"gpuboard: token in {token_file}", file=sys.stderr)
-    return ListenOutlet(
-        ListenOptions(
-            host=host,
-            port=port,
-            token=read_or_create_token(token_file),
-            tls_certificate=arguments.tls_certificate,
-            tls_key=arguments.tls_key,
-            dcgm_names=arguments.dcgm_names,
-        )
+def _options(arguments: argparse.Namespace) -> AgentOptions:
+    return AgentOptions(
+        interval_seconds=_interval(arguments),
+        # Cron knows how often it runs an agent; the board learns it.
+        says_interval=not arguments.once or arguments.interval is not None,
+        node=arguments.node,
+        probe=arguments.probe,
+        with_arguments=arguments.with_arguments,
+        drop=_path(arguments.drop),
+        push=arguments.push or None,
+        listen=arguments.listen or None,
+        token_file=_path(arguments.token_file),
+        ca_file=_path(arguments.ca_file),
+        tls_certificate=arguments.tls_certificate,
+        tls_key=arguments.tls_key,
+        allow_plaintext=arguments.allow_plaintext,
+        dcgm_names=arguments.dcgm_names,
     )
 
 
-def default_token_file(name: str = "agent.token") -> Path:
-    """Where the token lies unless told: systemd's state directory, else the user's configuration."""
-    state = os.environ.get("STATE_DIRECTORY")
-    return Path(state) / name if state else Path.home() / ".config" / "gpuboard" / name
+def _path(given: str | None) -> Path | None:
+    return Path(given) if given else None
+
+
+def _interval(arguments: argparse.Namespace) -> float:
+    least = LEAST_SIMULATED_SECONDS if arguments.probe == "simulated" else LEAST_SECONDS
+    interval = seconds("--interval", arguments.interval or DEFAULT_INTERVAL, least=least)
+    if interval > LONGEST_INTERVAL_SECONDS:
+        raise UsageError(f"--interval: {arguments.interval} is too long; 15 minutes are the most")
+    return interval
+
+
+def _refuse_old_enrolment(arguments: argparse.Namespace) -> None:
+    """A code among the arguments is read by everybody on this machine; one that is left over does no harm."""
+    if not arguments.enroll:
+        return
+    if not has_token(_path(arguments.token_file)):
+        raise UsageError(
+            "everybody on this machine can read a code among the arguments; make a new one, give it to "
+            f"gpuboard agent enroll {arguments.push or 'URL'}, which asks for it, and leave out --enroll"
+        )
+    log.warning("--enroll is left out: this node has its token; remove it from the command")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from gpuboard.cli.environment import seconds
 from gpuboard.cli.looking import add_where, exit_code, make_seer
 from gpuboard.export.csv import to_csv
 from gpuboard.export.files import write_whole
@@ -14,9 +15,11 @@ from gpuboard.model.errors import UsageError
 from gpuboard.settings.board import read_settings
 from gpuboard.wire.views import FleetView
 
+# Whoever has the page open asks the web server so often.
+LEAST_RELOAD_SECONDS = 5.0
 EPILOG = """In a crontab, for any web space:
 
-  * * * * * gpuboard export html --folder /nfs/status-gpu --out /var/www/gpus/index.html"""
+  * * * * * /opt/gpuboard/bin/gpuboard export html --folder /nfs/status-gpu --reload 1m --out /srv/a.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--title", metavar="TEXT", help="heading of the page (default GPUs, or the title in --config)"
     )
+    parser.add_argument("--reload", metavar="TIME", help="let the page load itself again, like 1m")
     add_where(parser)
 
 
@@ -58,7 +62,8 @@ def _write(fleet: FleetView, arguments: argparse.Namespace) -> str:
         return msgspec.json.format(msgspec.json.encode(fleet)).decode() + "\n"
     if arguments.form == "csv":
         return to_csv(fleet)
-    return to_html(fleet, title=arguments.title or _title(arguments))
+    again = seconds("--reload", arguments.reload, least=LEAST_RELOAD_SECONDS) if arguments.reload else None
+    return to_html(fleet, title=arguments.title or _title(arguments), reload_seconds=again)
 
 
 def _title(arguments: argparse.Namespace) -> str:

@@ -17,6 +17,7 @@ from gpuboard.fleet.views import fleet_view
 from gpuboard.model.errors import UsageError
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
+from gpuboard.model.source import identify
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView
 
@@ -112,20 +113,20 @@ def _look_over_ssh(arguments: argparse.Namespace, settings: "Settings | None") -
     return functools.partial(hosts.look_at_hosts, arguments.hosts, tables=tables, user=arguments.user)
 
 
-def _look_into_folder(table: Mapping[str, Any], *, where: str = "--folder") -> Look:
+def _look_into_folder(table: Mapping[str, Any], *, where: str = "--folder", name: str = "folder") -> Look:
     from gpuboard.settings.base import read_options  # noqa: PLC0415 - only for folders
     from gpuboard.sources.folder import FolderOptions, FolderSource  # noqa: PLC0415 - the same
 
     source = FolderSource(read_options(FolderOptions, table, where=where))
-    return lambda fleet: source.read_once(fleet.sink("folder"))
+    return lambda fleet: source.read_once(fleet.sink(name))
 
 
 def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Look:
     """Everything that the settings name and that can be looked at without a board."""
+    folders = [named for named in settings.sources if named[1].get("kind") == "folder"]
     looks = [
-        _look_into_folder(table, where=where)
-        for where, table in settings.sources
-        if table.get("kind") == "folder"
+        _look_into_folder(table, where=where, name=identity.name)
+        for (where, table), identity in zip(folders, identify("folder" for _ in folders), strict=True)
     ]
     if any(table.get("kind") == "ssh" for _, table in settings.sources):
         looks.append(_look_over_ssh(arguments, settings))

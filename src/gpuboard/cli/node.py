@@ -3,17 +3,25 @@
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.model.errors import StorageError
 from gpuboard.model.units import format_duration
 from gpuboard.wire.enrolment import show_code
 
 if TYPE_CHECKING:
+    from gpuboard.accounts.connected import Connection
     from gpuboard.accounts.tokens import NodeRecord
     from gpuboard.storage.database import Database
+
+# Where the agent's unit looks for it.
+TOKEN_FILE: Final = "/var/lib/gpuboard-agent/node.token"  # noqa: S105 - the name of the file
+SERVICE_DIRECTORY: Final = Path("/var/lib/gpuboard")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,11 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     enroll = actions.add_parser("enroll", help="make a code with which one node gets its token")
     enroll.add_argument("node", metavar="NAME", help="what the node is called on the board")
     enroll.add_argument("--url", help="where the node reaches the board (default: where it listens)")
-    listing = actions.add_parser("list", help="show the enrolled nodes and when each was last heard")
+    listing = actions.add_parser("list", help="show the enrolled nodes, and which are connected")
     listing.add_argument("--json", action="store_true", help="print JSON")
     revoke = actions.add_parser("revoke", help="take a node's token away; it is cut off at once")
     revoke.add_argument("node", metavar="NAME")
-    for action in (enroll, listing, revoke):
+    forget = actions.add_parser("forget", help="take a node off the board now, its token too")
+    forget.add_argument("node", metavar="NAME")
+    for action in (enroll, listing, revoke, forget):
+        action.add_argument("--config", metavar="FILE", help="the board's gpuboard.toml, which may name it")
         action.add_argument(
             "--state-dir",
             metavar="DIR",
@@ -37,70 +48,135 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one thing to the board's tokens."""
-    from gpuboard.storage.database import open_database  # noqa: PLC0415 - the light install lacks it
-    from gpuboard.storage.place import state_directory  # noqa: PLC0415 - the same
-
-    database = open_database(state_directory(arguments.state_dir))
+    database = _open(arguments)
     try:
-        return {"enroll": _enroll, "list": _list, "revoke": _revoke}[arguments.action](database, arguments)
+        return _ACTIONS[arguments.action](database, arguments)
     finally:
         database.close()
+
+
+def _open(arguments: argparse.Namespace) -> "Database":
+    """The database of a board; never one that no board has used.
+
+    Raises:
+        StorageError: no board uses the directory, or it cannot be used.
+    """
+    from gpuboard.settings.board import read_settings  # noqa: PLC0415 - the light install lacks what follows
+    from gpuboard.storage.database import FILE_NAME, open_database  # noqa: PLC0415 - the same
+    from gpuboard.storage.place import state_directory  # noqa: PLC0415 - the same
+    from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
+
+    by_file = read_settings(Path(arguments.config)).board.state_dir if arguments.config else ""
+    directory = state_directory(arguments.state_dir or by_file)
+    try:
+        if (directory / FILE_NAME).exists():
+            database = open_database(directory)
+            if database.fact(BOARD_URL) is not None:
+                return database
+            database.close()
+        is_service = (SERVICE_DIRECTORY / FILE_NAME).exists()
+    except OSError as error:
+        raise StorageError(
+            f"the state directory {directory} cannot be read: {error.strerror}; "
+            "run as the user that the board runs as, or as root"
+        ) from None
+    known = f"; that of the service is {SERVICE_DIRECTORY}" if is_service else ""
+    raise StorageError(
+        f"no board uses {directory}; start the board first, or name its directory with --state-dir "
+        f"or its settings with --config{known}"
+    )
 
 
 def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the light install lacks it
     from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
 
-    url = arguments.url or database.fact(BOARD_URL) or "http://127.0.0.1:8042/"
+    url: str = arguments.url or database.fact(BOARD_URL) or ""
     code = show_code(NodeTokens(database).invite(arguments.node.lower()))
     print(f"code: {code}   (for {arguments.node.lower()}, once, within an hour)")
-    print("run on the node:")
-    print(f"  gpuboard agent --push {url} --token-file /var/lib/gpuboard-agent/token --enroll {code}")
+    print("run on the node, and type the code when it asks:")
+    print(f"  gpuboard agent enroll {url} --token-file {TOKEN_FILE}")
+    print("then start the agent there:")
+    print(f"  gpuboard agent --push {url} --token-file {TOKEN_FILE}")
     if "//127." in url or "//localhost" in url or "//[::1]" in url:
         print(
             "gpuboard: the board listens on this machine only; for other nodes start it with "
             "--listen 0.0.0.0:8042 and --tls-certificate, or give the address of its proxy with --url",
             file=sys.stderr,
         )
-    elif url.startswith("http:"):
+    elif url.startswith("https:"):
+        print(
+            "gpuboard: if the board's certificate is of your own authority, "
+            "add --ca-file FILE to both commands",
+            file=sys.stderr,
+        )
+    else:
         print(
             "gpuboard: the board does not speak TLS, so tokens would travel in clear; start it with "
-            "--tls-certificate, or add --allow-plaintext to the command on a network you trust",
+            "--tls-certificate, or add --allow-plaintext to both commands on a network you trust",
             file=sys.stderr,
         )
     return DONE
 
 
 def _list(database: "Database", arguments: argparse.Namespace) -> int:
-    from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the light install lacks it
+    from gpuboard.accounts.connected import ConnectedNodes  # noqa: PLC0415 - the light install lacks it
+    from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the same
 
     records = NodeTokens(database).records()
+    connected = ConnectedNodes(database).load()
     if arguments.json:
-        print(msgspec.json.format(msgspec.json.encode(records)).decode())
+        rows = [
+            msgspec.to_builtins(record) | {"connected": msgspec.to_builtins(connected.get(record.node))}
+            for record in records
+        ]
+        print(msgspec.json.format(msgspec.json.encode(rows)).decode())
         return DONE
     if not records:
         print("gpuboard: no node is enrolled; begin with: gpuboard node enroll NAME", file=sys.stderr)
         return DONE
-    rows = [("NODE", "ENROLLED", "TOKEN LAST USED"), *(_row(record, time.time()) for record in records)]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
+    table = [
+        ("NODE", "ENROLLED", "LAST HEARD"),
+        *(_row(record, connected, time.time()) for record in records),
+    ]
+    widths = [max(len(row[column]) for row in table) for column in range(3)]
+    for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     return DONE
 
 
-def _row(record: "NodeRecord", now: float) -> tuple[str, str, str]:
+def _row(record: "NodeRecord", connected: Mapping[str, "Connection"], now: float) -> tuple[str, str, str]:
     if record.enrolled_at is None:
         left = format_duration((record.code_expires_at or now) - now)
         return record.node, f"code waits, {left} left", "—"
-    used = "never" if record.last_used_at is None else f"{format_duration(now - record.last_used_at)} ago"
-    return record.node, f"{format_duration(now - record.enrolled_at)} ago", used
+    line = connected.get(record.node)
+    if line is not None:
+        heard = f"live since {format_duration(max(0.0, now - line.since))}, {line.address}"
+    elif record.last_used_at is not None:
+        heard = f"{format_duration(max(0.0, now - record.last_used_at))} ago"
+    else:
+        heard = "never"
+    return record.node, f"{format_duration(max(0.0, now - record.enrolled_at))} ago", heard
 
 
 def _revoke(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the light install lacks it
 
-    if NodeTokens(database).revoke(arguments.node.lower()):
-        print(f"{arguments.node.lower()} can no longer push")
+    node = arguments.node.lower()
+    if NodeTokens(database).revoke(node):
+        print(f"{node} can no longer push; the board shows it as lost for a day (now: gpuboard node forget)")
         return DONE
     print(f"gpuboard: no node {arguments.node!r} is enrolled; see: gpuboard node list", file=sys.stderr)
     return FAILED
+
+
+def _forget(database: "Database", arguments: argparse.Namespace) -> int:
+    from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the light install lacks it
+
+    node = arguments.node.lower()
+    NodeTokens(database).forget(node)
+    print(f"{node} is forgotten; it comes back only if a source lists it or it is enrolled again")
+    return DONE
+
+
+_ACTIONS: Final = {"enroll": _enroll, "list": _list, "revoke": _revoke, "forget": _forget}

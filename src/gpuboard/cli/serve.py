@@ -2,7 +2,9 @@
 
 import argparse
 import contextlib
+import functools
 import logging
+import signal
 import sys
 from pathlib import Path
 from typing import Final
@@ -59,12 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
     from gpuboard.assembly.listening import bound_address, take_address  # noqa: PLC0415
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
-    settings = _settings(arguments)
+    read = functools.partial(_settings, arguments)
+    settings = read()
     if arguments.check:
         return _check(settings)
+    # Until the board runs, a wish to read the settings again is met by itself.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     sockets = take_address(settings.board.listen)
-    listen = bound_address(sockets, settings.board.listen)
-    board = Board(replace(settings, board=replace(settings.board, listen=listen)))
+    board = Board(settings, listen=bound_address(sockets, settings.board.listen), reread=read)
     print(f"gpuboard: open {board.url}", file=sys.stderr)
     if settings.access.anonymous is None and not is_loopback(split_address(settings.board.listen)[0]):
         print(

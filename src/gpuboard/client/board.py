@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from gpuboard.client.answer import decode_answer
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
@@ -75,7 +76,7 @@ class BoardClient:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise BoardUnreachableError(f"no board answers at {self._base}: {_why(error)}") from None
         try:
-            return msgspec.json.decode(body, type=kind)
+            return decode_answer(body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
 

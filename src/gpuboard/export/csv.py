@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from typing import Final
 
 from gpuboard.wire.views import FleetView, GpuView, NodeView
@@ -11,8 +12,9 @@ COLUMNS: Final = (
     "memory_utilization_percent", "memory_used_bytes", "memory_total_bytes", "temperature_celsius",
     "power_watts", "users", "processes", "booked_by", "booked_until", "sampled_at",
 )  # fmt: skip
-# Full-width forms are taken for the plain ones by some spreadsheets.
-_DANGEROUS: Final = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - these very characters are meant
+# Where a cell begins for one that reads semicolons or tabs as separators too, or loses its way in the quotes;
+# there, what would be run. Full-width forms are taken for the plain ones by some spreadsheets.
+_DANGEROUS: Final = re.compile(r"(^|[;\t\n])(?=[\s\"']*[=+\-@＝＋－＠]|[\t\n])")  # noqa: RUF001 - these are meant
 
 
 def to_csv(fleet: FleetView) -> str:
@@ -28,8 +30,9 @@ def to_csv(fleet: FleetView) -> str:
 
 def guard(cell: object) -> object:
     """Make text harmless that a spreadsheet would run; numbers stay as they are."""
-    if isinstance(cell, str) and cell.startswith(_DANGEROUS):
-        return f"'{cell}"
+    if isinstance(cell, str):
+        # A bare carriage return would end the line for some readers; a line feed makes the writer quote.
+        return _DANGEROUS.sub(r"\1'", cell.replace("\r\n", "\n").replace("\r", "\n"))
     return "" if cell is None else cell
 
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from gpuboard.model.names import holder_name
+from gpuboard.model.report import HostFacts
 from gpuboard.model.units import format_duration, format_size
 from gpuboard.wire.tally import Tally, tally_view
 from gpuboard.wire.views import FleetView, GpuView, HolderView, NodeView
@@ -20,8 +21,8 @@ GLYPHS: Final = {
 ORDER: Final = ("free", "busy", "idle", "booked", "stale", "broken", "unknown")
 
 
-def to_html(fleet: FleetView, *, title: str = "GPUs") -> str:
-    """Write the page; all that comes from nodes is escaped."""
+def to_html(fleet: FleetView, *, title: str = "GPUs", reload_seconds: float | None = None) -> str:
+    """Write the page; all that comes from nodes is escaped. It reloads itself where told to."""
     style, script = _part("page.css"), _part("page.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:"
@@ -33,6 +34,7 @@ def to_html(fleet: FleetView, *, title: str = "GPUs") -> str:
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            "" if reload_seconds is None else f'<meta http-equiv="refresh" content="{reload_seconds:.0f}">',
             f"<title>{f'{tally.free} free' if tally.is_known else 'not known yet'} · {escape(title)}</title>",
             f"<style>{style}</style></head><body>",
             f"<header><h1>{escape(title)}</h1>",
@@ -84,15 +86,34 @@ def _node(node: NodeView, now: float) -> str:
         for problem in node.problems
     )
     gpus = "".join(f"<li>{_gpu(gpu, now)}</li>" for gpu in node.gpus)
+    host = " · ".join(_host(node))
+    figures = f'<p class="host">{escape(host)}</p>' if host else ""
     counts = Counter(gpu.model or "?" for gpu in node.gpus if gpu.counted)
     models = ", ".join(f"{count} x {model}" for model, count in counts.items())
     if not node.gpus_known:
         models = "GPUs not known yet"
     return (
         f'<section class="node {escape(node.state)}"><h2>{name}</h2>'
-        f'<p class="note">{escape(models)} · data {age}{why}</p>{problems}'
+        f'<p class="note">{escape(models)} · data {age}{why}</p>{figures}{problems}'
         f'<ul class="gpus">{gpus}</ul></section>'
     )
+
+
+def _host(node: NodeView) -> Iterator[str]:
+    """The machine around the GPUs; what is unknown is left out."""
+    host = node.host or HostFacts()
+    if host.load_1 is not None:
+        yield f"load {host.load_1:.1f}" + (f" on {host.cpu_count} cores" if host.cpu_count else "")
+    if host.memory_total_bytes is not None:
+        used, total = format_size(host.memory_used_bytes), format_size(host.memory_total_bytes)
+        yield f"RAM {used} of {total}"
+    for disk in host.disks:
+        if disk.total_bytes is not None:
+            yield f"{disk.mount} {format_size(disk.used_bytes)} of {format_size(disk.total_bytes)}"
+    if host.uptime_seconds is not None:
+        yield f"up {format_duration(host.uptime_seconds)}"
+    if host.driver_version:
+        yield f"driver {host.driver_version}"
 
 
 def _gpu(gpu: GpuView, now: float) -> str:

@@ -5,7 +5,7 @@ from math import isnan, nan
 from typing import Final
 
 from gpuboard.model.report import GpuReading
-from gpuboard.model.verdict import Verdict
+from gpuboard.model.verdict import Claim, Verdict
 from gpuboard.verdict import Activity, Holder
 from gpuboard.verdict.holders import is_working
 from gpuboard.wire.views import HolderView
@@ -23,6 +23,7 @@ class GpuMemory:
         "_ring",
         "_sum",
         "_taken",
+        "claim",
         "empty_since",
         "people",
         "quiet_since",
@@ -36,6 +37,8 @@ class GpuMemory:
         self.quiet_since: float | None = None
         self.empty_since: float | None = None
         self.verdict: Verdict | None = None
+        # The claim that held when that was said.
+        self.claim: Claim | None = None
         # Who was on it when that was said; None: unknown.
         self.people: tuple[Holder, ...] | None = None
         # The same for viewers; None: not written yet.
@@ -65,6 +68,14 @@ class GpuMemory:
             self.quiet_since = at
         self._sum += percent
         self._count += 1
+
+    def interrupt(self) -> None:
+        """Hear that nothing is known of it now; what lasted until here does not last on."""
+        self.recent = ()
+        self.quiet_since = None
+        self.empty_since = None
+        self.people = None
+        self._taken = None
 
     def _look_for_people(self, reading: GpuReading, at: float) -> None:
         """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""

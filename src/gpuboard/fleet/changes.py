@@ -40,24 +40,29 @@ class ChangeTracker:
         """Settle the fleet and return what is different now."""
         changed_nodes: list[NodeRow] = []
         changed_gpus: list[GpuRow] = []
-        gone_gpus: list[str] = []
+        lost: list[tuple[str, str]] = []
         for node in self._fleet.take_changes():
-            self._compare(node, changed_nodes, changed_gpus, gone_gpus)
+            self._compare(node, changed_nodes, changed_gpus, lost)
         gone = self._fleet.take_gone()
         for name in gone:
-            self.nodes.pop(name, None)
-            gone_gpus.extend(self._gpus_of.pop(name, ()))
+            if self._fleet.get(name) is None:
+                self.nodes.pop(name, None)
+                lost.extend((name, uuid) for uuid in self._gpus_of.pop(name, ()))
+        # What one node has no longer, another may have by now.
+        gone_gpus = [uuid for name, uuid in lost if self.gpus[uuid].node == name]
         for uuid in gone_gpus:
-            self.gpus.pop(uuid, None)
+            del self.gpus[uuid]
         return Change(
             at=self.now(),
             nodes=changed_nodes,
             gpus=changed_gpus,
-            gone_nodes=sorted(gone),
+            gone_nodes=sorted(gone - self.nodes.keys()),
             gone_gpus=gone_gpus,
         )
 
-    def _compare(self, node: Node, nodes: list[NodeRow], gpus: list[GpuRow], gone_gpus: list[str]) -> None:
+    def _compare(
+        self, node: Node, nodes: list[NodeRow], gpus: list[GpuRow], lost: list[tuple[str, str]]
+    ) -> None:
         name = node.name
         _note(self.nodes, name, node_row(self._fleet, node), nodes)
         present = set()
@@ -65,7 +70,7 @@ class ChangeTracker:
             present.add(reading.uuid)
             new = gpu_row(self._fleet, node, reading, place)
             _note(self.gpus, reading.uuid, new, gpus)
-        gone_gpus.extend(self._gpus_of.get(name, set()) - present)
+        lost.extend((name, uuid) for uuid in self._gpus_of.get(name, set()) - present)
         self._gpus_of[name] = present
 
 

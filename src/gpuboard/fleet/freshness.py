@@ -2,15 +2,10 @@
 
 from typing import Final, Literal
 
-from gpuboard.model.node import NodeState
+from gpuboard.model.node import LATE_AFTER_INTERVALS, LOST_AFTER_INTERVALS, NodeState
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
 from gpuboard.verdict import Freshness
-
-# Three missed rounds, not one: a single lost reply must not turn a node grey.
-LATE_AFTER_INTERVALS: Final = 3
-LOST_AFTER_INTERVALS: Final = 10
-
 
 # Its source no longer names it: taken from a list, a token revoked, a file deleted.
 LEFT: Final = Freshness(
@@ -39,7 +34,7 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
     if trouble is not None:
         return Freshness(state=_troubled(age, interval, trouble), reason=trouble.reason)
     state: NodeState = "lost" if age > LOST_AFTER_INTERVALS * interval else "late"
-    text = f"nothing new since {format_duration(age)}"
+    text = f"nothing new for {format_duration(age)}"
     return Freshness(state=state, reason=Reason(code=state, text=text, values={"seconds": round(age)}))
 
 

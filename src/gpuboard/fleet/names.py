@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from gpuboard.model.names import short_model
 from gpuboard.model.report import GpuReading
+from gpuboard.model.verdict import Claim
 
 
 class Names(Struct, frozen=True, kw_only=True):
@@ -13,7 +15,12 @@ class Names(Struct, frozen=True, kw_only=True):
 
     nodes: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
+    # By account, in lower case: nobody writes his own name one way only.
     people: Mapping[str, str] = {}
+
+    def __post_init__(self) -> None:
+        people = {account.casefold(): person for account, person in self.people.items()}
+        force_setattr(self, "people", people)
 
     def model(self, reading: GpuReading) -> str | None:
         """The short name of a GPU's model, with its MIG profile."""
@@ -22,6 +29,11 @@ class Names(Struct, frozen=True, kw_only=True):
         name = self.models.get(reading.model) or short_model(reading.model)
         return f"{name} {reading.mig_profile}" if reading.mig_profile else name
 
-    def person(self, user: str | None) -> str | None:
-        """The alias of a user."""
-        return None if user is None else self.people.get(user, user)
+    def in_claim(self, claim: Claim) -> Claim:
+        """A claim by people, whatever account it was made with."""
+        behind = tuple(self.in_claim(one) for one in claim.behind)
+        return replace(claim, who=self.person(claim.who), behind=behind) if self.people else claim
+
+    def person(self, account: str) -> str:
+        """The person behind an account, whatever its case; the account itself where nothing is said of it."""
+        return self.people.get(account.casefold(), account) if self.people else account

@@ -1,9 +1,14 @@
 """Everything the fleet holds about one node."""
 
+from collections.abc import Mapping
 from typing import Final
+
+from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, Trouble, freshness
+from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
+from gpuboard.fleet.problems import duplicate_gpu, duplicate_node
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.model.source import SourceIdentity
 from gpuboard.verdict import Freshness
@@ -23,16 +28,30 @@ class Node:
         self.sampled_at: float | None = None
         self.received_at: float | None = None
         self.clock_offset: float | None = None
+        # By how much its clock is wrong, so much that its times are shifted; 0: it is not.
+        self.clock_ahead = 0.0
         self.interval = DEFAULT_INTERVAL
         self.freshness = Freshness(state="never")
         self.trouble: Trouble | None = None
         # Other sources that have a node of this name and are not shown.
         self.also_from: frozenset[str] = frozenset()
-        # Other nodes that report GPUs of the same identity.
-        self.twins: set[str] = set()
+        # Some of the nodes that report GPUs of the same identity.
+        self.twins: frozenset[str] = frozenset()
         # Since when its source no longer names it.
         self.left_at: float | None = None
+        # Its GPUs as they are shown, and what is remembered of each by the name under which it is shown.
+        self.shown: tuple[GpuReading, ...] = ()
         self.gpus: dict[str, GpuMemory] = {}
+        # The same by the name that the node itself says, and the names that differ.
+        self.memories: dict[str, GpuMemory] = {}
+        self.names: dict[str, str] = {}
+        # What the board knows to be wrong with its GPUs.
+        self.notes: tuple[Problem, ...] = ()
+        # Fewer GPUs than there were, and nobody can tell which.
+        self.has_moved = False
+        # Names and numbers of the newest report, and whether just these are shown.
+        self.layout: tuple[tuple[str, int], ...] | None = None
+        self.is_as_told = False
 
     @property
     def source(self) -> str:
@@ -41,27 +60,32 @@ class Node:
 
     def take(self, report: NodeReport, now: float) -> None:
         """Make this the newest report."""
-        self.report = report
         self.received_at = now
         self.sampled_at = now - report.age_seconds
         self.interval = report.interval_seconds or self.interval
         self.clock_offset = None if report.taken_at is None else report.taken_at - self.sampled_at
+        self.clock_ahead = correction(self.clock_offset, self.clock_ahead)
+        self.report = by_our_clock(report, self.clock_ahead) if self.clock_ahead else report
         self.trouble = None
 
     def problems(self) -> tuple[Problem, ...]:
         """What the node says is wrong, and what the board knows to be wrong with it."""
         told = self.report.problems if self.report is not None else ()
-        if not self.also_from and not self.twins:
+        if self.names:
+            told = tuple([_about(problem, self.names) for problem in told])
+        if not self.also_from and not self.twins and not self.notes and not self.clock_ahead:
             return told
         return (
             *told,
-            *(_duplicate(self.source, other) for other in sorted(self.also_from)),
-            *(_twin(other) for other in sorted(self.twins)),
+            *self.notes,
+            *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
+            *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
+            *(duplicate_gpu(other) for other in sorted(self.twins)),
         )
 
     def readings(self) -> tuple[GpuReading, ...]:
-        """The GPUs of the newest report."""
-        return (self.report.gpus or ()) if self.report is not None else ()
+        """Its GPUs as they are shown, those that are missing too."""
+        return self.shown
 
     def freshness_at(self, now: float) -> Freshness:
         """How much its newest sample can be trusted at a moment."""
@@ -71,18 +95,6 @@ class Node:
         return freshness(age, interval=self.interval, trouble=self.trouble)
 
 
-def _duplicate(shown: str, other: str) -> Problem:
-    return Problem(
-        kind="duplicate-node",
-        text=f"sources {shown} and {other} both have a node of this name; {shown} is shown",
-        remedy="Remove the node from one of the two sources, or give the machines different names.",
-    )
-
-
-def _twin(other: str) -> Problem:
-    return Problem(
-        kind="duplicate-gpu",
-        text=f"GPUs of this node have the same identity as GPUs of {other}; both are shown",
-        remedy="If it is one machine under two names, remove one from its source; "
-        "otherwise look which node lies.",
-    )
+def _about(problem: Problem, names: Mapping[str, str]) -> Problem:
+    name = names.get(problem.gpu_uuid or "")
+    return problem if name is None else replace(problem, gpu_uuid=name)

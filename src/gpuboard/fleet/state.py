@@ -1,23 +1,30 @@
 """The fleet: what every node said last, how old that is, and the verdicts that follow."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
+from gpuboard.fleet.devices import Devices
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
+from gpuboard.fleet.places import Places
 from gpuboard.fleet.sink import FleetSink
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
-from gpuboard.model.verdict import Claim, Verdict
+from gpuboard.model.verdict import Claim, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
 
 log = logging.getLogger(__name__)
 
+# Why none is free on a node where a GPU is booked by its number and the numbers may have moved.
+_MOVED: Final = Reason(
+    code="numbers-moved",
+    text="a GPU of this node is booked, and the numbers may have moved: it may be this one",
+)
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
 
@@ -42,12 +49,13 @@ class Fleet:
         self._sinks: dict[str, FleetSink] = {}
         # Sources that were said to have a node besides the one that is shown.
         self._told: dict[str, frozenset[str]] = {}
-        self._claims: Mapping[tuple[str, int], Claim] = {}
+        self._book = ClaimBook()
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
-        # Which node named a GPU first.
-        self._owners: dict[str, str] = {}
+        # Until then nodes of an earlier run may come; what is remembered of others is forgotten.
+        self._strangers_until: float | None = None
+        self._devices = Devices(forget_after=forget_after_seconds)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -58,6 +66,11 @@ class Fleet:
     def get(self, name: str) -> Node | None:
         """The node of this name."""
         return self._nodes.get(name)
+
+    def judge_by(self, thresholds: Thresholds, names: Names) -> None:
+        """Judge and name everything anew by these from now on."""
+        self.thresholds, self.names = thresholds, names
+        self._touched.update(self._nodes)
 
     def sink(self, source: SourceIdentity | str) -> FleetSink:
         """Where one source hands over what it learns; a bare name ranks behind all that came before.
@@ -86,27 +99,35 @@ class Fleet:
                 node.identity = sink.identity
             self._choose_and_show(name)
 
-    def claim_of(self, node: str, reading: GpuReading) -> Claim | None:
+    def places(self) -> dict[str, Places]:
+        """Which card is in which place of each node, to be kept over a restart."""
+        return dict(self._devices.places)
+
+    def restore_places(self, places: Mapping[str, Places]) -> None:
+        """Go on with the places that an earlier run of the board knew."""
+        self._devices.places.update(places)
+        self._strangers_until = self.clock.now() + self._forget_after
+
+    def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
-        if not self._claims:
+        if not self._book:
             return None
         index = reading.index
         if reading.mig_parent_uuid is not None:
             # People claim whole GPUs by their number; an instance goes with its GPU.
-            entry = self._nodes.get(node)
-            parents = (
-                [gpu for gpu in entry.readings() if gpu.uuid == reading.mig_parent_uuid] if entry else []
-            )
-            index = parents[0].index if parents else -1
-        claim = self._claims.get((node, index))
-        if claim is None or (claim.until is not None and claim.until <= self.clock.now()):
-            return None
-        return claim
+            cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
+            index = next(cards, -1)
+        claim = self._book.at((node.name, index), self.clock.now())
+        return None if claim is None else self.names.in_claim(claim)
 
-    def set_claims(self, claims: Mapping[tuple[str, int], Claim]) -> None:
-        """Replace all claims; keys are node and GPU index."""
-        self._touched.update(node for node, _ in {*self._claims, *claims})
-        self._claims = claims
+    def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
+        """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
+        pairs = [
+            (place, claim)
+            for place, given in claims.items()
+            for claim in (given if isinstance(given, tuple) else (given,))
+        ]
+        self._touched.update(self._book.write(giver, pairs, self.clock.now()))
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Take in a node's newest report."""
@@ -122,44 +143,21 @@ class Fleet:
         report = node.report
         if report is None or node.sampled_at is None:
             return
-        if node.twins or node.gpus.keys() != {reading.uuid for reading in report.gpus or ()}:
-            report = node.report = self._meet_gpus(node, report)
-        idle_line = self.thresholds.idle_utilization_percent
+        others = self._devices.show(node, self.clock.now())
+        memories, idle_line = node.memories, self.thresholds.idle_utilization_percent
         for reading in report.gpus or ():
-            node.gpus[reading.uuid].observe(reading, node.sampled_at, idle_line)
+            memories[reading.uuid].observe(reading, node.sampled_at, idle_line)
         self._touched.add(node.name)
+        self._rename(others)
 
-    def _meet_gpus(self, node: Node, report: NodeReport) -> NodeReport:
-        """Get to know GPUs that the node did not have a moment ago, and forget those that it has no longer.
-
-        Only GPUs of this report are remembered: a node that invents new ones cannot fill the memory.
-        """
-        report = self._with_own_identities(node, report)
-        before = node.gpus
-        node.gpus = {gpu.uuid: before.get(gpu.uuid) or GpuMemory() for gpu in report.gpus or ()}
-        for uuid in before.keys() - node.gpus.keys():
-            if self._owners.get(uuid) == node.name:
-                del self._owners[uuid]
-        return report
-
-    def _with_own_identities(self, node: Node, report: NodeReport) -> NodeReport:
-        """Give GPUs that another node has already named a name of this node's own.
-
-        Mostly it is one machine under two names. But a node may also lie: then it must not be able to make
-        another node's GPUs disappear, so both are shown, and both nodes are told apart by the problem.
-        """
-        node.twins = set()
-        readings = []
-        for reading in report.gpus or ():
-            owner = self._owners.get(reading.uuid)
-            if owner is None or owner == node.name or owner not in self._nodes:
-                self._owners[reading.uuid] = node.name
-                readings.append(reading)
-            else:
-                node.twins.add(owner)
-                own = f"{node.name}:{reading.uuid}"[:256]
-                readings.append(replace(reading, uuid=own, uuid_is_synthetic=True))
-        return replace(report, gpus=tuple(readings)) if node.twins else report
+    def _rename(self, names: Iterable[str]) -> None:
+        """Show nodes again whose GPUs have other names now."""
+        for name in names:
+            node = self._nodes.get(name)
+            if node is not None:
+                node.is_as_told = False
+                self._devices.show(node, self.clock.now())
+                self._touched.add(name)
 
     def ensure(self, name: str, sink: FleetSink) -> Node:
         """The node of this name as a source knows it; one that had left is back."""
@@ -183,8 +181,10 @@ class Fleet:
     def _choose_and_show(self, name: str) -> None:
         before = self._nodes.get(name)
         self._choose(name)
-        if self._nodes[name] is not before:
-            self._show(self._nodes[name])
+        node = self._nodes[name]
+        if node is not before:
+            self._show(node)
+        self._rename(self._devices.leave(name, has_left=node.left_at is not None))
 
     def _choose(self, name: str) -> None:
         """Decide from which source a node is shown: the first configured one that has ever read it."""
@@ -203,7 +203,7 @@ class Fleet:
         self._tell_duplicates(best)
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
-            best.gpus, before.gpus = before.gpus, {}
+            best.memories, before.memories = before.memories, {}
 
     def _tell_duplicates(self, node: Node) -> None:
         told = self._told.get(node.name, frozenset())
@@ -212,12 +212,19 @@ class Fleet:
             self._told[node.name] = told | both
             log.warning("node from several sources: node=%s sources=%s", node.name, ", ".join(sorted(both)))
 
+    def forget(self, name: str) -> None:
+        """Forget all about a node; a source that still names it begins anew with it."""
+        sinks = [sink for sink, node in self._candidates.get(name, {}).items() if node.left_at is None]
+        self._forget(name)
+        for sink in sinks:
+            self.ensure(name, sink)
+
     def _forget(self, name: str) -> None:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
             del self._candidates[name]
             self._told.pop(name, None)
-            self._owners = {uuid: owner for uuid, owner in self._owners.items() if owner != name}
+        self._rename(self._devices.forget(name))
 
     def settle(self) -> None:
         """Bring ages and verdicts up to now; cheap when nothing happened."""
@@ -244,11 +251,16 @@ class Fleet:
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             if now - (node.left_at or now) >= self._forget_after:
                 self._forget(node.name)
+        if self._strangers_until is not None and now >= self._strangers_until:
+            self._strangers_until = None
+            for name in self._devices.places.keys() - self._nodes.keys():
+                self._forget(name)
         for node in self._nodes.values():
             fresh = node.freshness_at(now)
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
             node.freshness = fresh
+        self._touched.update(self._book.due(now))
         touched, self._touched = self._touched & self._nodes.keys(), set()
         for name in touched:
             node = self._nodes[name]
@@ -257,18 +269,21 @@ class Fleet:
 
     def _judge(self, node: Node, now: float) -> None:
         problems = node.problems()
+        doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
         for reading in node.readings():
             memory = node.gpus[reading.uuid]
-            people = holders(reading)
+            people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
+            memory.claim = self.claim_of(node, reading)
             verdict = judge(
                 reading,
                 people=people,
                 now=now,
                 problems=problems,
                 freshness=node.freshness,
-                claim=self.claim_of(node.name, reading),
+                claim=memory.claim,
+                doubt=doubt,
                 activity=memory.activity(),
                 thresholds=self.thresholds,
             )

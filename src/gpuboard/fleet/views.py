@@ -54,8 +54,8 @@ def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> Gpu
         counted=place.counted,
         model=fleet.names.model(reading),
         verdict=memory.verdict or _UNJUDGED,
-        users=_people(fleet, memory),
-        claim=claim_view(fleet.claim_of(node.name, reading)),
+        users=_people(memory),
+        claim=claim_view(memory.claim),
         reading=reading,
     )
 
@@ -91,7 +91,7 @@ def node_row(fleet: Fleet, node: Node) -> NodeRow:
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
         gpus_known=_knows_gpus(node),
-        gpus_missing=len([problem for problem in problems if problem.kind == "gpu-lost"]),
+        gpus_missing=len([problem for problem in problems if problem.kind in ("gpu-lost", "gpu-missing")]),
     )
 
 
@@ -119,35 +119,35 @@ def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuR
         temperature_celsius=reading.temperature_celsius,
         power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
-        users=_people(fleet, memory),
-        claim=claim_view(fleet.claim_of(node.name, reading)),
+        users=_people(memory),
+        claim=claim_view(memory.claim),
     )
 
 
-def _people(fleet: Fleet, memory: GpuMemory) -> tuple[HolderView, ...] | None:
+def _people(memory: GpuMemory) -> tuple[HolderView, ...] | None:
     """Those on a GPU as viewers see them; written once, as most stay for hours."""
     if not memory.people:
         return None if memory.people is None else ()
     if memory.shown is None:
-        memory.shown = tuple([_person(fleet, holder) for holder in memory.people])
+        memory.shown = tuple([_person(holder) for holder in memory.people])
     return memory.shown
 
 
-def _person(fleet: Fleet, holder: Holder) -> HolderView:
-    user = fleet.names.person(holder.user)
+def _person(holder: Holder) -> HolderView:
     return HolderView(
-        name=holder_name(user, holder.uid),
-        user=user,
+        name=holder_name(holder.user, holder.uid),
+        user=holder.user,
         uid=holder.uid,
         memory_used_bytes=holder.memory_used_bytes,
         since=_whole(holder.since),
         processes=holder.processes,
+        measured=holder.measured,
     )
 
 
 def _knows_gpus(node: Node) -> bool:
     """Whether the board knows which GPUs the node has, be it none."""
-    return node.report is not None and node.report.gpus is not None
+    return node.report is not None and (node.report.gpus is not None or bool(node.shown))
 
 
 def _whole(value: float | None) -> float | None:

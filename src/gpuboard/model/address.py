@@ -1,4 +1,4 @@
-"""Addresses to listen on."""
+"""Addresses to listen on, and of whoever connects."""
 
 import ipaddress
 from typing import Final
@@ -6,6 +6,8 @@ from typing import Final
 from gpuboard.model.errors import UsageError
 
 LAST_PORT: Final = 65535
+# Whoever has IPv6 has this much of it.
+_HOME_NETWORK_BITS: Final = 64
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -28,3 +30,16 @@ def is_loopback(address: str | None) -> bool:
         return address is not None and ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+def customer(address: str) -> str:
+    """What addresses are counted by: those that are one customer's are one."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv4Address):
+        return str(known)
+    if known.ipv4_mapped is not None:
+        return str(known.ipv4_mapped)
+    return str(ipaddress.ip_network((int(known), _HOME_NETWORK_BITS), strict=False))

@@ -7,6 +7,10 @@ from msgspec import Meta
 
 NodeState = Literal["live", "late", "lost", "never", "refused", "error"]
 
+# Three missed rounds, not one: a single lost reply must not turn a node grey.
+LATE_AFTER_INTERVALS: Final = 3
+LOST_AFTER_INTERVALS: Final = 10
+
 # \Z and not $, which would let a trailing newline through.
 _PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,62}\Z"
 _NODE_NAME: Final = re.compile(_PATTERN)

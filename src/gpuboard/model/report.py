@@ -14,6 +14,8 @@ REPORT_VERSION: Final = 1
 # Sixteen GPUs with seven instances each are 128.
 MAX_GPUS: Final = 256
 MAX_PROBLEMS: Final = 256
+# Three of these make a node late: no node may say of itself that it is fresh for days.
+LONGEST_INTERVAL_SECONDS: Final = 15 * 60.0
 
 # Limits travel with the types, so that the decoder refuses what no honest node sends.
 Word = Annotated[str, Meta(max_length=256)]

@@ -34,9 +34,15 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Claim(Struct, frozen=True, kw_only=True, gc=False):
-    """That somebody holds a GPU by agreement until a time."""
+    """That somebody holds a GPU by agreement, from a time until a time; None: since ever, without end."""
 
     who: str
     until: float | None = None
     start: float | None = None
     comment: str | None = None
+    # Claims of lower rank on the same GPU: whoever has one of them does no wrong there either.
+    behind: "tuple[Claim, ...]" = ()
+
+    def holds_at(self, now: float) -> bool:
+        """Whether it has begun and not ended: `[start, until)`."""
+        return (self.start is None or self.start <= now) and (self.until is None or now < self.until)

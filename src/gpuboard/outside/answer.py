@@ -7,7 +7,10 @@ from msgspec import Struct
 
 from gpuboard.model.errors import OutsideError
 
+# All that is no body: headers, the sizes of chunks and what stands beside them, trailers.
 MAX_HEAD_BYTES: Final = 16 * 1024
+# Large bodies come in many chunks, each with its size: so much of a body's length besides.
+_CHUNKS_SHARE: Final = 1 / 8
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -31,7 +34,7 @@ class AnswerReader:
         self._limit = limit
         self._parser = httptools.HttpResponseParser(self)
         self._headers: dict[str, str] = {}
-        self._head_bytes = 0
+        self._all_bytes = 0
         self._head_done = False
         self._parts: list[bytes] = []
         self._body_bytes = 0
@@ -46,13 +49,13 @@ class AnswerReader:
         Raises:
             OutsideError: this is no HTTP, or an answer that we do not take.
         """
-        if not self._head_done:
-            self._head_bytes += len(data)
+        self._all_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
             self._refuse("what came back is no HTTP; does that port speak TLS?", "not-http")
-        if not self._head_done and self._head_bytes > MAX_HEAD_BYTES:
+        besides = self._all_bytes - self._body_bytes
+        if not self._done and besides > MAX_HEAD_BYTES + self._body_bytes * _CHUNKS_SHARE:
             self._refuse(f"the answer's headers are larger than {MAX_HEAD_BYTES} bytes", "too-large")
         if self._problem is not None:
             raise self._problem
@@ -78,7 +81,9 @@ class AnswerReader:
         self._extra = self._done
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep one header."""
+        """Keep one header; what follows the body is not for us."""
+        if self._head_done:
+            return
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gpuboard.model.errors import OutsideError
-from gpuboard.outside.threads import off_loop
+from gpuboard.outside.threads import Workers
 
 # More look-ups at once would only pile up threads when the name server is silent.
 LOOKUPS_AT_ONCE: Final = 16
@@ -29,7 +29,7 @@ class Resolver:
     def __init__(self, look_up: LookUp = system_lookup) -> None:
         self._look_up = look_up
         self._known: dict[str, list[str]] = {}
-        self._places = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+        self._workers = Workers(LOOKUPS_AT_ONCE)
 
     async def addresses(self, host: str) -> list[str]:
         """The addresses of a host name; an address is its own.
@@ -51,8 +51,7 @@ class Resolver:
         return self._known[host]
 
     async def _ask(self, host: str) -> list[str]:
-        async with self._places:
-            return await off_loop(lambda: self._look_up(host))
+        return await self._workers.run(lambda _: self._look_up(host))
 
 
 def is_address(host: str) -> bool:

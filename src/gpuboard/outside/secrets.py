@@ -22,6 +22,17 @@ _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 Value = TypeVar("Value")
 
 
+class _Reading:
+    """How often all files were to be read again, whatever is kept of them."""
+
+    count = 0
+
+
+def read_all_again() -> None:
+    """Let every secret and certificate be read anew when it is needed next."""
+    _Reading.count += 1
+
+
 class FileValue(Generic[Value]):
     """Something made of a file, for many users at once: one reads for all, and only every so often."""
 
@@ -30,6 +41,7 @@ class FileValue(Generic[Value]):
         self._keep = keep
         self._reading: asyncio.Future[Value] | None = None
         self._read_at = 0.0
+        self._read_in = _Reading.count
 
     async def value(self) -> Value:
         """What the file says now, or said a moment ago.
@@ -40,7 +52,7 @@ class FileValue(Generic[Value]):
         reading = self._reading
         if reading is None or (reading.done() and self._is_old(reading)):
             reading = self._reading = asyncio.ensure_future(off_loop(self._read))
-            self._read_at = time.monotonic()
+            self._read_at, self._read_in = time.monotonic(), _Reading.count
         try:
             # Shielded: one user that gives up must not spoil it for the others, nor start another thread.
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -57,7 +69,7 @@ class FileValue(Generic[Value]):
 
     def _is_old(self, reading: "asyncio.Future[Value]") -> bool:
         failed = reading.cancelled() or reading.exception() is not None
-        return failed or time.monotonic() - self._read_at > self._keep
+        return failed or self._read_in != _Reading.count or time.monotonic() - self._read_at > self._keep
 
 
 def secret_in(file: str, *, keep: float = KEEP_SECONDS) -> FileValue[str]:

@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gpuboard.model.problems import problem
 from gpuboard.model.report import MAX_GPUS, MAX_PROBLEMS, GpuProcess, GpuReading, NodeReport, Problem
-from gpuboard.probes.problems import problem
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.report import MAX_PROCESSES, MAX_REPORT_BYTES, encode_report
 

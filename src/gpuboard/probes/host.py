@@ -19,8 +19,10 @@ from gpuboard.wire.clean import clean_text
 DISK_PATIENCE_SECONDS: Final = 0.3
 DISK_SECONDS: Final = 30.0
 MAX_ITEMS: Final = 64
+# Memory that looks like a disk: a machine without disks has it for its root.
+_MEMORY: Final = frozenset({"tmpfs", "ramfs", "rootfs"})
 # Pictures of disks that are always full, and what a container mounts over itself.
-_NO_REAL_DISKS: Final = frozenset({"squashfs", "iso9660", "udf", "overlay", "tmpfs", "ramfs", "erofs"})
+_PICTURES: Final = frozenset({"squashfs", "iso9660", "udf", "overlay", "erofs"})
 
 
 class HostReader:
@@ -102,20 +104,23 @@ def _loads() -> tuple[float | None, float | None, float | None]:
 
 def disks() -> tuple[Disk, ...]:
     """Every real disk once, with what is used of it; this can hang with a disk that does."""
-    return tuple(_disk(mount) for mount in mounts(psutil.disk_partitions(all=False)))[:MAX_ITEMS]
+    # Whatever it is made of, `/` is what people ask for; psutil lists it only if it is a real disk.
+    root = [part for part in psutil.disk_partitions(all=True) if part.mountpoint == "/"][-1:]
+    return tuple(map(_disk, mounts([*root, *psutil.disk_partitions(all=False)])))[:MAX_ITEMS]
 
 
 def mounts(partitions: Iterable[Any]) -> list[str]:
-    """Where the real disks are mounted: each once, at its shortest path, and `/` whatever it is made of."""
+    """Where the real disks are mounted: each once, at its shortest path, and `/` unless it is memory."""
     by_device: dict[str, str] = {}
     for partition in partitions:
         # psutil has left out network file systems, which hang when their server does.
-        if partition.fstype in _NO_REAL_DISKS:
+        is_root = partition.mountpoint == "/"
+        if partition.fstype in _MEMORY or (partition.fstype in _PICTURES and not is_root):
             continue
         known = by_device.get(partition.device)
         if known is None or len(partition.mountpoint) < len(known):
             by_device[partition.device] = partition.mountpoint
-    return sorted({"/", *by_device.values()})
+    return sorted(set(by_device.values()))
 
 
 def _disk(mount: str) -> Disk:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, Problem
-from gpuboard.probes.problems import problem
 
 _NOTHING: Final = frozenset[str]()
 

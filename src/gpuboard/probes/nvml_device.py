@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import pynvml
 
+from gpuboard.model.chips import shares_host_memory
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
 from gpuboard.probes.base import Touch
 from gpuboard.probes.host import memory_figures
@@ -15,11 +17,9 @@ from gpuboard.probes.nvml_values import (
     memory_within,
     mig_profile,
     performance_state,
-    shares_host_memory,
     whole_within,
     within,
 )
-from gpuboard.probes.problems import problem
 from gpuboard.probes.throttling import reasons_in_mask
 from gpuboard.wire.clean import clean_text
 

@@ -7,8 +7,8 @@ from typing import Final
 import pynvml
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
+from gpuboard.model.problems import Kind, problem
 from gpuboard.probes.nvml_values import library_version, module_version
-from gpuboard.probes.problems import Kind, problem
 
 # Not failures: this device, this driver or this moment simply has no such value.
 QUIET: Final = frozenset(

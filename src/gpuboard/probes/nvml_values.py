@@ -10,8 +10,6 @@ _LARGEST_MEMORY: Final = 1 << 50
 _PROFILE: Final = re.compile(r"\bMIG\s+(\S+)\s*\Z")
 _MODULE_VERSION: Final = re.compile(r"Kernel Module\s+(?:for\s+\S+\s+)?(\d+(?:\.\d+)+)")
 _LIBRARY_VERSION: Final = re.compile(r"\d{1,2}\.(\d{3,}(?:\.\d+)+)\Z")
-# Chips that share the host's memory and so cannot tell one of their own.
-_UNIFIED: Final = re.compile(r"\b(?:GB10|N1X|Orin|Xavier|Thor|Tegra|Jetson|nvgpu)\b", re.IGNORECASE)
 
 
 def within(value: float | None, low: float, high: float) -> float | None:
@@ -63,8 +61,3 @@ def library_version(text: str) -> str:
     """The driver's version that NVML's own version ends with: `12.535.104.05` is of driver 535.104.05."""
     match = _LIBRARY_VERSION.match(text)
     return match[1] if match else text
-
-
-def shares_host_memory(model: str | None) -> bool:
-    """Whether this kind of chip has no memory of its own."""
-    return model is not None and _UNIFIED.search(model) is not None

@@ -32,7 +32,7 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     hostnames: Annotated[tuple[str, ...], Rule(check_hostnames)] = ()
     # A node that left its source's list is forgotten after so long.
     forget_after: Duration = Duration(24 * 3600)
-    tick: Annotated[Duration, between("100ms", "1min")] = Duration(1)
+    tick: Annotated[Duration, between("100ms", "10s")] = Duration(1)
     # Empty: systemd's state directory, else ~/.local/state/gpuboard.
     state_dir: str = ""
     # Both or neither: PEM files; with them the board speaks TLS.

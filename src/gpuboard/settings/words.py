@@ -74,7 +74,7 @@ def what_it_looks_like(text: str) -> str:
         return "it looks like JSON, and TOML is expected"
     if re.search(r"^(---|\s*- \S|[ \t]*[\w-]+:(\s|$))", text, re.MULTILINE):
         return 'it looks like YAML, and TOML is expected: write listen = "0.0.0.0:8042" below a line [board]'
-    if re.search(r"^[ \t]*[\w.-]+[ \t]*=[ \t]*[^\s\"'\[{\d+-]", text, re.MULTILINE):
+    if re.search(r"^[ \t]*[\w.-]+[ \t]*=[ \t]*(?!(true|false|inf|nan)\b)[A-Za-z/~*]", text, re.MULTILINE):
         return "it looks like INI, and TOML is expected: texts stand in quotes, lists in [ ]"
     return "TOML is expected"
 

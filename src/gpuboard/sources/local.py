@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
+from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 RESTART_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 2.0
+# What the agent of a machine without GPUs says.
+NO_GPU: Final = frozenset({"no-driver", "no-devices"})
 
 
 class LocalOptions(Struct, frozen=True, kw_only=True):
@@ -31,6 +34,8 @@ class LocalOptions(Struct, frozen=True, kw_only=True):
     # The agent itself takes no less.
     interval: Annotated[Duration, between("2s", "1h")] = Duration(5)
     probe: str | None = None
+    # A board of other machines' GPUs need not show its own as one without.
+    only_with_gpus: bool = False
 
 
 class LocalSource:
@@ -40,14 +45,17 @@ class LocalSource:
 
     def __init__(self, options: LocalOptions, *, node: str, command: Sequence[str] | None = None) -> None:
         self._node = node
+        # Whether this machine is a node at all; once it is, it stays one.
+        self._is_node = not options.only_with_gpus
         self._command = list(command or agent_command(options, node))
 
     async def run(self, sink: Sink) -> None:
         """Keep the agent running until cancelled; one that ends is started again."""
-        sink.expect([self._node])
+        sink.expect([self._node] if self._is_node else [])
         while True:
             reason = await self._follow_one_agent(sink)
             log.warning("local agent ended: node=%s reason=%s", self._node, reason)
+            self._become_node(sink)
             sink.trouble(self._node, Reason(code="agent-ended", text=reason))
             await asyncio.sleep(RESTART_SECONDS)
 
@@ -66,12 +74,24 @@ class LocalSource:
         try:
             while line := await _read_line(agent):
                 try:
-                    sink.report(self._node, replace(decode_report(line), node=self._node))
+                    self._hand_over(decode_report(line), sink)
                 except WireError as error:
+                    self._become_node(sink)
                     sink.trouble(self._node, Reason(code="bad-report", text=str(error)))
         finally:
             await _stop(agent)
         return f"the agent of this machine ended with code {agent.returncode}"
+
+    def _hand_over(self, report: NodeReport, sink: Sink) -> None:
+        has_none = not report.gpus and any(problem.kind in NO_GPU for problem in report.problems)
+        if self._is_node or not has_none:
+            self._become_node(sink)
+            sink.report(self._node, replace(report, node=self._node))
+
+    def _become_node(self, sink: Sink) -> None:
+        if not self._is_node:
+            self._is_node = True
+            sink.expect([self._node])
 
 
 def agent_command(options: LocalOptions, node: str) -> list[str]:

@@ -87,10 +87,6 @@ class PushSource:
         if self._sink is not None:
             self._sink.expect(self._nodes)
 
-    def expects(self, node: str) -> bool:
-        """Whether a node has been named as one that may push."""
-        return node in self._nodes
-
     def start_anew(self, node: str) -> None:
         """Forget how far a node has come, and in which boots: it was enrolled anew."""
         self._voices.pop(node, None)

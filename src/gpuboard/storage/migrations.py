@@ -25,6 +25,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             node VARCHAR PRIMARY KEY, boot_id VARCHAR NOT NULL, earlier_boots VARCHAR NOT NULL,
             shown BIGINT, taken BIGINT)""",
     ),
+    ("CREATE TABLE node_places (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
 )
 
 

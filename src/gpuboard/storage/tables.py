@@ -54,3 +54,11 @@ NODE_POSITIONS: Final = Table(
     Column("shown", BigInteger),
     Column("taken", BigInteger),
 )
+
+# Which card is in which place of a node, as JSON.
+NODE_PLACES: Final = Table(
+    "node_places",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)

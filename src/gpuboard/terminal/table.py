@@ -102,10 +102,12 @@ def _people(users: tuple[HolderView, ...], now: float) -> Text:
         line.append(user.name, style="bold")
         if user.memory_used_bytes is not None:
             line.append(f" {format_size(user.memory_used_bytes)}", style="yellow")
+        if user.measured > 1:
+            line.append(f" x{user.measured}", style="bright_black")
         if user.since is not None:
             line.append(f" {format_duration(now - user.since)}", style="bright_black")
-        if user.processes > 1:
-            line.append(f" x{user.processes}", style="bright_black")
+        if user.processes > max(1, user.measured):
+            line.append(f" +{user.processes - user.measured} of unknown memory", style="bright_black")
     return line
 
 

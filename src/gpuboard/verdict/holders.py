@@ -1,18 +1,28 @@
 """Who is on a GPU: its processes added up per person."""
 
+from collections.abc import Callable
+from typing import Final
+
 from msgspec import Struct
 
 from gpuboard.model.report import GpuProcess, GpuReading
 
+# The person behind an account; the account itself where the admin says nothing of it.
+PersonOf = Callable[[str], str]
+# Below are accounts of the system.
+FIRST_PERSON_UID: Final = 1000
+
 
 class Holder(Struct, frozen=True, kw_only=True, gc=False):
-    """One person on one GPU; user None means that the owner is unknown."""
+    """One person on one GPU; user None means that no name is known."""
 
     user: str | None
     uid: int | None
     memory_used_bytes: int | None
     since: float | None
     processes: int
+    # Those of them whose memory is known: the sum is of these.
+    measured: int
 
 
 def is_alive(process: GpuProcess) -> bool:
@@ -30,37 +40,63 @@ def is_working(process: GpuProcess) -> bool:
     return is_alive(process) and is_compute(process)
 
 
-def holders(gpu: GpuReading) -> tuple[Holder, ...] | None:
-    """The people on a GPU, the one with the most memory first; None where processes are unknown."""
+def is_somebody(holder: Holder) -> bool:
+    """Whether a holder is a person; a container often runs as root or as a number without a name."""
+    is_system = holder.uid is not None and holder.uid < FIRST_PERSON_UID
+    return holder.user is not None and holder.user != "root" and not is_system
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two names are one person's; case says nothing."""
+    return one == other or one.casefold() == other.casefold()
+
+
+def _as_it_is(user: str) -> str:
+    return user
+
+
+def holders(gpu: GpuReading, person_of: PersonOf = _as_it_is) -> tuple[Holder, ...] | None:
+    """The people on a GPU, the one with the most memory first; None where processes are unknown.
+
+    One person is one holder, whatever accounts the processes run under.
+    """
     if not gpu.processes:
         return None if gpu.processes is None else ()
     if len(gpu.processes) == 1:
         (process,) = gpu.processes
-        return (_alone(process),)
-    by_owner: dict[tuple[str | None, int | None], list[GpuProcess]] = {}
+        return (_alone(process, person_of),)
+    by_person: dict[str | int | None, list[GpuProcess]] = {}
+    names: dict[str | int | None, str] = {}
     for process in gpu.processes:
-        by_owner.setdefault((process.user, process.uid), []).append(process)
-    found = [_add_up(user, uid, processes) for (user, uid), processes in by_owner.items()]
+        key: str | int | None = process.uid
+        if process.user is not None:
+            name = person_of(process.user)
+            key = name.casefold()
+            names.setdefault(key, name)
+        by_person.setdefault(key, []).append(process)
+    found = [_add_up(names.get(key), processes) for key, processes in by_person.items()]
     return tuple(sorted(found, key=lambda holder: (-(holder.memory_used_bytes or 0), holder.user or "~")))
 
 
-def _alone(process: GpuProcess) -> Holder:
+def _alone(process: GpuProcess, person_of: PersonOf) -> Holder:
     return Holder(
-        user=process.user,
+        user=None if process.user is None else person_of(process.user),
         uid=process.uid,
         memory_used_bytes=process.memory_used_bytes,
         since=process.started_at,
         processes=1,
+        measured=int(process.memory_used_bytes is not None),
     )
 
 
-def _add_up(user: str | None, uid: int | None, processes: list[GpuProcess]) -> Holder:
+def _add_up(user: str | None, processes: list[GpuProcess]) -> Holder:
     sizes = [p.memory_used_bytes for p in processes if p.memory_used_bytes is not None]
     starts = [p.started_at for p in processes if p.started_at is not None]
     return Holder(
         user=user,
-        uid=uid,
+        uid=next((p.uid for p in processes if p.uid is not None), None),
         memory_used_bytes=sum(sizes) if sizes else None,
         since=min(starts) if starts else None,
         processes=len(processes),
+        measured=len(sizes),
     )

@@ -1,30 +1,18 @@
 """The verdict as a pure function: the first rule that matches wins."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from gpuboard.model.node import NodeState
+from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.model.units import MIB, format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
-from gpuboard.verdict.holders import Holder, holders, is_alive, is_working
+from gpuboard.verdict.holders import Holder, holders, is_alive, is_same, is_somebody, is_working
 
-# Problems after which a device cannot be used. Others (no permission, slow driver) only say less.
-BREAKING: Final = frozenset(
-    {
-        "gpu-lost",
-        "gpu-needs-reset",
-        "driver-hung",
-        "driver-mismatch",
-        "driver-error",
-        "no-driver",
-        "ecc-uncorrected",
-        "xid",
-    }
-)
 # Power capping is how a GPU works at full load; these are not.
 SLOWDOWNS: Final = frozenset({"thermal", "hardware-slowdown", "hardware-thermal", "power-brake"})
 
@@ -68,9 +56,12 @@ LIVE: Final = Freshness()
 # A look without a past: it never says idle.
 ONE_SHOT: Final = Activity()
 _DEFAULTS: Final = Thresholds()
+Users = tuple[str | None, ...]
 _NOBODY: Final = Reason(code="free", text="nobody is on it")
-# Thousands of GPUs are in use for few different reasons: so many of them are made once and shared.
+# Thousands of GPUs are in use for few different reasons: so many of them are made once and shared. Nodes
+# choose the names: only reasons with few letters are kept, so that all together stay below some megabytes.
 _REMEMBERED: Final = 4096
+_REMEMBERED_LETTERS: Final = 64
 
 
 def judge(  # noqa: PLR0911 - one return per word
@@ -81,13 +72,14 @@ def judge(  # noqa: PLR0911 - one return per word
     problems: Sequence[Problem] = (),
     freshness: Freshness = LIVE,
     claim: Claim | None = None,
+    doubt: Reason | None = None,
     activity: Activity = ONE_SHOT,
     thresholds: Thresholds = _DEFAULTS,
 ) -> Verdict:
     """Say the one word for a GPU, with its evidence.
 
     `people` are those on it, if they have been added up already; `problems` are those of its node, of which
-    only those of this GPU or of the whole node count.
+    only those of this GPU or of the whole node count; `doubt` is why it may be claimed though it looks free.
     """
     if freshness.state != "live":
         reason = freshness.reason or Reason(code=freshness.state, text=f"the node is {freshness.state}")
@@ -97,6 +89,7 @@ def judge(  # noqa: PLR0911 - one return per word
         return Verdict(word="broken", reason=fault, since=_fault_since(gpu, problems))
     if people is None:
         people = holders(gpu)
+    claim = claim if claim is not None and claim.holds_at(now) else None
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
     quiet = activity.quiet_since
@@ -107,8 +100,10 @@ def judge(  # noqa: PLR0911 - one return per word
     missing = _missing(gpu)
     if missing is not None:
         return Verdict(word="unknown", reason=missing, flags=flags)
-    if claim is not None and (claim.until is None or claim.until > now):
+    if claim is not None:
         return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
+    if doubt is not None:
+        return Verdict(word="unknown", reason=doubt, flags=flags)
     return Verdict(word="free", reason=_NOBODY, since=activity.empty_since, flags=flags)
 
 
@@ -120,7 +115,11 @@ def _concerns(problem: Problem, gpu: GpuReading) -> bool:
 def _fault(gpu: GpuReading, problems: Sequence[Problem]) -> Reason | None:
     for problem in problems:
         if _concerns(problem, gpu):
-            return Reason(code=problem.kind, text=problem.text, values={"remedy": problem.remedy})
+            return Reason(
+                code=problem.kind,
+                text=problem.text,
+                values={"remedy": problem.remedy, "detail": problem.detail},
+            )
     return None
 
 
@@ -137,10 +136,10 @@ def _use(
     line = thresholds.busy_utilization_percent
     percent = gpu.utilization_percent
     if percent is not None and percent >= line:
-        return _working(percent, _users(people))
+        return _shared(_working, percent, _users(people))
     computing = [p for p in gpu.processes or () if is_working(p)]
     if computing:
-        return _present(len(computing), _users(people))
+        return _shared(_present, len(computing), _users(people))
     if _holds_memory(gpu, thresholds):
         held = gpu.memory_used_bytes
         visible = any(is_alive(p) for p in gpu.processes or ())
@@ -194,7 +193,7 @@ def _flags(
     gpu: GpuReading, people: tuple[Holder, ...] | None, claim: Claim | None, thresholds: Thresholds
 ) -> tuple[Flag, ...]:
     flags: list[Flag] = []
-    if claim is not None and any(holder.user not in (None, claim.who) for holder in people or ()):
+    if claim is not None and people and any(_trespasses(holder, claim) for holder in people):
         flags.append("trespass")
     if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
         flags.append("hot")
@@ -203,6 +202,13 @@ def _flags(
     if not _has_somebody(gpu) and not gpu.mig_enabled and _holds_memory(gpu, thresholds):
         flags.append("orphaned_memory")
     return tuple(flags)
+
+
+def _trespasses(holder: Holder, claim: Claim) -> bool:
+    """Whether somebody is here whom no claim allows it; whoever has one of those behind is none either."""
+    if holder.user is None or not is_somebody(holder):
+        return False
+    return not any(is_same(holder.user, one.who) for one in (claim, *claim.behind))
 
 
 def _has_somebody(gpu: GpuReading) -> bool:
@@ -220,28 +226,38 @@ def _holds_memory(gpu: GpuReading, thresholds: Thresholds) -> bool:
     return held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
 
 
-@lru_cache(_REMEMBERED)
-def _working(percent: float, users: tuple[str | None, ...]) -> Reason:
+def _working(percent: float, users: Users) -> Reason:
     by = f" by {_names(users)}" if users else ""
     text = f"{percent:.0f} % in use{by}"
     return Reason(code="utilization", text=text, values=_values(users, percent=percent))
 
 
+def _present(processes: int, users: Users) -> Reason:
+    verb = "have" if len(users) > 1 else "has"
+    what = "a process" if processes == 1 else f"{processes} processes"
+    text = f"{_names(users)} {verb} {what} on it"
+    return Reason(code="process", text=text, values=_values(users, processes=processes))
+
+
+def _shared(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
+    """The reason, made once for all GPUs that have the same."""
+    if sum([len(user or "") + 1 for user in users]) > _REMEMBERED_LETTERS:
+        return make(figure, users)
+    return _remembered(make, figure, users)
+
+
 @lru_cache(_REMEMBERED)
-def _present(processes: int, users: tuple[str | None, ...]) -> Reason:
-    have = "has a process" if processes == 1 else f"have {processes} processes"
-    return Reason(
-        code="process", text=f"{_names(users)} {have} on it", values=_values(users, processes=processes)
-    )
+def _remembered(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
+    return make(figure, users)
 
 
-def _users(people: tuple[Holder, ...] | None) -> tuple[str | None, ...]:
+def _users(people: tuple[Holder, ...] | None) -> Users:
     return tuple([holder.user for holder in people or ()])
 
 
-def _names(users: tuple[str | None, ...]) -> str:
+def _names(users: Users) -> str:
     return ", ".join([user or "somebody unknown" for user in users]) or "somebody unknown"
 
 
-def _values(users: tuple[str | None, ...], **values: float | None) -> dict[str, object]:
+def _values(users: Users, **values: float | None) -> dict[str, object]:
     return {"users": [*users], **values}

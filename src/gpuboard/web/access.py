@@ -16,13 +16,18 @@ Anonymous = Literal["nothing", "counts", "names"]
 FORWARDED: Final = ("x-forwarded-for", "forwarded", "x-real-ip")
 
 
-class AccessPolicy(Struct, frozen=True, kw_only=True):
+class AccessPolicy(Struct, kw_only=True):
     """What people who are not signed in may see."""
 
     # None: names on loopback, counts beyond.
     anonymous: Anonymous | None = None
     trusted_proxies: frozenset[str] = frozenset()
     hostnames: frozenset[str] = frozenset({"localhost"})
+
+    def adopt(self, other: "AccessPolicy") -> None:
+        """Judge by another policy from now on; whoever holds this one need not hear of it."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(other, name))
 
     def tier(self, peer: str | None, headers: Headers) -> Tier | None:
         """The tier of a viewer; None when it may see nothing."""
@@ -56,6 +61,10 @@ class AccessPolicy(Struct, frozen=True, kw_only=True):
         if not address:
             address = None if peer in self.trusted_proxies else peer
         return None if is_loopback(address) else address
+
+    def is_limited(self, peer: str) -> bool:
+        """Whether connections of this peer are counted: not those of this machine and of listed proxies."""
+        return not is_loopback(peer) and peer not in self.trusted_proxies
 
     def accepts_host(self, host: str | None) -> bool:
         """Whether a Host header names this board; keeps pages of others from reaching it by rebinding.

@@ -16,23 +16,19 @@ from litestar.exceptions import (
     WebSocketDisconnect,
 )
 
+from gpuboard.accounts.connected import Connection
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.sources.push import PushSource
-from gpuboard.web.throttle import FailureLimit, Pace
+from gpuboard.web.limits import HELLO_SECONDS, SILENT_SECONDS
+from gpuboard.web.throttle import FailureLimit, NodeAllowance
 from gpuboard.wire.ingest import CLOSE_REPLACED, CLOSE_SILENT, CLOSE_TOKEN_GONE
 
 log = logging.getLogger(__name__)
 
 AnySocket = WebSocket[Any, Any, Any]
 
-# An honest agent says hello at once, and later something every few seconds.
-HELLO_SECONDS: Final = 5.0
-SILENT_SECONDS: Final = 600.0
-# Far above what an agent needs, far below what would disturb the others.
-MESSAGES_PER_SECOND: Final = 20.0
-MESSAGES_BURST: Final = 60.0
 RETRY_SECONDS: Final = 2
 MAX_TOKEN_LENGTH: Final = 256
 REASON_BYTES: Final = 120
@@ -41,8 +37,11 @@ REASON_BYTES: Final = 120
 class Line:
     """One open connection of a node."""
 
-    def __init__(self, socket: AnySocket, known: KnownToken, pace: Pace) -> None:
+    def __init__(
+        self, socket: AnySocket, known: KnownToken, pace: NodeAllowance, address: str | None
+    ) -> None:
         self.known = known
+        self.connection = Connection(since=time.time(), address=address or "?")
         self._pace = pace
         self.heard_at: float | None = None
         self._opened_at = time.monotonic()
@@ -80,7 +79,7 @@ class AgentDoor:
         self._roster = roster
         self._redeem = redeem
         self._lines: dict[str, Line] = {}
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, NodeAllowance] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=20, seconds=60.0)
         self._code_failures = FailureLimit(failures=10, seconds=900.0)
@@ -111,11 +110,8 @@ class AgentDoor:
         if known is None:
             raise _unauthorised(
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
-                "gpuboard node enroll NAME. Then give it to the agent with --enroll."
+                "gpuboard node enroll NAME. Then run on the node: gpuboard agent enroll URL."
             )
-        if not self.push.expects(known.node):
-            # Quicker than the next look at the list of tokens.
-            self.tokens_changed()
         self._roster.note_use(known)
         return known
 
@@ -157,26 +153,44 @@ class AgentDoor:
         log.info("node enrolled: node=%s address=%s", node, who)
         return node, token
 
-    def open(self, socket: AnySocket, known: KnownToken) -> Line:
+    def open(self, socket: AnySocket, known: KnownToken, address: str | None) -> Line:
         """Put a line in use; an older one of the same node is closed."""
-        line = Line(socket, known, self.pace(known.node))
+        line = Line(socket, known, self.pace(known.node), address)
         older = self._lines.pop(known.node, None)
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
         return line
 
+    def connected(self) -> dict[str, Connection]:
+        """The nodes that are connected and have said something, since when and from where."""
+        return {node: line.connection for node, line in self._lines.items() if line.heard_at is not None}
+
     def close(self, line: Line) -> None:
         """Forget a line."""
         if self._lines.get(line.known.node) is line:
             del self._lines[line.known.node]
 
-    def pace(self, node: str) -> Pace:
+    def take(self, node: str, message: bytes) -> bytes:
+        """Take in a message and answer it; the time that this takes is the node's.
+
+        Raises:
+            WireError: it is no message.
+            AccessRefused: the node may not say this.
+            SourceError: it cannot be taken now.
+        """
+        started = time.monotonic()
+        try:
+            return self.push.accept(node, message)
+        finally:
+            now = time.monotonic()
+            self.pace(node).charge(now - started, now)
+
+    def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""
         pace = self._paces.get(node)
         if pace is None:
-            pace = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=time.monotonic())
-            self._paces[node] = pace
+            pace = self._paces[node] = NodeAllowance(time.monotonic())
         return pace
 
     def tokens_changed(self) -> None:

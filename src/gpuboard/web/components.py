@@ -1,5 +1,6 @@
 """The board's own parts and how they are: the assembly names them, the web shows them."""
 
+import itertools
 from collections.abc import Callable
 from typing import Final
 
@@ -30,11 +31,14 @@ class Components:
     def __init__(self) -> None:
         self._parts: list[_Part] = []
 
-    def add(self, kind: str, name: str, ask: Ask) -> None:
-        """Name a part; two of one kind are told apart by a number."""
-        number = 1 + sum(part.kind == kind for part in self._parts)
-        component = kind if number == 1 else f"{kind}-{number}"
-        self._parts.append(_Part(component, kind, clean_text(name), ask))
+    def add(self, kind: str, name: str, ask: Ask) -> Callable[[], None]:
+        """Name a part, and get what takes it away again; two of one kind are told apart by a number."""
+        taken = {part.component for part in self._parts}
+        names = itertools.chain((kind,), (f"{kind}-{number}" for number in itertools.count(2)))
+        component = next(each for each in names if each not in taken)
+        part = _Part(component, kind, clean_text(name), ask)
+        self._parts.append(part)
+        return lambda: self._parts.remove(part)
 
     def look(self, now: float) -> None:
         """Ask every part how it is."""

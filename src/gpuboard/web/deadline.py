@@ -1,52 +1,93 @@
-"""Requests must arrive, and answers be taken, in time and in size: what uvicorn itself does not limit."""
+"""Requests must arrive, and answers be taken, in time and in size: what uvicorn itself does not limit.
+
+docs/decisions/0007-limits-below-the-framework.md says why this stands on uvicorn's own protocols.
+"""
 
 import asyncio
+import logging
 import socket
 import struct
-from collections import Counter
 from typing import Final
+from weakref import WeakKeyDictionary
 
+from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from gpuboard.model.address import is_loopback
+from gpuboard.web.limits import (
+    ANSWER_SEND_BUFFER_BYTES,
+    MAX_HEAD_BYTES,
+    MAX_PIPELINED,
+    REQUEST_SECONDS,
+    TAKE_BYTES,
+    TAKE_SECONDS,
+)
+from gpuboard.web.room import Room
 
-REQUEST_SECONDS: Final = 10.0
-MAX_HEAD_BYTES: Final = 64 * 1024
-# How many requests of one address may be arriving at once; a proxy on this machine is not limited.
-MAX_ARRIVING: Final = 64
-# How long a WebSocket may leave untaken what we sent, and how much of it may wait in the kernel meanwhile.
-TAKE_SECONDS: Final = 10.0
-SEND_BUFFER_BYTES: Final = 64 * 1024
+log = logging.getLogger(__name__)
 
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
 _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_TOO_MANY: Final = b"HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_NO_ROOM: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\ncontent-length: 0\r\n\r\n"
+)
+
+_rooms: Final[WeakKeyDictionary[Config, Room]] = WeakKeyDictionary()
+
+
+def room_of(config: Config) -> Room:
+    """The room of a server: the application's own, if it has one."""
+    room = _rooms.get(config)
+    if room is None:
+        room = _rooms[config] = getattr(config.app, "room", None) or Room()
+    return room
+
+
+def cut_off(transport: asyncio.Transport) -> None:
+    """End a connection at once: to close it would mean to wait until the rest has been taken."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        # Nothing may be left, even in the kernel.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+def limit_send_buffer(transport: asyncio.BaseTransport, size: int) -> None:
+    """Let the kernel keep no more than this of what is not taken."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
 
 class DeadlineProtocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, with an end to patience from the first byte (or the connection) on."""
 
-    _arriving: Final[Counter[str]] = Counter()
-
-    _timer: asyncio.TimerHandle | None = None
+    _arriving: asyncio.TimerHandle | None = None
+    _untaken: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _is_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Begin to wait for the first request, if there is room for one more who does."""
         super().connection_made(transport)
+        limit_send_buffer(transport, ANSWER_SEND_BUFFER_BYTES)
+        self._room = room_of(self.config)
         self._start()
+        if not self._room.enter(self, self._peer()):
+            self._give_up(_NO_ROOM)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop()
+        self._stop_taking()
+        self._room.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take in bytes; a head that never ends is cut off."""
+        if self.transport.is_closing():
+            return
         if self._is_head:
             self._head_bytes += len(data)
         super().data_received(data)
@@ -61,37 +102,79 @@ class DeadlineProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is here; what follows is limited by whoever reads it."""
         self._is_head = False
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self.cut("too many requests at once on one connection")
+            # Nothing else stops the parser, which has a thousand more of them before it.
+            raise ConnectionAbortedError
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The request has arrived whole."""
         self._stop()
         self._is_head, self._head_bytes = True, 0
+        self._room.work(self)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, if none is here already."""
+        if not self.pipeline:
+            self._room.wait(self)
+        super().on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """From here on the WebSocket has its own deadlines."""
         self._stop()
+        self._room.leave(self)
         super().handle_websocket_upgrade()
 
-    def _start(self) -> None:
-        if self._timer is not None:
+    def pause_writing(self) -> None:
+        """The other side does not take what we send: begin to wait."""
+        super().pause_writing()
+        self._watch_taking()
+
+    def resume_writing(self) -> None:
+        """It has taken nearly everything."""
+        self._stop_taking()
+        super().resume_writing()
+
+    def cut(self, reason: str) -> None:
+        """End this connection now."""
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             return
-        self._timer = self.loop.call_later(REQUEST_SECONDS, self._give_up, _TOO_SLOW)
-        peer = self._peer()
-        self._arriving[peer] += 1
-        if self._arriving[peer] > MAX_ARRIVING and not is_loopback(peer):
-            self._give_up(_TOO_MANY)
+        log.info("connection cut: address=%s reason=%s", self._peer(), reason)
+        if self.transport.get_write_buffer_size():
+            cut_off(self.transport)
+        else:
+            self.transport.close()
+
+    def _watch_taking(self) -> None:
+        size = self.transport.get_write_buffer_size()
+        if not self._room.hold(self, size):
+            self.cut("too much waits to be taken")
+        elif self._untaken is None:
+            self._untaken = self.loop.call_later(TAKE_SECONDS, self._look_at_taking, size)
+
+    def _look_at_taking(self, before: int) -> None:
+        self._untaken = None
+        if before - self.transport.get_write_buffer_size() < TAKE_BYTES:
+            self.cut("its answer is not taken")
+        else:
+            self._watch_taking()
+
+    def _stop_taking(self) -> None:
+        if self._untaken is not None:
+            self._untaken.cancel()
+            self._untaken = None
+            self._room.hold(self, 0)
+
+    def _start(self) -> None:
+        if self._arriving is None:
+            self._arriving = self.loop.call_later(REQUEST_SECONDS, self._give_up, _TOO_SLOW)
 
     def _stop(self) -> None:
-        if self._timer is None:
-            return
-        self._timer.cancel()
-        self._timer = None
-        peer = self._peer()
-        self._arriving[peer] -= 1
-        if self._arriving[peer] <= 0:
-            del self._arriving[peer]
+        if self._arriving is not None:
+            self._arriving.cancel()
+            self._arriving = None
 
     def _give_up(self, answer: bytes) -> None:
         self._stop()
@@ -104,45 +187,3 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _peer(self) -> str:
         return self.client[0] if self.client else ""
-
-
-class DeadlineSocket(WebSocketsSansIOProtocol):
-    """WebSockets as uvicorn speaks them, with an end to patience with whoever does not read."""
-
-    _stuck: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Hear of every byte that the kernel does not take, and let it take few."""
-        super().connection_made(transport)
-        # Not 0: with TLS, uvloop takes 0 bytes that wait for too many, and may never say that they are gone.
-        self.transport.set_write_buffer_limits(high=1, low=0)
-        connection = transport.get_extra_info("socket")
-        if connection is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._be_patient()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """The other side does not take what we send: begin to wait."""
-        super().pause_writing()
-        self._stuck = self._stuck or self.loop.call_later(TAKE_SECONDS, self._cut)
-
-    def resume_writing(self) -> None:
-        """It has taken everything."""
-        self._be_patient()
-        super().resume_writing()
-
-    def _be_patient(self) -> None:
-        if self._stuck is not None:
-            self._stuck.cancel()
-            self._stuck = None
-
-    def _cut(self) -> None:
-        # To close would mean to wait until the rest has been taken; nothing may be left, even in the kernel.
-        connection = self.transport.get_extra_info("socket")
-        if connection is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.transport.abort()

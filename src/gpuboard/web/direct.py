@@ -17,7 +17,7 @@ from websockets import frames
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
-from gpuboard.web.deadline import DeadlineSocket
+from gpuboard.web.deadline_socket import DeadlineSocket
 from gpuboard.wire.ingest import MAX_MESSAGE_BYTES
 
 # None: this message and all that follow shall take the ordinary way.
@@ -124,6 +124,7 @@ class DirectSocket(DeadlineSocket):
         super().data_received(data)
 
     def _begin(self, answer: Answer) -> None:
+        self.speaks_for_a_node()
         # What was said too early waits in the queue and has to be heard first.
         self._answer = answer if self.queue.empty() else None
         self._round = _rounds.setdefault(self.loop, _Round())

@@ -1,12 +1,18 @@
 """The outermost layer: Host and Origin checks on HTTP and WebSocket alike, and headers on every answer."""
 
+import math
+import time
 from typing import Final, cast
 
+from litestar.datastructures import Headers
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuboard.web.access import AccessPolicy
+from gpuboard.web.limits import VISITS_BURST, VISITS_PER_SECOND
 from gpuboard.web.problems import REFUSAL, send_problem
+from gpuboard.web.room import Room
+from gpuboard.web.throttle import RateLimit
 
 _CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -28,12 +34,22 @@ TOP: Final = frozenset(
 )
 
 
+# What agents ask for, wherever the board is put.
+_AGENTS: Final = ("/api/v1/reports", "/api/v1/ingest")
+
+# Status, words, and headers of its own.
+Refusal = tuple[int, str, tuple[tuple[bytes, bytes], ...]]
+
+
 class Guard:
     """Lets through only requests that are meant for this board."""
 
     def __init__(self, app: ASGIApp, access: AccessPolicy, *, base_path: str = "/") -> None:
         self._app = app
         self._access = access
+        self._visits = RateLimit(per_second=VISITS_PER_SECOND, burst=VISITS_BURST)
+        # For the server, which asks it about every connection.
+        self.room = Room(is_limited=access.is_limited)
         self._base = f"/{base_path.strip('/')}/" if base_path.strip("/") else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,8 +58,7 @@ class Guard:
         if kind not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(headers, is_read=scope.get("method") in ("GET", "HEAD", "OPTIONS"))
+        refusal = self._refusal(scope)
         if refusal is None:
             self._strip_base(scope)
             if kind == "websocket":
@@ -53,7 +68,8 @@ class Guard:
             return
         if kind == "websocket":
             await receive()
-        await send_problem(send, kind, 421, refusal, headers=_HEADERS)
+        status, detail, headers = refusal
+        await send_problem(send, kind, status, detail, headers=(*_HEADERS, *headers))
 
     def _strip_base(self, scope: Scope) -> None:
         """Take the base path away, if the proxy has not done so itself.
@@ -70,13 +86,33 @@ class Guard:
             scope["path"] = f"/{rest}"
             scope["raw_path"] = scope["raw_path"][len(self._base) - 1 :]
 
-    def _refusal(self, headers: dict[str, str], *, is_read: bool) -> str | None:
-        host, origin = headers.get("host"), headers.get("origin")
-        if not self._access.accepts_host(host):
-            return f"this board does not answer to the name {host!r}; add it to [board] hostnames"
-        if not is_read and not self._access.accepts_origin(origin, host):
-            return f"a page of {origin!r} may not use this board"
-        return None
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers = Headers.from_scope(scope)
+        hosts, origin = headers.getall("host", []), headers.get("origin")
+        # Whoever reads the one and whoever reads the other would not mean the same board.
+        if len(hosts) != 1:
+            return 400, "A request names its host once.", ()
+        if not self._access.accepts_host(hosts[0]):
+            return (
+                421,
+                f"this board does not answer to the name {hosts[0]!r}; add it to [board] hostnames",
+                (),
+            )
+        is_read = scope.get("method") in ("GET", "HEAD", "OPTIONS")
+        if not is_read and not self._access.accepts_origin(origin, hosts[0]):
+            return 421, f"a page of {origin!r} may not use this board", ()
+        return self._haste(scope, headers)
+
+    def _haste(self, scope: Scope, headers: Headers) -> Refusal | None:
+        """Why a visitor should wait before it asks again; agents have an allowance of their own."""
+        if "authorization" in headers and scope["path"].endswith(_AGENTS):
+            return None
+        peer = scope["client"][0] if scope["client"] else None
+        wait = self._visits.delay(self._access.counted_address(peer, headers), time.monotonic())
+        if not wait:
+            return None
+        after = (b"retry-after", str(math.ceil(wait)).encode())
+        return 429, "Too many requests from your address; wait a moment.", (after, (b"connection", b"close"))
 
 
 def _as_get(scope: Scope) -> Scope:

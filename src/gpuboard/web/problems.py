@@ -75,7 +75,7 @@ async def note_socket_error(error: Exception, scope: Scope) -> None:
         return
     if isinstance(error, HTTPException):
         scope["state"][REFUSAL] = error
-    elif not isinstance(error, WebSocketDisconnect):
+    elif not isinstance(error, WebSocketDisconnect | OSError):
         log.error("socket failed: path=%s", scope["path"], exc_info=error)
 
 

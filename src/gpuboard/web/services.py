@@ -8,7 +8,7 @@ from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
 from gpuboard.web.stream import Broadcaster
-from gpuboard.web.throttle import Crowd
+from gpuboard.web.throttle import AddressCount
 from gpuboard.wire.stream import BoardInfo
 
 
@@ -24,4 +24,4 @@ class Services(Struct, frozen=True, kw_only=True):
     components: Components
     # None: the board has nowhere to keep tokens.
     agents: AgentDoor | None = None
-    crowd: Crowd = field(default_factory=Crowd)
+    viewers_per_address: AddressCount = field(default_factory=AddressCount)

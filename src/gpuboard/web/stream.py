@@ -122,10 +122,10 @@ class Broadcaster:
         """Forget a viewer."""
         self._viewers.discard(viewer)
 
-    def close(self) -> None:
+    def close(self, reason: str = "stopping") -> None:
         """Say good-bye to everybody."""
         for viewer in list(self._viewers):
-            viewer.offer(encode(Bye(reason="stopping")))
+            viewer.offer(encode(Bye(reason=reason)))
             viewer.is_too_slow = viewer.frames.full()
             if not viewer.is_too_slow:
                 viewer.frames.put_nowait(None)

@@ -4,9 +4,15 @@ import ipaddress
 from collections import Counter, OrderedDict
 from typing import Final
 
-MAX_REMEMBERED: Final = 4096
-# Open pages of one address: more than a person has tabs, and far fewer than the board has room for.
-MAX_OF_ONE_ADDRESS: Final = 64
+from gpuboard.web.limits import (
+    CPU_SECONDS_BURST,
+    CPU_SECONDS_PER_SECOND,
+    MAX_REMEMBERED,
+    MAX_VIEWERS_OF_ONE,
+    MESSAGES_BURST,
+    MESSAGES_PER_SECOND,
+)
+
 # Whoever has IPv6 has this much of it.
 _HOME_NETWORK_BITS: Final = 64
 
@@ -22,12 +28,30 @@ class Pace:
         self._credit = burst
         self._seen_at = now
 
-    def delay(self, now: float) -> float:
-        """Count one event; how long to wait before the next is welcome."""
+    def delay(self, now: float, cost: float = 1.0) -> float:
+        """Count one event, or several; how long to wait before the next is welcome."""
         credit = self._credit + (now - self._seen_at) * self._per_second
-        self._credit = min(self._burst, credit) - 1
+        self._credit = min(self._burst, credit) - cost
         self._seen_at = now
         return max(0.0, -self._credit / self._per_second)
+
+
+class NodeAllowance:
+    """What one node may take of the board: messages, and the time that they cost."""
+
+    __slots__ = ("_messages", "_time")
+
+    def __init__(self, now: float) -> None:
+        self._messages = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=now)
+        self._time = Pace(per_second=CPU_SECONDS_PER_SECOND, burst=CPU_SECONDS_BURST, now=now)
+
+    def delay(self, now: float) -> float:
+        """Count one message; how long the node should wait before the next is welcome."""
+        return max(self._messages.delay(now), self._time.delay(now, 0.0))
+
+    def charge(self, seconds: float, now: float) -> None:
+        """Count the time that its message took."""
+        self._time.delay(now, seconds)
 
 
 class Seldom:
@@ -45,6 +69,26 @@ class Seldom:
         return True
 
 
+class RateLimit:
+    """A pace for each address, so that one that hurries is slowed and nobody else is."""
+
+    def __init__(self, *, per_second: float, burst: float) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._paces: OrderedDict[str, Pace] = OrderedDict()
+
+    def delay(self, address: str | None, now: float) -> float:
+        """Count one event of this address; how long it should wait. None is never too fast."""
+        if address is None:
+            return 0.0
+        who = customer(address)
+        pace = self._paces.pop(who, None) or Pace(per_second=self._per_second, burst=self._burst, now=now)
+        self._paces[who] = pace
+        while len(self._paces) > MAX_REMEMBERED:
+            self._paces.popitem(last=False)
+        return pace.delay(now)
+
+
 class FailureLimit:
     """Counts failures per address, so that one that guesses is slowed and nobody else is."""
 
@@ -56,27 +100,28 @@ class FailureLimit:
 
     def is_blocked(self, address: str, now: float) -> bool:
         """Whether this address has failed too often lately."""
-        return self._blocked.get(address, 0.0) > now
+        return self._blocked.get(customer(address), 0.0) > now
 
     def note_failure(self, address: str, now: float) -> None:
         """Count one failure."""
-        pace = self._paces.pop(address, None) or Pace(
+        who = customer(address)
+        pace = self._paces.pop(who, None) or Pace(
             per_second=self._failures / self._seconds, burst=self._failures, now=now
         )
         delay = pace.delay(now)
-        self._paces[address] = pace
+        self._paces[who] = pace
         if delay > 0:
-            self._blocked[address] = now + delay
+            self._blocked[who] = now + delay
         # Whoever has many addresses makes us forget the oldest, not run out of memory.
         while len(self._paces) > MAX_REMEMBERED:
             forgotten, _ = self._paces.popitem(last=False)
             self._blocked.pop(forgotten, None)
 
 
-class Crowd:
+class AddressCount:
     """Counts who is here per address, so that one cannot take the room of all."""
 
-    def __init__(self, *, most: int = MAX_OF_ONE_ADDRESS) -> None:
+    def __init__(self, *, most: int = MAX_VIEWERS_OF_ONE) -> None:
         self.most = most
         self._here: Counter[str] = Counter()
 
@@ -84,7 +129,7 @@ class Crowd:
         """Count one more of this address; False if it has too many here. None is never too many."""
         if address is None:
             return True
-        who = _who(address)
+        who = customer(address)
         if self._here[who] >= self.most:
             return False
         self._here[who] += 1
@@ -94,13 +139,13 @@ class Crowd:
         """Count one less, who had been let in."""
         if address is None:
             return
-        who = _who(address)
+        who = customer(address)
         self._here[who] -= 1
         if self._here[who] <= 0:
             del self._here[who]
 
 
-def _who(address: str) -> str:
+def customer(address: str) -> str:
     """Addresses that are one customer's are counted as one."""
     try:
         known = ipaddress.ip_address(address)

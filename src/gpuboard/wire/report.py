@@ -3,9 +3,10 @@
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
-from gpuboard.model.report import REPORT_VERSION, NodeReport
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.gpu_uuid import with_plain_uuids
 
@@ -56,6 +57,8 @@ def check_report(report: NodeReport) -> NodeReport:
             f"{REPORT_VERSION} can): install the same gpuboard version on node and board"
         )
     report = with_plain_uuids(report)
+    if report.interval_seconds is not None and report.interval_seconds > LONGEST_INTERVAL_SECONDS:
+        report = replace(report, interval_seconds=LONGEST_INTERVAL_SECONDS)
     gpus = report.gpus or ()
     if sum([len(gpu.processes) for gpu in gpus if gpu.processes]) > MAX_PROCESSES:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")

@@ -23,6 +23,8 @@ class HolderView(Struct, frozen=True, kw_only=True, gc=False):
     memory_used_bytes: int | None
     since: float | None
     processes: int
+    # Those of them whose memory is known: the sum is of these.
+    measured: int
 
 
 class ClaimView(Struct, frozen=True, kw_only=True, gc=False):

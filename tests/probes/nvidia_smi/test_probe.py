@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gpuboard.model.errors import ProbeFailed, ProbeUnavailable
+from gpuboard.model.problems import problem
 from gpuboard.probes.base import Probe
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
-from gpuboard.probes.problems import problem
 from tests.probes.nvidia_smi.logs import MIG, NEW, log, new_gpu
 
 FIRST = "GPU-00000000-1111-2222-3333-444444444444"

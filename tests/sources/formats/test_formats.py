@@ -6,8 +6,7 @@ from hypothesis import given
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import GpuReading, NodeReport
-from gpuboard.sources.formats import FORMATS, read_file
-from gpuboard.sources.formats.gpu_monitor import read_family
+from gpuboard.sources.formats import FORMATS, is_meant_for, read_file
 from gpuboard.sources.formats.node_info import decode_seed4
 from gpuboard.wire.drop import encode_drop
 from gpuboard.wire.report import decode_report, encode_report
@@ -131,7 +130,7 @@ def test_a_long_name_that_must_be_escaped_still_fits_a_report(character: str) ->
     check(read_file(text.encode(), "node1"))
     check(read_file(log(new_gpu(inside=BUSY)).replace(b"/usr/bin/python3", long.encode()), "node1"))
     users = test_gpu_monitor.USERS.replace(b"alice", long[:250].encode())
-    check(read_family({**test_gpu_monitor.FILES, "users": users}, "node1"))
+    check(test_gpu_monitor.read({**test_gpu_monitor.FILES, "users": users}, node="node1"))
 
 
 @given(anything(EVERY))
@@ -143,6 +142,47 @@ def test_no_file_breaks_the_readers(data: bytes) -> None:
             check(form.read(data, "node1"))
     with suppress(WireError):
         check(read_file(data, "node1"))
+
+
+@given(anything(EVERY))
+def test_whether_a_file_was_meant_for_a_node_can_be_asked_of_any(data: bytes) -> None:
+    """Cut off at any place, what a node writes still is a node's."""
+    assert is_meant_for(data, "node1", "README.md") is False
+    assert isinstance(is_meant_for(data, "node1", "node1"), bool)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0" * 4096,
+        b" \n",
+        b'{"gpuboard_drop":1,"length":99',
+        b"node1  Sun Nov 1",
+        b"sh: 1: gpustat: not found\n",
+        b'Traceback (most recent call last):\n  File "gpustat", line 1\n',
+        b"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n",
+    ],
+)
+def test_an_empty_a_cut_off_and_a_failed_file_are_a_nodes(content: bytes) -> None:
+    """So that the node is missed."""
+    assert is_meant_for(content, "node1", "node1")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("hosts.json", b'{"gpu1": "gpu1.lab.example"}'),
+        ("notes", b"Hello, this folder is for status files.\n"),
+        ("README", b""),
+        ("index.html", b""),
+        ("cml10.bak", b"sh: 1: gpustat: not found\n"),
+        ("picture", b"\x89PNG\r\n\x1a\n"),
+    ],
+)
+def test_what_people_put_beside_them_is_not(name: str, content: bytes) -> None:
+    """Nobody wants a node called readme."""
+    assert not is_meant_for(content, name.partition(".")[0].lower(), name)
 
 
 @given(mutated([json.dumps(test_node_info.STATUS).encode()]))
@@ -164,4 +204,4 @@ def test_no_family_of_files_breaks_the_reader(
         {**whole, "status": status},
     ):
         with suppress(WireError):
-            check(read_family(files, "node1", written_at=test_gpu_monitor.WRITTEN_AT))
+            check(test_gpu_monitor.read(files, node="node1"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuboard.model.errors import WireError
-from gpuboard.sources.ssh.frames import MAX_NOISE_BYTES, Frame, Framer
+from gpuboard.sources.ssh.frames import MAX_NOISE_BETWEEN, MAX_NOISE_BYTES, Frame, Framer
 from gpuboard.wire.report import MAX_REPORT_BYTES
 from tests.mutations import anything
 
@@ -75,17 +75,31 @@ def test_what_the_node_is_doing() -> None:
     assert framer.doing == "nvidia-smi"
 
 
-@pytest.mark.parametrize("flood", [b"y\n", b"x" * 1000, b"gpuboard 1 sample 1 9999999\n"])
-def test_a_flood_is_cut(flood: bytes) -> None:
-    """With lines or without, it ends; and little is kept of it."""
+FLOODS = {
+    "lines": b"y\n" * 1000,
+    "one endless line": b"x" * 1000,
+    "nothing but ends of lines": b"\n" * 1000,
+    "always about to do something": b"\ngpuboard doing nvidia-smi 12.34\n" * 100,
+    "frames that are too long": b"gpuboard 1 sample 1 9999999\n" * 100,
+    "frames that do not end": b"gpuboard 1 sample 1 3\n" * 100,
+    "ends of frames that never began": b"gpuboard end 1\n" * 100,
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_flood_is_cut(flood: bytes, begun: bool) -> None:  # noqa: FBT001 - a parameter of pytest's
+    """Whatever it looks like, before the first sample and after it; and little is kept of it."""
     framer = Framer()
+    if begun:
+        framer.feed(as_bytes(Frame(kind="sample", sequence=1, body=b"\n")))
     with pytest.raises(WireError, match="no sample"):
-        _drown(framer, flood)
+        _drown(framer, flood, MAX_NOISE_BETWEEN if begun else MAX_NOISE_BYTES)
     assert len(framer.noise) <= 400
 
 
-def _drown(framer: Framer, flood: bytes) -> None:
-    for _ in range(MAX_NOISE_BYTES):
+def _drown(framer: Framer, flood: bytes, allowed: int) -> None:
+    for _ in range(2 + allowed // len(flood)):
         framer.feed(flood)
 
 

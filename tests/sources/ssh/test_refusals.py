@@ -193,6 +193,8 @@ MANY_SAMPLES = "while :; do printf 'gpuboard 1 host 1 0\\ngpuboard end 1\\n'; do
         ("echo This account is currently not available.; exit 1", "no-samples", "not available"),
         ("exit 127", "no-samples", "awk"),
         ("yes and no", "flood", "flood"),
+        ("yes ''", "flood", "flood"),
+        ("yes gpuboard 1 sample 1 3", "flood", "flood"),
         ("sleep 600", "silent", "said nothing"),
         (MANY_SAMPLES, "flood", "more often"),
     ],

@@ -1,6 +1,7 @@
 """The source against a real sshd: what comes, how often, and that nodes do not disturb each other."""
 
 import asyncio
+import logging
 import os
 import time
 from pathlib import Path
@@ -98,8 +99,9 @@ async def test_dead_nodes_do_not_delay_the_others(server: Server, tmp_path: Path
             assert recorder.codes("nobody") == {"unknown-host"}
 
 
-async def test_a_node_comes_back_by_itself(server: Server) -> None:
-    """A restart of its sshd costs some samples and nothing else."""
+async def test_a_node_comes_back_by_itself(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """A restart of its sshd costs some samples and nothing else; the log says once that it is back."""
+    caplog.set_level(logging.INFO, logger="gpuboard")
     async with watching(server.options(), target("gpu01")) as recorder:
         await until(lambda: recorder.count("gpu01") > 0)
         server.stop()
@@ -107,7 +109,10 @@ async def test_a_node_comes_back_by_itself(server: Server) -> None:
         assert "connection-lost" in recorder.codes("gpu01")
         before = recorder.count("gpu01")
         server.start()
-        await until(lambda: recorder.count("gpu01") > before)
+        await until(lambda: recorder.count("gpu01") > before + 2)
+    said = [message for message in caplog.messages if "gpu01" in message]
+    assert said[-1] == "node is back: source=ssh node=gpu01"
+    assert sum("is back" in message for message in said) == 1
 
 
 async def test_a_frozen_session_is_noticed_and_replaced(server: Server) -> None:
@@ -151,8 +156,8 @@ async def test_one_look_waits_for_nobody_longer_than_the_time_out(server: Server
     """A host that hangs costs the time-out, once, and the others nothing."""
     server.set_nvidia_smi("hang")
     since = time.monotonic()
-    outcomes = await read_once([target("a"), target("b")], server.options(timeout=1.5))
-    assert time.monotonic() - since < 10
+    outcomes = await read_once([target("a"), target("b")], server.options(timeout=5))
+    assert time.monotonic() - since < 40
     for outcome in outcomes.values():
         assert isinstance(outcome, NodeReport)
         assert outcome.gpus is None

@@ -4,7 +4,7 @@ import re
 from typing import Final, NamedTuple
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
-from gpuboard.probes.problems import Kind, problem
+from gpuboard.model.problems import Kind, problem
 
 # First match wins. All of these mean that there is nothing else to read.
 _FATAL: Final[tuple[tuple[str, type[ProbeError], Kind], ...]] = (

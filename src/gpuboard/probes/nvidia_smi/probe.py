@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
@@ -14,7 +15,6 @@ from gpuboard.probes.nvidia_smi.reader import DocumentReader
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
 from gpuboard.probes.nvidia_smi.tables import attach_apps, parse_apps_csv, parse_gpu_csv
 from gpuboard.probes.nvidia_smi.xml import parse_xml
-from gpuboard.probes.problems import problem
 from gpuboard.wire.text import decode_text
 
 # Columns that every driver since 2016 knows: one unknown column makes nvidia-smi refuse them all.

@@ -1,14 +1,14 @@
 """One GPU's texts, by whichever names its driver uses, turned into one reading and its problems."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from gpuboard.model.chips import shares_host_memory
+from gpuboard.model.problems import Kind, problem
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.values import Silence, Texts, count, number, silence, size, switch, word
-from gpuboard.probes.problems import Kind, problem
 from gpuboard.probes.throttling import reasons_by_name
 
 # Each line: what we call it, then all its names, newest first: paths of the XML, columns of the CSV.
@@ -74,8 +74,6 @@ THROTTLE: Final = (
     "clocks_event_reasons.",
     "clocks_throttle_reasons.",
 )
-# Devices that have no memory of their own.
-_UNIFIED: Final = re.compile(r"\b(?:GB10|Orin|Thor|Xavier|Tegra)\b")
 _TROUBLES: Final[tuple[tuple[Silence, Kind], ...]] = (("refused", "no-permission"), ("error", "sensor-error"))
 _percent: Final = partial(number, high=1000)
 _watts: Final = partial(number, high=100_000)
@@ -120,7 +118,7 @@ def read_device(
         index=index,
         model=model,
         memory_total_bytes=total,
-        memory_unified=total is None and _UNIFIED.search(model or "") is not None,
+        memory_unified=total is None and shares_host_memory(model),
         throttle_reasons=_throttle_reasons(found),
         ecc_enabled=switch(given["ecc_mode"]),
         ecc_corrected_errors=_errors(found, _CORRECTED, _CORRECTED_PARTS),

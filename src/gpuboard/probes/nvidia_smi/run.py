@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from gpuboard.model.errors import ProbeFailed, ProbeUnavailable
-from gpuboard.probes.problems import problem
+from gpuboard.model.problems import problem
 
 _GRACE_SECONDS: Final = 1.0
 

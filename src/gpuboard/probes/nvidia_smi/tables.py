@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.messages import explain, says_no_devices
 from gpuboard.probes.nvidia_smi.readings import Device, read_device, unopened_devices
 from gpuboard.probes.nvidia_smi.values import count, program_name, size, word
-from gpuboard.probes.problems import problem
 from gpuboard.wire.text import decode_text
 
 MAX_LINES: Final = 20_000

@@ -5,13 +5,13 @@ from collections.abc import Container, Iterable, Iterator
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, ProcessKind
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.document import Document, NotADocumentError, Record, read_document
 from gpuboard.probes.nvidia_smi.messages import explain, says_no_devices, unopened_gpus
 from gpuboard.probes.nvidia_smi.readings import Device, read_device, unopened_devices
 from gpuboard.probes.nvidia_smi.values import count, program_name, size, word
-from gpuboard.probes.problems import problem
 from gpuboard.wire.text import decode_text
 
 _KINDS: dict[str, ProcessKind] = {"c": "compute", "g": "graphics", "c+g": "both", "m+c": "compute"}

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.model.problems import problem
 from gpuboard.model.report import Address, Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import GIB, MIB
 from gpuboard.probes.simulated.jobs import HOUR, Job, current_job, percent
@@ -154,14 +155,7 @@ def _process(job: Job, held: int) -> GpuProcess:
 
 
 def _lost(gpu: GpuReading, now: float) -> Problem:
-    return Problem(
-        kind="gpu-lost",
-        gpu_uuid=gpu.uuid,
-        since=now - now % (6 * HOUR),
-        text="the GPU has fallen off the bus: XID 79",
-        detail="XID 79",
-        remedy="Reboot the node; if it happens again, reseat or replace the card.",
-    )
+    return problem("gpu-lost", "XID 79", gpu_uuid=gpu.uuid, since=now - now % (6 * HOUR))
 
 
 def _host(seed: int, node: str, hardware: Hardware, now: float) -> HostFacts:

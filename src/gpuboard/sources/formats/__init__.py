@@ -1,5 +1,6 @@
 """The kinds of files that nodes leave in a folder, each read into a report; nothing here opens a file."""
 
+import re
 from typing import Final
 
 import msgspec
@@ -27,6 +28,49 @@ FORMATS: Final = (
     Format("gpustat-text", is_gpustat_text, read_gpustat_text),
     Format("nvidia-smi-words", is_sentence, read_xml),
 )
+
+
+# Names of files that people put beside those of nodes.
+_NO_NODE: Final = re.compile(
+    r"(readme|licen[cs]e|index|makefile)(\..*)?|.*(~|\.(html?|css|js|php|py|pl|sh|md|rst|conf|toml|ya?ml|ini|"
+    r"png|svg|pdf|swp|tmp|bak|old|orig|lock|gz|zip))",
+    re.IGNORECASE,
+)
+# What commands say instead of what they were asked for.
+_FAILURE: Final = re.compile(
+    rb"\b(error|errno|traceback|exception|not found|no such|denied|fail(s|ed|ure)?|cannot|can't|fault|killed|"
+    rb"refused|unable|time[d -]?out|unavailable|terminated|aborted|no space)\b",
+    re.IGNORECASE,
+)
+_FAILURE_BYTES: Final = 16 * 1024
+
+
+def is_meant_for(data: bytes, node: str, name: str) -> bool:
+    """Whether a file that cannot be read was meant to tell about a node.
+
+    It is empty, begins like a known kind, or holds what a command says when it fails.
+    """
+    if _NO_NODE.fullmatch(name):
+        return False
+    text = data.strip(b"\0 \t\r\n")
+    host = node.partition(".")[0].encode()
+    return (
+        (not text and len(data) < _FAILURE_BYTES)
+        or text[: len(host)].lower() == host
+        or any(form.sniff(data) for form in FORMATS)
+        or _is_cut_json(text)
+        or (len(text) <= _FAILURE_BYTES and _FAILURE.search(text) is not None)
+    )
+
+
+def _is_cut_json(text: bytes) -> bool:
+    if not text.startswith(b"{"):
+        return False
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return True
+    return False
 
 
 def read_file(data: bytes, node: str) -> NodeReport:

@@ -1,7 +1,7 @@
 """The family of files that the gpu-monitor scripts leave per host: gpus, processes, users, status, disks.
 
-Their times are local and without zone; they are compared with each other only, unless the caller knows
-when the files were written.
+Their times are local and without zone. The line of `uptime` tells the host's clock, and when the files were
+written tells the date that goes with it; without that line an age cannot be told.
 """
 
 import re
@@ -39,7 +39,12 @@ _ENDED_SECONDS: Final = 40
 _LEFTOVER_BYTES: Final = 10 * MIB
 _DAY: Final = 86400
 _ZONE_STEP: Final = 900
-_WHOLE_DAY_ZONE: Final = 14 * 3600
+# Zones reach from Hawaii, ten hours behind, to here, the Chatham Islands: so a time of day tells its date.
+_EAST: Final = 13 * 3600 + 45 * 60
+# The last zone of all: by its clock, a local time was the longest ago.
+_EASTMOST: Final = 14 * 3600
+# The files are written one after the other, so that a line may be newer than the clock beside it.
+_EARLY: Final = 60
 _PS: Final = re.compile(r"(\d{1,10})\s+(\S{1,256})(.*)")
 
 
@@ -48,8 +53,18 @@ class _Person(NamedTuple):
     started: float | None
 
 
-def read_family(files: Mapping[str, bytes], node: str, *, written_at: float | None = None) -> NodeReport:
-    """Read one host's files, by member name; `written_at` (UTC) lets local times be told.
+class Family(NamedTuple):
+    """What one host's files say."""
+
+    report: NodeReport
+    # The newest line's local time, counted as if it were UTC: good to be compared with that of other rounds.
+    newest: float | None
+    # False: the report's age is made up, and too old to count as fresh.
+    is_age_known: bool
+
+
+def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> Family:
+    """Read one host's files, by member name; when they were written (UTC) lets local times be told.
 
     The report's age is how old the newest line about GPUs was when the files were written.
 
@@ -64,21 +79,27 @@ def read_family(files: Mapping[str, bytes], node: str, *, written_at: float | No
         rows, newest = _newest(read_tables(text, GPU_FIELDS).gpus)
         if not rows:
             raise explain(text)
-        age = _age(newest, time_of_day(texts.get("status", "")))
-        zone = None if newest is None or written_at is None else _zone(newest + age, written_at)
+        if newest is None:
+            raise WireError("its lines tell no time")
+        there = _local_time(time_of_day(texts.get("status", "")), written_at)
+        zone = None if there is None else float(round((there - written_at) / _ZONE_STEP) * _ZONE_STEP)
+        age = _age(newest, there)
         devices = devices_from_rows(rows, text=text, node=node)
         if "processes" in texts:
             devices = _with_processes(devices, texts, newest, zone)
     except ProbeError as error:
-        return report_of_failure(error, node, probe=PROBE)
-    return report_of(
+        # A sentence has no time; it is as old as its file.
+        return Family(report_of_failure(error, node, probe=PROBE), None, is_age_known=True)
+    report = report_of(
         devices,
         node,
         probe=PROBE,
         host=_host(texts),
-        taken_at=None if newest is None else _utc(newest, zone),
-        age_seconds=age,
+        taken_at=_utc(newest, zone),
+        # Whatever the zone and however wrong the clock: not fresh.
+        age_seconds=max(_DAY, written_at + _EASTMOST - newest) if age is None else age,
     )
+    return Family(report, newest, is_age_known=age is not None)
 
 
 def _local(text: str, form: str) -> float | None:
@@ -102,19 +123,22 @@ def _newest(rows: Sequence[Row]) -> tuple[list[Row], float | None]:
     return [row for time, row in times if time is not None and newest - time <= _ROUND_SECONDS], newest
 
 
-def _zone(local: float, written_at: float) -> float:
-    """How far local time is from UTC; zones are whole quarters of an hour, and files fresher than that."""
-    offset = round((local - written_at) / _ZONE_STEP) * _ZONE_STEP
-    return offset if abs(offset) <= _WHOLE_DAY_ZONE else 0.0
+def _local_time(clock: int | None, written_at: float) -> float | None:
+    """What the host's clock and calendar said when the files were written, counted as if it were UTC."""
+    if clock is None:
+        return None
+    east = (clock - written_at) % _DAY
+    return written_at + (east if east <= _EAST + _ZONE_STEP / 2 else east - _DAY)
 
 
-def _age(newest: float | None, clock: int | None) -> float:
-    # The collector copies its last lines again and again, also when nvidia-smi has long been hanging.
-    if newest is None or clock is None:
-        return 0.0
-    age = (clock - newest) % _DAY
-    # A little into the future is only the order in which the files were written.
-    return 0.0 if age > _DAY - 60 else age
+def _age(newest: float, there: float | None) -> float | None:
+    """How old the newest line was; None where that cannot be known.
+
+    The collector copies its last lines again and again, also when nvidia-smi has long been hanging.
+    """
+    if there is None or newest - there > _EARLY:
+        return None
+    return max(0.0, there - newest)
 
 
 def _host(texts: Mapping[str, str]) -> HostFacts:

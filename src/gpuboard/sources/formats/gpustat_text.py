@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from gpuboard.model.errors import WireError
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, HostFacts, NodeReport, Problem
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.readings import Device, read_device
@@ -148,8 +149,4 @@ def _processes(listed: str) -> Iterator[GpuProcess]:
 def _no_ids(gpus: list[_Gpu]) -> Iterator[Problem]:
     lists = [gpu.listed for gpu in gpus if gpu.listed and gpu.listed not in _UNLISTED]
     if any(_PROCESS_END.search(listed) is None for listed in lists):
-        yield Problem(
-            kind="no-process-ids",
-            text="the file names processes without their ids, so who they are is left out",
-            remedy="write it with gpustat -pcu",
-        )
+        yield problem("no-process-ids")

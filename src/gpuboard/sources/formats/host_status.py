@@ -7,7 +7,9 @@ from gpuboard.model.report import Disk, HostFacts
 from gpuboard.model.units import MIB
 from gpuboard.wire.clean import clean_text
 
-_DISK: Final = re.compile(r"\S+\s+(\d{1,15})\s+(\d{1,15})\s+\d{1,15}\s+\d{1,3}%\s+(/\S*)")
+_DISK: Final = re.compile(r"(\S+)\s+(\d{1,15})\s+(\d{1,15})\s+\d{1,15}\s+\d{1,3}%\s+(/\S*)")
+# What `df` calls memory that looks like a disk, and pictures of disks, which are always full.
+_NO_DISK: Final = re.compile(r"(dev)?tmpfs|udev|dev|run|shm|none|ramfs|rootfs|efivarfs|squashfs|/dev/loop\d+")
 _MEMORY: Final = re.compile(r"Mem:\s+(\d{1,12})\s+(\d{1,12})\b.*")
 _CORES: Final = re.compile(r"\d{1,5}")
 _CLOCK: Final = re.compile(r"(\d\d):(\d\d):(\d\d) up ")
@@ -41,15 +43,14 @@ def read_status(text: str) -> HostFacts:
 
 
 def read_disks(text: str) -> tuple[Disk, ...]:
-    """Read the lines that `df` writes, in KiB."""
+    """Read the lines that `df` writes about disks, in KiB."""
     found: dict[str, Disk] = {}
     for line in map(str.strip, text.splitlines()):
         match = _DISK.fullmatch(line)
-        if match is not None and len(found) < _MAX_DISKS:
-            mount = clean_text(match[3])[:4096]
-            found[mount] = Disk(
-                mount=mount, total_bytes=int(match[1]) * 1024, used_bytes=int(match[2]) * 1024
-            )
+        if match is None or _NO_DISK.fullmatch(match[1]) or len(found) >= _MAX_DISKS:
+            continue
+        mount = clean_text(match[4])[:4096]
+        found[mount] = Disk(mount=mount, total_bytes=int(match[2]) * 1024, used_bytes=int(match[3]) * 1024)
     return tuple(found.values())
 
 

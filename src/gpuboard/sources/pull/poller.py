@@ -27,6 +27,7 @@ from gpuboard.wire.clean import clean_text
 from gpuboard.wire.report import MAX_REPORT_BYTES
 
 log: Final = logging.getLogger(__name__)
+_LONGEST_REASON: Final = 600
 
 
 class Way(Struct, frozen=True, kw_only=True):
@@ -152,12 +153,13 @@ class Poller:
         if error.state == "refused" and self._secret is not None:
             self._secret.forget()
         self._drop()
-        reason = Reason(code=error.code, text=clean_text(error.reason))
+        # Some of it is the node's own words.
+        reason = Reason(code=error.code, text=clean_text(error.reason[:_LONGEST_REASON]))
         self._sink.trouble(self._target.node, reason, state=error.state)
         if self._logged != error.code:
             self._logged = error.code
             log.warning(
-                "pull failed: node=%s state=%s reason=%s", self._target.node, error.state, error.reason
+                "pull failed: node=%s state=%s reason=%s", self._target.node, error.state, reason.text
             )
 
     def _note_name(self, said: str | None) -> None:

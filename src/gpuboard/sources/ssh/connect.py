@@ -10,14 +10,19 @@ from gpuboard.discovery.base import Target
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.files import user_path
 from gpuboard.outside.resolve import Resolver
-from gpuboard.outside.threads import off_loop
+from gpuboard.outside.threads import Note, Workers
+from gpuboard.sources.ssh.account import make_up_account, refuse_made_up
 from gpuboard.sources.ssh.dial import dial
 from gpuboard.sources.ssh.gate import Gate, Turn
 from gpuboard.sources.ssh.known_hosts import KnownHosts
+from gpuboard.sources.ssh.meter import Meter
 from gpuboard.sources.ssh.options import SshOptions
 from gpuboard.sources.ssh.words import Place, SshError, changed_key, explain, timed_out, unknown_key
 
 _MAX_HOPS: Final = 8
+# For keys, ssh config and known_hosts. Reading them takes milliseconds, unless their mount hangs.
+_READERS_AT_ONCE: Final = 4
+_READ_SECONDS: Final = 5.0
 _DEFAULT_PORT: Final = 22
 _KEY_KINDS: Final = (
     "ssh-ed25519",
@@ -36,7 +41,8 @@ class Connector:
 
     def __init__(self, options: SshOptions) -> None:
         self._options = options
-        self._known = KnownHosts()
+        self._workers = Workers(_READERS_AT_ONCE, patience=_READ_SECONDS)
+        self._known = KnownHosts(self._workers)
         self._gate = Gate(options.max_connections)
         self._resolver = Resolver()
         # It tells of every connection; we say ourselves what matters.
@@ -56,7 +62,8 @@ class Connector:
             wanted["username"] = user
         try:
             async with asyncio.timeout(within) as deadline:
-                login = _Login(self._options, self._known, Turn(self._gate, deadline, within), self._resolver)
+                turn = Turn(self._gate, deadline, within)
+                login = _Login(self._options, self._known, turn, self._resolver, self._workers)
                 return await login.open(target.host, wanted, key_file=self._options.key_file)
         except TimeoutError:
             place = Place(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
@@ -66,11 +73,14 @@ class Connector:
 class _Login:
     """One way in, over as many jump hosts as it takes; waiting for our own turn does not count as time."""
 
-    def __init__(self, options: SshOptions, known: KnownHosts, turn: Turn, resolver: Resolver) -> None:
+    def __init__(
+        self, options: SshOptions, known: KnownHosts, turn: Turn, resolver: Resolver, workers: Workers
+    ) -> None:
         self._options = options
         self._known = known
         self._turn = turn
         self._resolver = resolver
+        self._workers = workers
 
     async def open(
         self, host: str, wanted: dict[str, Any], *, key_file: str | None, hops: int = 0
@@ -78,8 +88,8 @@ class _Login:
         place = Place(name=host, host=host)
         tunnel: asyncssh.SSHClientConnection | None = None
         try:
-            arguments, settings, has_passphrase = await off_loop(
-                lambda: self._arguments(host, wanted, key_file)
+            arguments, settings, has_passphrase = await self._workers.run(
+                lambda note: self._arguments(host, wanted, key_file, note)
             )
             files = self._known.files(self._options.known_hosts, settings.known_hosts)
             place = Place(
@@ -137,10 +147,12 @@ class _Login:
         return tunnel
 
     def _arguments(
-        self, host: str, wanted: dict[str, Any], key_file: str | None
+        self, host: str, wanted: dict[str, Any], key_file: str | None, note: Note
     ) -> tuple[dict[str, Any], asyncssh.SSHClientConnectionOptions, bool]:
         """Everything that asyncssh is told, and what it makes of it; reads files."""
+        make_up_account()
         path = user_path(self._options.ssh_config or "~/.ssh/config")
+        note(str(path))
         arguments: dict[str, Any] = {
             **wanted,
             "config": [path] if self._options.ssh_config or path.is_file() else [],
@@ -159,9 +171,12 @@ class _Login:
         }
         has_passphrase = False
         if key_file is not None:
+            note(key_file)
             chosen, has_passphrase = _key(user_path(key_file))
             arguments.update(chosen)
+        note(f"{path}, or a key in its folder")
         settings = asyncssh.SSHClientConnectionOptions(host=host, **arguments)
+        refuse_made_up(settings.username)
         return arguments, settings, has_passphrase
 
 
@@ -194,10 +209,14 @@ def _key_kinds(
 
 
 class _Client(asyncssh.SSHClient):
-    """Remembers the key that a host showed and we did not know."""
+    """Counts what a host sends, and remembers the key that it showed and we did not know."""
 
     def __init__(self) -> None:
         self.refused: tuple[str, str, int, asyncssh.SSHKey] | None = None
+
+    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+        """Count from the first byte on: before its key is checked, a host may be anybody."""
+        Meter.put_before(conn)
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         """Refuse: only keys in known_hosts are good."""

@@ -12,6 +12,8 @@ FrameKind = Literal["sample", "change", "host"]
 
 # What a login prints before the command starts is short; more than this is no login.
 MAX_NOISE_BYTES: Final = 64 * 1024
+# Once frames come, all that stands between two of them is what the command says it is doing.
+MAX_NOISE_BETWEEN: Final = 4 * 1024
 _KEPT_NOISE: Final = 400
 _START: Final = re.compile(rb"gpuboard 1 (sample|change|host) (\d{1,12}) (\d{1,7})")
 _DOING: Final = re.compile(rb"gpuboard doing ([a-z-]{1,20}) [\d.]{1,20}")
@@ -32,7 +34,9 @@ class Framer:
         self._buffer = bytearray()
         self._open: tuple[FrameKind, int, int] | None = None
         self._noise = bytearray()
+        # Of all that came since the last whole frame and was none, whatever it looked like.
         self._noise_bytes = 0
+        self._noise_allowed = MAX_NOISE_BYTES
         # What the node was about to do when it last said so.
         self.doing: str | None = None
         # Frames that began and did not end as they said.
@@ -69,7 +73,7 @@ class Framer:
             return True
         found.append(Frame(kind=kind, sequence=sequence, body=bytes(self._buffer[:length])))
         del self._buffer[: length + len(end)]
-        self._noise_bytes = 0
+        self._noise_bytes, self._noise_allowed = 0, MAX_NOISE_BETWEEN
         return True
 
     def _next_line(self) -> bool:
@@ -79,17 +83,17 @@ class Framer:
             return False
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
+        self._noise_bytes += end + 1
+        self._check_flood(0)
         start = _START.fullmatch(line)
         if start is not None and int(start[3]) <= MAX_REPORT_BYTES:
             self._open = cast("FrameKind", start[1].decode()), int(start[2]), int(start[3])
         elif (doing := _DOING.fullmatch(line)) is not None:
             self.doing = doing[1].decode()
         elif line:
-            self._noise_bytes += len(line) + 1
             self._noise = (self._noise + line + b"\n")[-_KEPT_NOISE:]
-            self._check_flood(0)
         return True
 
     def _check_flood(self, waiting: int) -> None:
-        if self._noise_bytes + waiting > MAX_NOISE_BYTES:
-            raise WireError(f"more than {MAX_NOISE_BYTES} bytes came that are no sample")
+        if self._noise_bytes + waiting > self._noise_allowed:
+            raise WireError(f"more than {self._noise_allowed} bytes came that are no sample")

@@ -5,7 +5,7 @@ from typing import Any, Final
 import asyncssh
 
 from gpuboard.outside.files import user_path
-from gpuboard.outside.threads import off_loop
+from gpuboard.outside.threads import Note, Workers
 
 _USER_FILES: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _SYSTEM_FILES: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -15,7 +15,8 @@ _Stamp = tuple[tuple[str, int, int], ...]
 class KnownHosts:
     """All keys that we trust; many nodes share one reading of the files."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
         self._read: dict[tuple[str, ...], tuple[_Stamp, asyncssh.SSHKnownHosts]] = {}
 
     @staticmethod
@@ -32,12 +33,14 @@ class KnownHosts:
         """Return the keys in these files; one that does not exist holds none.
 
         Raises:
+            OutsideError: a file lies on a mount that hangs.
             OSError: a file may not be read.
             ValueError: a file is no known_hosts.
         """
-        return await off_loop(lambda: self._load(files))
+        return await self._workers.run(lambda note: self._load(files, note))
 
-    def _load(self, files: tuple[str, ...]) -> asyncssh.SSHKnownHosts:
+    def _load(self, files: tuple[str, ...], note: Note) -> asyncssh.SSHKnownHosts:
+        note(", ".join(files))
         paths = [path for file in files if (path := user_path(file)).is_file()]
         stamp = tuple((str(path), (found := path.stat()).st_mtime_ns, found.st_size) for path in paths)
         before = self._read.get(files)
@@ -45,6 +48,7 @@ class KnownHosts:
             return before[1]
         keys = asyncssh.SSHKnownHosts()
         for path in paths:
+            note(str(path))
             keys.load(path.read_text(encoding="utf-8", errors="replace"))
         self._read[files] = (stamp, keys)
         return keys

@@ -14,7 +14,7 @@ from gpuboard.sources.ssh.connect import Connector
 from gpuboard.sources.ssh.follow import Follower
 from gpuboard.sources.ssh.options import Pace, SshOptions
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import Place, SshError, explain
+from gpuboard.sources.ssh.words import Place, SshError, explain, unreadable
 
 # A host that took nearly all its time to let us in still gets this much to answer.
 _SHORTEST_SECONDS: Final = 1.0
@@ -46,7 +46,7 @@ async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport 
     except SshError as error:
         return error.as_reason
     except WireError as error:
-        return Reason(code="bad-report", text=f"{target.node} sent a sample that is none: {error}")
+        return unreadable(target.node, error).as_reason
     except asyncssh.Error as error:
         return explain(error, place).as_reason
     finally:

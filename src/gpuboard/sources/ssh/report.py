@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
+from gpuboard.model.problems import Kind, problem
 from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import format_duration
 from gpuboard.probes.base import Devices
@@ -14,7 +15,6 @@ from gpuboard.probes.fit import fit
 from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
-from gpuboard.probes.problems import Kind, problem
 from gpuboard.sources.ssh.body import Body
 from gpuboard.sources.ssh.frames import Frame
 from gpuboard.sources.ssh.parse import Sample, parse_head

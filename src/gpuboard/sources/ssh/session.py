@@ -8,11 +8,11 @@ import asyncssh
 from gpuboard.model.errors import WireError
 from gpuboard.sources.ssh.command import SCRIPT
 from gpuboard.sources.ssh.frames import Frame, Framer
-from gpuboard.sources.ssh.words import Place, SshError, explain
+from gpuboard.sources.ssh.words import Place, SshError, explain, flooded
 
-# Two frames per interval are asked for; a node that sends many times more does not keep to the pace.
+# Two frames per interval are asked for; a node that sends twice as many does not keep to the pace.
 _SPARE_FRAMES: Final = 20
-_FRAMES_PER_INTERVAL: Final = 8
+_FRAMES_PER_INTERVAL: Final = 4
 _QUOTED: Final = 200
 _NOT_FOUND: Final = 127
 
@@ -121,11 +121,7 @@ class Session(asyncssh.SSHClientSession[bytes]):
         self._frames.put_nowait(None)
 
     def _give_up(self, why: str) -> None:
-        self._failure = SshError(
-            f"{self._node} sends a flood: {why}",
-            "see what its login shell prints (~/.bashrc), and what its forced command is",
-            code="flood",
-        )
+        self._failure = flooded(self._place, why)
         while not self._frames.empty():
             self._frames.get_nowait()
         self._frames.put_nowait(None)

@@ -17,7 +17,8 @@ from gpuboard.sources.ssh.connect import Connector
 from gpuboard.sources.ssh.follow import Follower
 from gpuboard.sources.ssh.options import Pace, SshOptions
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import Place, SshError, explain
+from gpuboard.sources.ssh.words import Place, SshError, explain, unreadable
+from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
 
@@ -68,19 +69,18 @@ class SshSource:
         await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 - nobody gains from guessing it
         watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
         failures = 0
-        said = ""
         while True:
             try:
                 await watch.follow()
             except SshError as error:
-                # Said once, not again with every try.
-                level = logging.DEBUG if error.code == said and not watch.heard else logging.WARNING
-                log.log(level, "node failed: source=ssh node=%s reason=%s", target.node, error.reason)
-                said = error.code
+                watch.log_failure(error)
                 sink.trouble(target.node, error.as_reason, state=error.state)
             except Exception as error:
                 log.exception("node failed by a mistake of ours: source=ssh node=%s", target.node)
-                sink.trouble(target.node, Reason(code="internal", text=f"a mistake in gpuboard: {error!r}"))
+                sink.trouble(
+                    target.node,
+                    Reason(code="internal", text=f"a mistake in gpuboard: {clean_text(repr(error))}"),
+                )
             failures = 0 if watch.heard else failures + 1
             await asyncio.sleep(self._pace.retry_after(failures))
 
@@ -96,6 +96,14 @@ class NodeWatch:
         self._reader = NodeReader(target.node, interval=pace.interval)
         # Whether the connection brought any report.
         self.heard = False
+        # The failure that was logged last, while it lasts.
+        self._failing = ""
+
+    def log_failure(self, error: SshError) -> None:
+        """Say what is wrong, once and not again with every try."""
+        level = logging.DEBUG if error.code == self._failing else logging.WARNING
+        log.log(level, "node failed: source=ssh node=%s reason=%s", self._target.node, error.reason)
+        self._failing = error.code
 
     async def follow(self) -> None:
         """Log in and hand over reports, until something goes wrong.
@@ -113,11 +121,7 @@ class NodeWatch:
             follower = Follower(connection, self._reader, place=place, pace=self._pace)
             await follower.follow(self._deliver)
         except WireError as error:
-            raise SshError(
-                f"{target.node} sent a sample that is none: {error}",
-                "see what its nvidia-smi and its forced command print",
-                code="bad-report",
-            ) from None
+            raise unreadable(target.node, error) from None
         except asyncssh.Error as error:
             raise explain(error, place) from error
         finally:
@@ -125,4 +129,7 @@ class NodeWatch:
 
     def _deliver(self, report: NodeReport) -> None:
         self.heard = True
+        if self._failing:
+            log.info("node is back: source=ssh node=%s", self._target.node)
+            self._failing = ""
         self._sink.report(self._target.node, report)

@@ -8,10 +8,13 @@ from typing import Any, Literal
 import asyncssh
 from msgspec import Struct
 
-from gpuboard.model.errors import OutsideError, SourceError
+from gpuboard.model.errors import OutsideError, SourceError, WireError
 from gpuboard.model.verdict import Reason
+from gpuboard.sources.ssh.meter import FloodError
+from gpuboard.wire.clean import clean_text
 
 _DEFAULT_PORT = 22
+_LONGEST = 600
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -47,8 +50,9 @@ class SshError(SourceError):
     def __init__(
         self, what: str, remedy: str, *, code: str, state: Literal["refused", "error"] = "error"
     ) -> None:
-        super().__init__(f"{what}; {remedy}", state=state, code=code)
-        self.remedy = remedy
+        # Some of it is the host's own words, from before we know who it is: harmless, and not too many.
+        self.remedy = clean_text(remedy[:_LONGEST])
+        super().__init__(f"{clean_text(what[:_LONGEST])}; {self.remedy}", state=state, code=code)
 
     @property
     def as_reason(self) -> Reason:
@@ -122,12 +126,32 @@ def timed_out(place: Place, seconds: float) -> SshError:
     )
 
 
+def unreadable(node: str, error: WireError) -> SshError:
+    """What came looks like a sample and cannot be read."""
+    return SshError(
+        f"{node} sent a sample that cannot be read: {error}",
+        "see what its nvidia-smi and its forced command print",
+        code="bad-report",
+    )
+
+
+def flooded(place: Place, what: str) -> SshError:
+    """The host sends more than anybody asked for."""
+    return SshError(
+        f"{place.name} sends a flood: {what}",
+        "see what its login shell prints (~/.bashrc), what its forced command is, whether it is sshd at all",
+        code="flood",
+    )
+
+
 def explain(error: Exception, place: Place) -> SshError:  # noqa: PLR0911 - one return per kind
     """Put a foreign error into words."""
     text = str(error) or type(error).__name__
     match error:
         case SshError():
             return error
+        case FloodError():
+            return flooded(place, error.reason)
         case asyncssh.HostKeyNotVerifiable():
             return untrusted_key(place, text)
         case asyncssh.PermissionDenied():
@@ -136,6 +160,10 @@ def explain(error: Exception, place: Place) -> SshError:  # noqa: PLR0911 - one 
             return changed_key(place, "a key of another kind")
         case asyncssh.Error():
             return _explain_protocol(error, text, place)
+        case OutsideError() if error.code == "file-hung":
+            return SshError(
+                text, "see whether its file server answers; its nodes come back with it", code=error.code
+            )
         case OutsideError():
             return SshError(
                 text, "check its spelling, the DNS, or HostName in the ssh config", code=error.code

@@ -58,12 +58,13 @@ async def ingest(socket: AnySocket, services: Services) -> None:
     """Take in what one agent sends, message by message, until it leaves."""
     try:
         door = _door(services)
-        known = await door.admit(socket.headers, _address(socket, services))
+        address = _address(socket, services)
+        known = await door.admit(socket.headers, address)
     except HTTPException as error:
         await _refuse(socket, error)
         return
     await socket.accept()
-    line = door.open(socket, known)
+    line = door.open(socket, known, address)
     answer_directly(socket.scope, partial(_answer, door, line))
     try:
         await _converse(socket, door, line)
@@ -80,13 +81,13 @@ def _answer(door: AgentDoor, line: Line, data: bytes) -> bytes | None:
     if line.is_cut or line.note():
         return None
     try:
-        return door.push.accept(line.known.node, data)
+        return door.take(line.known.node, data)
     except (WireError, AccessRefused, SourceError):
         return None
 
 
 async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
-    receive, send, accept, node = socket.receive, socket.send, door.push.accept, line.known.node
+    receive, send, accept, node = socket.receive, socket.send, door.take, line.known.node
     while True:
         message = await receive()
         if message["type"] != "websocket.receive" or line.is_cut:
@@ -139,7 +140,7 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
     try:
         body = await request.body()
         door.check_again(known)
-        return Response(door.push.accept(known.node, body), media_type="application/msgpack")
+        return Response(door.take(known.node, body), media_type="application/msgpack")
     except WireError as error:
         raise ClientException(str(error)) from None
     except AccessRefused as error:

@@ -11,6 +11,8 @@ from litestar.exceptions import HTTPException, WebSocketDisconnect
 from litestar.openapi.datastructures import ResponseSpec
 
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
+from gpuboard.web.deadline_socket import let_in
+from gpuboard.web.limits import MAX_VIEWERS
 from gpuboard.web.problems import problems
 from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
@@ -23,7 +25,6 @@ log = logging.getLogger(__name__)
 SEND_SECONDS: Final = 10.0
 NOT_ALLOWED: Final = 4401
 TRY_LATER: Final = 1013
-MAX_VIEWERS: Final = 2000
 _NO_UPGRADE: Final = (
     "This is a WebSocket, but the request came without Upgrade: a proxy on the way does not pass it on. "
     "For nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; "
@@ -50,14 +51,16 @@ async def stream(
         await socket.close(code=TRY_LATER, reason="too many viewers")
         return
     address = services.access.counted_address(peer, socket.headers)
-    if not services.crowd.enter(address):
-        reason = f"{services.crowd.most} pages are open from your address already; close some of them"
+    here = services.viewers_per_address
+    if not here.enter(address):
+        reason = f"{here.most} pages are open from your address already; close some of them"
         await socket.close(code=TRY_LATER, reason=reason)
         return
+    let_in(socket.scope)
     try:
         await _show(socket, services.broadcaster, services.broadcaster.join(tier, stream=stream, after=after))
     finally:
-        services.crowd.leave(address)
+        here.leave(address)
 
 
 @get(
@@ -118,7 +121,8 @@ async def _send_all(
                 if viewer.is_too_slow and viewer.frames.empty():
                     await socket.close(code=TRY_LATER, reason="too slow; reconnect for a snapshot")
                     return
-        except (TimeoutError, WebSocketDisconnect):
+        except (TimeoutError, WebSocketDisconnect, OSError):
+            # Gone, or cut off.
             return
 
 

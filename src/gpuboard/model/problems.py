@@ -1,4 +1,4 @@
-"""What can be wrong with a driver or a GPU, in words, with what to do about it; shared by all probes."""
+"""What can be wrong with a node or a GPU: each kind in words, with what to do, and whether it breaks."""
 
 from typing import Final, Literal, NamedTuple
 
@@ -26,18 +26,29 @@ Kind = Literal[
     "report-too-large",
     "disk-hung",
     "processes-hung",
+    "no-process-ids",
+    "xid",
+    "clock-off",
+    "duplicate-node",
+    "duplicate-gpu",
+    "gpu-missing",
+    "gpu-replaced",
+    "numbers-moved",
 ]
 
 
 class _Words(NamedTuple):
     text: str
     remedy: str
+    # Whether the GPU, or all of the node, cannot be used while it lasts; others only say less.
+    breaks: bool = False
 
 
 _WORDS: Final[dict[Kind, _Words]] = {
     "no-driver": _Words(
         "no NVIDIA driver is running here",
         "install the NVIDIA driver and load it (modprobe nvidia); a new kernel may need its module rebuilt",
+        breaks=True,
     ),
     "no-devices": _Words(
         "the NVIDIA driver runs but sees no GPU",
@@ -46,14 +57,17 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "driver-mismatch": _Words(
         "the driver's library and its loaded kernel module have different versions",
         "reboot, or stop everything on the GPUs and reload the module (rmmod nvidia_uvm nvidia)",
+        breaks=True,
     ),
     "driver-hung": _Words(
         "the driver does not answer",
         "look for Xid errors in dmesg; a hung driver mostly needs a reboot",
+        breaks=True,
     ),
     "driver-error": _Words(
         "the driver answered with an error",
         "look for Xid errors in dmesg; in a container, restart it",
+        breaks=True,
     ),
     "no-permission": _Words(
         "the driver refuses to answer this user",
@@ -62,10 +76,12 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "gpu-lost": _Words(
         "a GPU has fallen off the bus",
         "reboot; if it comes back lost, check its power, seating and temperature, and dmesg for Xid 79",
+        breaks=True,
     ),
     "gpu-needs-reset": _Words(
         "the GPU must be reset before it can work again",
         "stop its processes and run nvidia-smi --gpu-reset as root, or reboot",
+        breaks=True,
     ),
     "gpus-missing": _Words(
         "not all GPUs answer",
@@ -74,6 +90,7 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "ecc-uncorrected": _Words(
         "the GPU's memory has had errors that could not be corrected",
         "results computed on it may be wrong: reset it, and have it replaced if the errors return",
+        breaks=True,
     ),
     "sensor-error": _Words(
         "the GPU cannot tell some of its own values",
@@ -119,7 +136,44 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the list of processes or of users does not answer, so nothing is known of the GPUs either",
         "try ps aux and getent passwd there; a directory server (LDAP) may be down",
     ),
+    "no-process-ids": _Words(
+        "the file names processes without their ids, so who they are is left out",
+        "write it with gpustat -pcu",
+    ),
+    "xid": _Words(
+        "the driver has reported an error of the GPU",
+        "look its number up in NVIDIA's list of Xid errors; reset the GPU or reboot, and see if it returns",
+        breaks=True,
+    ),
+    "clock-off": _Words(
+        "the node's clock is wrong",
+        "set it, best by NTP (timedatectl set-ntp true); until then the board corrects the node's times",
+    ),
+    "duplicate-node": _Words(
+        "two sources have a node of this name",
+        "remove the node from one of the two sources, or give the machines different names",
+    ),
+    "duplicate-gpu": _Words(
+        "GPUs of this node have the same identity as those of another, and both are shown",
+        "if it is one machine under two names, remove one from its source; otherwise look which node lies",
+    ),
+    "gpu-missing": _Words(
+        "a GPU is missing: the node no longer mentions it",
+        "look for it with nvidia-smi and dmesg (Xid 79), and reboot; a card that was taken out is forgotten "
+        "after a day, or at once with gpuboard node forget",
+        breaks=True,
+    ),
+    "gpu-replaced": _Words(
+        "a GPU has been replaced by another",
+        "nothing, if somebody changed the card; bookings of this number hold for the new one",
+    ),
+    "numbers-moved": _Words(
+        "GPUs are missing, and the numbers of the others may have moved",
+        "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; cards "
+        "that were taken out are forgotten after a day, or at once with gpuboard node forget",
+    ),
 }
+BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
 
 
 def problem(

@@ -2,7 +2,8 @@ from typing import get_args
 
 import pytest
 
-from gpuboard.probes.problems import Kind, problem
+from gpuboard.model.chips import shares_host_memory
+from gpuboard.model.problems import Kind, problem
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
@@ -19,8 +20,18 @@ def test_the_detail_follows_the_words() -> None:
     found = problem("gpu-lost", "0000:81:00.0", gpu_uuid="GPU-1", since=5.0)
     assert found.text.endswith(": 0000:81:00.0")
     assert (found.gpu_uuid, found.since) == ("GPU-1", 5.0)
+    assert found.detail == "0000:81:00.0"
 
 
 def test_a_detail_of_any_length_fits_a_report() -> None:
     """The detail may quote the driver, which is not ours to trust."""
     assert len(problem("driver-error", "x" * 10_000).text) == 4096
+
+
+@pytest.mark.parametrize(
+    "model", ["NVIDIA GB10", "Orin (nvgpu)", "NVIDIA Thor", "Jetson AGX Xavier", "NVIDIA N1X", "nvidia tegra"]
+)
+def test_chips_with_the_hosts_memory_are_known_by_one_list(model: str) -> None:
+    """Whichever probe reads them."""
+    assert shares_host_memory(model)
+    assert not shares_host_memory("NVIDIA GH200 480GB")

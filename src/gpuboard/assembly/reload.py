@@ -1,0 +1,105 @@
+"""New settings for a running board: taken up as far as can be; a broken file changes nothing."""
+
+import logging
+import ssl
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.assembly.judging import names_of, thresholds_of
+from gpuboard.assembly.sources import Sources
+from gpuboard.assembly.tls import check_tls
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.errors import GpuboardError
+from gpuboard.model.verdict import Reason
+from gpuboard.outside.secrets import read_all_again
+from gpuboard.outside.threads import off_loop
+from gpuboard.settings.board import Settings
+from gpuboard.web.access import AccessPolicy
+from gpuboard.web.stream import Broadcaster
+
+log = logging.getLogger(__name__)
+
+# What of [board] a running board takes up.
+TAKEN_UP: Final = ("hostnames", "tls_certificate", "tls_key")
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """The parts of a running board that hear of new settings."""
+
+    fleet: Fleet
+    access: AccessPolicy
+    sources: Sources
+    broadcaster: Broadcaster
+    # The policy that settings ask for.
+    policy_of: Callable[[Settings], AccessPolicy]
+
+
+class Reload:
+    """Reads the settings again when told to, one reading at a time."""
+
+    def __init__(self, settings: Settings, reread: Callable[[], Settings], parts: Parts) -> None:
+        self._settings = settings
+        self._reread = reread
+        self._parts = parts
+        # The certificate that is shown to those who come; known once the board answers.
+        self.tls: ssl.SSLContext | None = None
+        # Why the newest settings could not be taken up; None: they were.
+        self.trouble: Reason | None = None
+
+    async def run(self) -> None:
+        """Take up what has changed, or nothing if anything is wrong."""
+        try:
+            # Nothing has changed until the last line that can fail.
+            new = await off_loop(self._read)
+            planned = self._parts.sources.plan(new)
+        except GpuboardError as error:
+            log.error("settings not taken up, everything stays as it was: %s", error)  # noqa: TRY400 - no mistake of ours
+            self.trouble = Reason(code="settings", text=f"the new settings were not taken up: {error}")
+            return
+        self.trouble = None
+        old, self._settings = self._settings, self._running(new)
+        read_all_again()
+        self._take_certificate()
+        self._take_rules(old, new)
+        await self._parts.sources.adopt(planned)
+        for key in _left_for_a_restart(old, new):
+            log.warning("settings taken up, but this needs a restart: %s", key)
+        log.info("settings taken up")
+
+    def _read(self) -> Settings:
+        new = self._reread()
+        check_tls(new.board)
+        return new
+
+    def _running(self, new: Settings) -> Settings:
+        """What holds from now on: the new settings, but for what waits for a restart."""
+        board = replace(self._settings.board, **{name: getattr(new.board, name) for name in TAKEN_UP})
+        return replace(new, board=board, bookings=self._settings.bookings)
+
+    def _take_certificate(self) -> None:
+        board = self._settings.board
+        if self.tls is not None and board.tls_certificate:
+            # The files may be new even if their names are not.
+            self.tls.load_cert_chain(board.tls_certificate, board.tls_key, password=lambda: b"")
+
+    def _take_rules(self, old: Settings, new: Settings) -> None:
+        parts = self._parts
+        if (old.names, old.verdict) != (new.names, new.verdict):
+            parts.fleet.judge_by(thresholds_of(new.verdict), names_of(new.names))
+        if (old.access, old.board.hostnames) != (new.access, new.board.hostnames):
+            parts.access.adopt(parts.policy_of(new))
+            # Whoever looks comes again, and sees what he may see now.
+            parts.broadcaster.close("access changed")
+
+
+def _left_for_a_restart(old: Settings, new: Settings) -> Iterator[str]:
+    for name in old.board.__struct_fields__:
+        if name not in TAKEN_UP and getattr(old.board, name) != getattr(new.board, name):
+            yield f"[board] {name}"
+    if bool(old.board.tls_certificate) != bool(new.board.tls_certificate):
+        yield "[board] tls_certificate, to speak TLS or no longer"
+    if old.bookings != new.bookings:
+        yield "[bookings]"

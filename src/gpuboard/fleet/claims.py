@@ -1,0 +1,78 @@
+"""The book of claims: what several givers say of who holds which GPU by agreement, as one answer."""
+
+import heapq
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from gpuboard.model.verdict import Claim
+
+Giver = Literal["block", "booking", "lease", "comments-json"]
+# The node and the number of a GPU in it.
+Place = tuple[str, int]
+
+# The first that holds is the claim; the others stand behind it.
+RANKS: Final[tuple[Giver, ...]] = ("block", "booking", "lease", "comments-json")
+
+
+def merge(claims: Iterable[Claim], now: float) -> Claim | None:
+    """The one claim that holds now, with those behind it; they come with the highest rank first."""
+    holding = [claim for claim in claims if claim.holds_at(now)]
+    if not holding:
+        return None
+    return replace(holding[0], behind=tuple(holding[1:])) if len(holding) > 1 else holding[0]
+
+
+class ClaimBook:
+    """Keeps what each giver says, and knows when something begins or ends."""
+
+    def __init__(self) -> None:
+        self._given: dict[Giver, dict[Place, tuple[Claim, ...]]] = {}
+        # All claims of a place, the highest rank first.
+        self._pages: dict[Place, tuple[Claim, ...]] = {}
+        # When claims begin and end, with their nodes; the next first.
+        self._moments: list[tuple[float, str]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._pages)
+
+    def write(self, giver: Giver, claims: Iterable[tuple[Place, Claim]], now: float) -> set[str]:
+        """Replace what one giver said, and leave what others said; return the nodes it is about."""
+        given: dict[Place, tuple[Claim, ...]] = {}
+        for place, claim in claims:
+            given[place] = (*given.get(place, ()), claim)
+        before = self._given.get(giver, {})
+        if given == before:
+            return set()
+        self._given[giver] = given
+        places = {place for said in self._given.values() for place in said}
+        self._pages = {place: self._page(place) for place in places}
+        moments = {(at, node) for (node, _), page in self._pages.items() for at in _moments(page) if at > now}
+        self._moments = sorted(moments)
+        return {node for node, _ in before.keys() | given.keys()}
+
+    def at(self, place: Place, now: float) -> Claim | None:
+        """The claim on a GPU that holds now."""
+        return merge(self._pages.get(place, ()), now)
+
+    def holds_on(self, node: str, now: float) -> bool:
+        """Whether a claim holds on any GPU of a node now."""
+        return any(
+            name == node and any(claim.holds_at(now) for claim in page)
+            for (name, _), page in self._pages.items()
+        )
+
+    def due(self, now: float) -> set[str]:
+        """The nodes on which a claim has begun or ended since this was last asked."""
+        nodes = set()
+        while self._moments and self._moments[0][0] <= now:
+            nodes.add(heapq.heappop(self._moments)[1])
+        return nodes
+
+    def _page(self, place: Place) -> tuple[Claim, ...]:
+        return tuple(claim for giver in RANKS for claim in self._given.get(giver, {}).get(place, ()))
+
+
+def _moments(page: Iterable[Claim]) -> set[float]:
+    return {at for claim in page for at in (claim.start, claim.until) if at is not None}

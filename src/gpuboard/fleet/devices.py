@@ -1,0 +1,104 @@
+"""The GPUs of all nodes as they are shown: each under a name and a number of its node's own."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.identities import Identities
+from gpuboard.fleet.node import Node
+from gpuboard.fleet.places import NOWHERE, Places, seat
+from gpuboard.fleet.problems import gpu_missing, gpu_replaced, numbers_moved
+from gpuboard.model.report import GpuReading
+from gpuboard.probes.inventory import in_order
+
+# The places of so many nodes are remembered; a fleet is far smaller.
+MAX_NODES: Final = 10_000
+
+_NOBODY: Final = frozenset[str]()
+
+
+class Devices:
+    """Knows which node has which GPUs, and in which places."""
+
+    def __init__(self, *, forget_after: float) -> None:
+        self._forget_after = forget_after
+        self._identities = Identities()
+        self.places: dict[str, Places] = {}
+
+    def show(self, node: Node, now: float) -> Iterable[str]:
+        """Bring the GPUs that are shown up to the node's newest report.
+
+        Returns the nodes whose GPUs are called otherwise from now on; mostly none.
+        """
+        gpus = node.report.gpus if node.report is not None else None
+        layout = None if gpus is None else tuple([(gpu.uuid, gpu.index) for gpu in gpus])
+        if node.is_as_told and gpus is not None and layout == node.layout:
+            node.shown = gpus
+            return _NOBODY
+        node.layout = layout
+        places = self._seat(node.name, gpus, now)
+        # An unreadable list says nothing of what is missing: what is known is shown, and nothing about it.
+        absent = places.missing() if gpus is not None else places.cards
+        rows = [*(gpus or ()), *(card.reading(number) for number, card in absent.items())]
+        others = self._identities.claim(node.name, frozenset(row.uuid for row in rows))
+        self._arrange(node, places, rows)
+        return others
+
+    def _seat(self, name: str, gpus: tuple[GpuReading, ...] | None, now: float) -> Places:
+        before = self.places.get(name, NOWHERE)
+        if gpus is None:
+            return before
+        places = seat(before, gpus, now=now, forget_after=self._forget_after)
+        if places == NOWHERE:
+            self.places.pop(name, None)
+        elif places != before and (name in self.places or len(self.places) < MAX_NODES):
+            self.places[name] = places
+        return places
+
+    def _arrange(self, node: Node, places: Places, rows: list[GpuReading]) -> None:
+        """Name and number what is shown, and keep what is remembered of each GPU."""
+        told = node.report.gpus if node.report is not None else None
+        names = {row.uuid: self._identities.name(node.name, row.uuid) for row in rows}
+        numbers = {card.uuid: number for number, card in places.cards.items()}
+        node.names = {uuid: name for uuid, name in names.items() if uuid != name}
+        node.shown = in_order([_shown(row, names, numbers) for row in rows])
+        node.memories = {row.uuid: node.memories.get(row.uuid) or GpuMemory() for row in rows}
+        node.gpus = {names[uuid]: memory for uuid, memory in node.memories.items()}
+        for uuid in node.memories.keys() - {gpu.uuid for gpu in told or ()}:
+            node.memories[uuid].interrupt()
+        node.twins = self._identities.twins(node.name)
+        missing = places.missing()
+        node.notes = (
+            *(gpu_missing(number, card, names.get(card.uuid, card.uuid)) for number, card in missing.items()),
+            *(
+                gpu_replaced(number, card, names.get(card.uuid, card.uuid))
+                for number, card in places.replaced().items()
+            ),
+        )
+        node.has_moved = places.fewer_since is not None
+        if node.has_moved:
+            node.notes += (numbers_moved(len(rows), places.unnamed, places.fewer_since),)
+        node.is_as_told = node.shown == told and not node.notes
+
+    def leave(self, name: str, *, has_left: bool) -> Iterable[str]:
+        """Hear that a node has left or is back; return the nodes whose GPUs are called otherwise now."""
+        return self._identities.set_left(name, has_left=has_left)
+
+    def forget(self, name: str) -> Iterable[str]:
+        """Forget a node; return the nodes whose GPUs are called otherwise now."""
+        self.places.pop(name, None)
+        return self._identities.forget(name)
+
+
+def _shown(row: GpuReading, names: Mapping[str, str], numbers: Mapping[str, int]) -> GpuReading:
+    """A GPU under the name and number by which people know it; an instance has its number in its card."""
+    name = names[row.uuid]
+    parent = row.mig_parent_uuid
+    index = row.index if parent is not None else numbers.get(row.uuid, row.index)
+    if parent is not None:
+        parent = names.get(parent, parent)
+    if (name, index, parent) == (row.uuid, row.index, row.mig_parent_uuid):
+        return row
+    return replace(row, uuid=name, index=index, mig_parent_uuid=parent)

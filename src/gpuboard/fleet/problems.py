@@ -1,0 +1,32 @@
+"""What the board itself knows to be wrong with a node."""
+
+from gpuboard.fleet.places import Card
+from gpuboard.model.problems import problem
+from gpuboard.model.report import Problem
+
+
+def duplicate_node(shown: str, other: str) -> Problem:
+    """Two sources have the node."""
+    return problem("duplicate-node", f"{shown} is shown, {other} is not")
+
+
+def duplicate_gpu(other: str) -> Problem:
+    """Two nodes have the same GPUs."""
+    return problem("duplicate-gpu", other)
+
+
+def gpu_missing(number: int, card: Card, name: str) -> Problem:
+    """A card that was here before is in no report now."""
+    what = f"{card.model}, {card.uuid}" if card.model else card.uuid
+    return problem("gpu-missing", f"GPU {number} ({what})", gpu_uuid=name, since=card.missing_since)
+
+
+def gpu_replaced(number: int, card: Card, name: str) -> Problem:
+    """Another card is in a place now."""
+    detail = f"GPU {number}, before {card.replaced_uuid}"
+    return problem("gpu-replaced", detail, gpu_uuid=name, since=card.replaced_at)
+
+
+def numbers_moved(here: int, expected: int, since: float | None) -> Problem:
+    """Some GPUs are missing, and nobody can tell which."""
+    return problem("numbers-moved", f"{here} of {expected}", since=since)

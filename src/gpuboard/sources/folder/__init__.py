@@ -1,0 +1,5 @@
+"""Files that nodes leave in one shared folder: our own drops, and what people's crontabs already write."""
+
+from gpuboard.sources.folder.source import FolderOptions, FolderSource
+
+__all__ = ["FolderOptions", "FolderSource"]

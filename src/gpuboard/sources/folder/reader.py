@@ -1,0 +1,248 @@
+"""Looks at a folder and reads what has changed; remembers what each node's next file must fit. Blocks."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.model.errors import WireError
+from gpuboard.model.report import NodeReport, Problem
+from gpuboard.model.verdict import Reason
+from gpuboard.sources.folder.listing import (
+    MAX_FILES,
+    Bundle,
+    File,
+    Stamp,
+    choose,
+    list_folder,
+    read_below,
+    stamp_of,
+)
+from gpuboard.sources.folder.pace import Mark, Track
+from gpuboard.sources.formats import is_meant_for, read_file
+from gpuboard.sources.formats.base import MAX_FILE_BYTES
+from gpuboard.sources.formats.gpu_monitor import read_family
+
+# What one look may read; a node's file is some kilobytes, nvidia-smi's XML half a megabyte.
+MAX_LOOK_BYTES: Final = 256 * 1024 * 1024
+# How long a node says that its file has another owner than before.
+_OWNER_SECONDS: Final = 24 * 3600.0
+
+
+class Read(Struct, frozen=True):
+    """What one node's files said, as of when its sample was taken."""
+
+    report: NodeReport
+    sampled_at: float
+    # How often it writes, as far as was seen; 0: not known yet.
+    pace_seconds: float
+
+
+Outcome = Read | Reason
+
+
+class Scan(Struct):
+    """One look at the folder."""
+
+    # Every node whose files are here; outcomes only of those that have changed.
+    nodes: set[str]
+    outcomes: dict[str, Outcome]
+    # Files that are no node's, with the reason.
+    skipped: dict[str, str]
+    overfull: str | None = None
+
+
+class _Memory:
+    """What is remembered of one node."""
+
+    def __init__(self) -> None:
+        self.track = Track()
+        self.stamp: Stamp = ()
+        self.owner: int | None = None
+        self.name: str | None = None
+        # Whether its files are a node's at all.
+        self.is_node = False
+        self.is_in_trouble = False
+        self.was_read = False
+        self.owner_change: Problem | None = None
+
+
+class FolderReader:
+    """Looks at one folder again and again; one look at a time."""
+
+    def __init__(self, path: Path, pattern: str) -> None:
+        self._path = path
+        self._pattern = pattern
+        self._memory: dict[str, _Memory] = {}
+        self._last_look: float | None = None
+
+    def scan(self) -> Scan:
+        """Look at every file, and read those whose state has changed.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        began = time.time()
+        scan = Scan(set(), {}, {})
+        # Listed and opened afresh each time: network mounts remember a missing name for half a minute.
+        folder = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._look(folder, scan)
+        finally:
+            os.close(folder)
+        self._last_look = began
+        return scan
+
+    def _look(self, folder: int, scan: Scan) -> None:
+        read_well = {node for node, memory in self._memory.items() if memory.was_read}
+        listing = list_folder(folder, self._pattern, known=read_well)
+        scan.skipped.update(dict.fromkeys(listing.foreign, "no regular file, or its name can be no node's"))
+        if listing.is_overfull:
+            scan.overfull = f"it has more files than {MAX_FILES}; some are not looked at"
+        folder_owner = os.fstat(folder).st_uid
+        due: list[tuple[bool, int, str, Bundle]] = []
+        for node, bundles in listing.nodes.items():
+            memory = self._memory.setdefault(node, _Memory())
+            bundle = choose(bundles, owner=memory.owner, name=memory.name, folder_owner=folder_owner)
+            if bundle.stamp != memory.stamp:
+                due.append((node not in read_well, bundle.size(MAX_FILE_BYTES), node, bundle))
+        left = MAX_LOOK_BYTES
+        # Nodes that were read before come first, and small files: nobody can keep the others from being read.
+        for _, size, node, bundle in sorted(due, key=lambda one: one[:3]):
+            left -= size
+            if left < 0:
+                scan.overfull = f"more than {MAX_LOOK_BYTES >> 20} MiB have changed in it; some wait"
+                break
+            self._read_node(folder, scan, node, bundle, listing.nodes[node])
+        scan.nodes = {node for node in listing.nodes if self._memory[node].is_node}
+        self._forget(listing.nodes)
+
+    def _forget(self, here: Mapping[str, object]) -> None:
+        """Nodes whose files are gone are remembered for when they come back, but not without end."""
+        gone = [node for node in self._memory if node not in here]
+        for node in gone[: max(0, len(self._memory) - 2 * MAX_FILES)]:
+            del self._memory[node]
+
+    def _read_node(self, folder: int, scan: Scan, node: str, bundle: Bundle, all_of_it: list[Bundle]) -> None:
+        memory = self._memory[node]
+        content = b""
+        try:
+            files = {
+                member: read_below(folder, name, limit=MAX_FILE_BYTES)
+                for member, name in bundle.files.items()
+            }
+            memory.stamp = stamp_of({member: file.state for member, file in files.items()})
+            content = files[bundle.main].content
+            outcome = self._outcome(node, bundle, files)
+        except OSError as error:
+            outcome = _refused(bundle, error.strerror or str(error))
+        except WireError as error:
+            memory.stamp = bundle.stamp
+            outcome = _refused(bundle, str(error))
+        if isinstance(outcome, Reason):
+            is_meant = bundle.is_family or is_meant_for(content, node, bundle.name)
+            memory.is_node = memory.is_node or is_meant
+            memory.is_in_trouble = True
+            if not memory.is_node:
+                scan.skipped[bundle.name] = outcome.text
+                return
+        elif outcome is not None:
+            outcome = self._with_owner(memory, bundle, all_of_it, outcome)
+            memory.is_node = memory.was_read = True
+            memory.is_in_trouble = False
+        if outcome is not None:
+            scan.outcomes[node] = outcome
+
+    def _outcome(self, node: str, bundle: Bundle, files: Mapping[str, File]) -> Outcome | None:
+        """What the files say; None when it is what they said before.
+
+        Raises:
+            WireError: they cannot be read, or are older than what was read before.
+        """
+        memory = self._memory[node]
+        # A file that grows while it is read is half-written; one that is too large says so.
+        if any(file.state.size > MAX_FILE_BYTES for file in files.values()):
+            raise WireError(f"it is larger than {MAX_FILE_BYTES} bytes")
+        written_at = self._written_at(files[bundle.main].state.modified_at)
+        contents = {member: file.content for member, file in files.items()}
+        if bundle.is_family:
+            family = read_family(contents, node, written_at=written_at)
+            report, is_age_known = family.report, family.is_age_known
+            mark = None if family.newest is None else Mark("", family.newest)
+        else:
+            report, is_age_known = read_file(contents[""], node), True
+            mark = _mark(report)
+        place = memory.track.place(
+            mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
+        )
+        if place == "older":
+            raise WireError("it is older than what was read before: an old file was put back")
+        if place == "same" and not memory.is_in_trouble:
+            return None
+        if not memory.track.is_age_known:
+            report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
+        return Read(report, memory.track.sampled_at, memory.track.pace.seconds())
+
+    def _written_at(self, modified_at: float) -> float:
+        """When a file was written, by our own clock.
+
+        The file server has a clock of its own. But a file that changed since our last look was written
+        since then, whatever that clock says; only at the first look it must be believed.
+        """
+        return min(max(modified_at, self._last_look or 0.0), time.time())
+
+    def _with_owner(self, memory: _Memory, bundle: Bundle, all_of_it: list[Bundle], read: Read) -> Read:
+        """Say that a node's file has another owner than before, or that another user writes one too."""
+        now = time.time()
+        if memory.owner is not None and memory.owner != bundle.owner:
+            memory.owner_change = _owner_changed(bundle, memory.owner, now)
+        memory.owner, memory.name = bundle.owner, bundle.name
+        if memory.owner_change is not None and now - (memory.owner_change.since or now) > _OWNER_SECONDS:
+            memory.owner_change = None
+        told = [*_strangers(bundle, all_of_it), *([memory.owner_change] if memory.owner_change else [])]
+        if not told:
+            return read
+        return replace(read, report=replace(read.report, problems=(*told, *read.report.problems)[:256]))
+
+
+def _mark(report: NodeReport) -> Mark | None:
+    if report.sequence is not None and report.boot_id is not None:
+        return Mark(report.boot_id, report.sequence, report.taken_at)
+    return None if report.taken_at is None else Mark("", report.taken_at, report.taken_at)
+
+
+def _refused(bundle: Bundle, why: str) -> Reason:
+    return Reason(code="file-refused", text=f"{bundle.name}: {why}")
+
+
+def _unknown_age(bundle: Bundle) -> Problem:
+    return Problem(
+        kind="unknown-age",
+        text=f"how old the lines of {bundle.name} are cannot be told, so they do not count as fresh",
+        remedy="They have local times: HOST_status.csv with the line of uptime tells which. "
+        "A board that runs knows with the next new line.",
+    )
+
+
+def _strangers(bundle: Bundle, all_of_it: list[Bundle]) -> Iterator[Problem]:
+    for other in all_of_it:
+        if other.owner != bundle.owner:
+            yield Problem(
+                kind="second-file",
+                text=f"{other.name} (user {other.owner}) is not read: {bundle.name} (user {bundle.owner}) is",
+                remedy="Find out who writes it, and remove the wrong one.",
+            )
+
+
+def _owner_changed(bundle: Bundle, before: int, now: float) -> Problem:
+    return Problem(
+        kind="file-owner",
+        text=f"{bundle.name} belongs to user {bundle.owner}; until now the node's file was user {before}'s",
+        remedy="If nobody moved the job that writes it to another account, find out who does; "
+        "chmod +t on the folder keeps users from replacing others' files.",
+        since=now,
+    )

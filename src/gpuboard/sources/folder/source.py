@@ -1,0 +1,133 @@
+"""The folder as a source: looks again and again, hands over what is new, says what is wrong."""
+
+import asyncio
+import logging
+import time
+from typing import Annotated, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.model.errors import UsageError
+from gpuboard.model.report import NodeReport
+from gpuboard.model.verdict import Reason
+from gpuboard.outside.files import user_path
+from gpuboard.outside.threads import off_loop
+from gpuboard.settings.base import Duration, between
+from gpuboard.sources.base import Sink
+from gpuboard.sources.folder.reader import FolderReader, Read, Scan
+from gpuboard.sources.folder.roll_call import RollCall
+
+log = logging.getLogger(__name__)
+
+# How long a look may take before the folder counts as hung.
+HUNG_SECONDS: Final = 30.0
+# So many foreign files are named in the log, each once.
+MAX_NAMED: Final = 100
+
+
+class FolderOptions(Struct, frozen=True, kw_only=True):
+    """One `[[source]]` table of kind `folder`."""
+
+    path: str
+    kind: Literal["folder"] = "folder"
+    # Which names to read, like cml*.
+    pattern: str = "*"
+    interval: Annotated[Duration, between("100ms", "1d")] = Duration(10)
+    # How often the nodes write, where their files do not say and it was not seen yet: a crontab's minute.
+    write_interval: Annotated[Duration, between("1s", "1d")] = Duration(60)
+
+
+class FolderSource:
+    """Reads the reports that nodes leave as files in one folder."""
+
+    kind = "folder"
+
+    def __init__(self, options: FolderOptions) -> None:
+        self._options = options
+        self.name = options.path
+        # Why the folder as a whole cannot be read, or not wholly; None: all is well.
+        self.trouble: Reason | None = None
+        self._path = user_path(options.path)
+        self._reader = FolderReader(self._path, options.pattern)
+        self._nodes: set[str] = set()
+        self._skipped: set[str] = set()
+        self._roll_call = RollCall(options.path)
+
+    async def run(self, sink: Sink) -> None:
+        """Look at the folder again and again, until cancelled."""
+        look: asyncio.Task[Scan] | None = None
+        while True:
+            # A dead network mount blocks for minutes: one look at a time, in a thread of its own.
+            look = look or asyncio.create_task(off_loop(self._reader.scan))
+            await asyncio.wait({look}, timeout=HUNG_SECONDS)
+            if look.done():
+                self._hand_over(look, sink)
+                look = None
+                await asyncio.sleep(self._options.interval)
+            else:
+                self._trouble_for_all(sink, "folder-hung", f"{self._path} does not answer: its mount hangs")
+
+    def read_once(self, sink: Sink) -> None:
+        """Look at the folder once, without a loop. Blocks.
+
+        Raises:
+            UsageError: the folder cannot be read.
+        """
+        try:
+            self._take(self._reader.scan(), sink)
+        except OSError as error:
+            raise UsageError(f"{self._path} cannot be read: {error.strerror or error}") from None
+
+    def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> None:
+        try:
+            scan = look.result()
+        except OSError as error:
+            self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
+        else:
+            self._take(scan, sink)
+            self._roll_call.call(self._nodes, time.time())
+
+    def _take(self, scan: Scan, sink: Sink) -> None:
+        before, self.trouble = self.trouble, None
+        if scan.overfull is not None:
+            self.trouble = Reason(code="folder-overfull", text=f"{self._path}: {scan.overfull}")
+        self._say(before)
+        for name, why in scan.skipped.items():
+            self._skip(name, why)
+        self._nodes = scan.nodes
+        sink.expect(scan.nodes)
+        for node, outcome in scan.outcomes.items():
+            if isinstance(outcome, Read):
+                sink.report(node, self._aged(outcome))
+            else:
+                sink.trouble(node, outcome)
+
+    def _trouble_for_all(self, sink: Sink, code: str, text: str) -> None:
+        before, self.trouble = self.trouble, Reason(code=code, text=text)
+        self._say(before)
+        for node in self._nodes:
+            sink.trouble(node, self.trouble)
+
+    def _say(self, before: Reason | None) -> None:
+        if self.trouble is not None and self.trouble != before:
+            log.warning("folder failed: %s", self.trouble.text)
+        elif self.trouble is None and before is not None:
+            log.info("folder read again: %s", self._path)
+
+    def _aged(self, read: Read) -> NodeReport:
+        options = self._options
+        said = read.report.interval_seconds or max(options.write_interval, options.interval)
+        # A file is never newer than our last look, so a look's length is part of every node's interval.
+        interval = max(said, options.interval, read.pace_seconds)
+        age = max(0.0, time.time() - read.sampled_at)
+        self._roll_call.heard(read.report.node, sampled_at=read.sampled_at, interval=interval)
+        return replace(read.report, age_seconds=age, interval_seconds=float(interval))
+
+    def _skip(self, name: str, why: str) -> None:
+        """Say once that a file is not read, and why."""
+        if name in self._skipped or len(self._skipped) >= MAX_NAMED:
+            return
+        self._skipped.add(name)
+        more = "; no more are named" if len(self._skipped) == MAX_NAMED else ""
+        log.warning("file skipped: folder=%s name=%r reason=%s%s", self._path, name, why, more)

@@ -1,0 +1,73 @@
+"""What a host sends over one connection, counted before anything else: no host may keep us busy."""
+
+import asyncio
+import time
+from typing import Final
+
+import asyncssh
+
+# A login takes some kilobytes; a sample at most 256 KiB, every two seconds at most.
+SPARE_BYTES: Final = 1024 * 1024
+BYTES_PER_SECOND: Final = 256 * 1024
+# Taking in samples costs a thousandth of this. Packets without content cost us far more than their bytes say.
+SPARE_SECONDS: Final = 1.0
+BUSY_SHARE: Final = 0.05
+# For every packet, asyncssh copies all that waits behind it: in small pieces that is little.
+_PIECE_BYTES: Final = 8 * 1024
+
+
+class FloodError(asyncssh.Error):
+    """A host sends far more than it was asked for."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(asyncssh.DISC_BY_APPLICATION, what)
+
+
+class Meter(asyncio.Protocol):
+    """Stands between a socket and its ssh connection, and cuts it off beyond a measure."""
+
+    def __init__(self, connection: asyncssh.SSHClientConnection) -> None:
+        self._connection = connection
+        self._began = time.monotonic()
+        self._bytes = 0
+        self._busy = 0.0
+        self._is_cut = False
+
+    @classmethod
+    def put_before(cls, connection: asyncssh.SSHClientConnection) -> None:
+        """Count what comes over a connection's own socket; one through a jump host is counted there."""
+        transport = connection._transport  # noqa: SLF001 - it has no other way to its transport
+        if isinstance(transport, asyncio.Transport) and transport.get_protocol() is connection:
+            transport.set_protocol(cls(connection))
+
+    def data_received(self, data: bytes) -> None:
+        """Count some bytes and hand them on."""
+        self._bytes += len(data)
+        for start in range(0, len(data), _PIECE_BYTES):
+            if not self._is_within_measure():
+                return
+            before = time.thread_time()
+            self._connection.data_received(data[start : start + _PIECE_BYTES])
+            self._busy += time.thread_time() - before
+
+    def eof_received(self) -> None:
+        """Hand on that no more will come."""
+        self._connection.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Hand on that the socket is gone."""
+        self._connection.connection_lost(exc)
+
+    def _is_within_measure(self) -> bool:
+        passed = time.monotonic() - self._began
+        if self._is_cut:
+            return False
+        if self._bytes > SPARE_BYTES + BYTES_PER_SECOND * passed:
+            self._cut(f"{self._bytes} bytes within {passed:.1f} s")
+        elif self._busy > SPARE_SECONDS + BUSY_SHARE * passed:
+            self._cut(f"what it sends took {self._busy:.1f} s of our time within {passed:.0f} s")
+        return not self._is_cut
+
+    def _cut(self, what: str) -> None:
+        self._is_cut = True
+        self._connection.connection_lost(FloodError(what))

@@ -1,0 +1,71 @@
+"""Every limit on what strangers and agents may take from the board, with its reason.
+
+docs/reference/limits.md tells people what happens at each of them.
+"""
+
+from typing import Final
+
+# --- Requests -------------------------------------------------------------------------------------------
+
+# A request fits into one packet; a slow line needs a second or two, whoever needs longer does so on purpose.
+REQUEST_SECONDS: Final = 10.0
+MAX_HEAD_BYTES: Final = 64 * 1024
+# Requests of one address that are arriving at the same moment.
+MAX_ARRIVING: Final = 64
+# Requests that wait behind another one on the same connection; browsers send none ahead.
+MAX_PIPELINED: Final = 8
+# A page takes about ten requests, and a classroom behind one address opens it at once.
+VISITS_PER_SECOND: Final = 100.0
+VISITS_BURST: Final = 1000.0
+
+# --- Answers --------------------------------------------------------------------------------------------
+
+# How long somebody may take nothing of what we sent, and how little in that time counts as something.
+TAKE_SECONDS: Final = 10.0
+TAKE_BYTES: Final = 32 * 1024
+# What of it may wait in the kernel: little for live frames, which are old soon.
+SOCKET_SEND_BUFFER_BYTES: Final = 64 * 1024
+ANSWER_SEND_BUFFER_BYTES: Final = 256 * 1024
+# Answers that wait to be taken, of one address and of all.
+MAX_UNTAKEN_BYTES_OF_ONE: Final = 32 * 1024**2
+MAX_UNTAKEN_BYTES: Final = 128 * 1024**2
+
+# --- Connections ----------------------------------------------------------------------------------------
+
+# Connections that are nobody's yet: requests, kept connections, handshakes. Agents that were let in, and open
+# pages, have rooms of their own, so that no crowd here can keep them out.
+MAX_VISITORS: Final = 1024
+MAX_VISITORS_OF_ONE: Final = 128
+# Open pages.
+MAX_VIEWERS: Final = 2000
+# More than a person has tabs, and far fewer than the board has room for.
+MAX_VIEWERS_OF_ONE: Final = 64
+# Addresses that are remembered: whoever has many makes us forget the oldest, not run out of memory.
+MAX_REMEMBERED: Final = 4096
+
+# --- WebSockets -----------------------------------------------------------------------------------------
+
+# From the first byte until somebody is let in; a token may have to be looked up on a slow disk meanwhile.
+HANDSHAKE_SECONDS: Final = 10.0
+# A page has nothing to say: it answers our ping every 20 seconds, and takes its leave. Programs may ping us.
+VIEWER_FRAMES_PER_SECOND: Final = 1.0
+VIEWER_FRAMES_BURST: Final = 30.0
+VIEWER_BYTES_PER_SECOND: Final = 256.0
+VIEWER_BYTES_BURST: Final = 2048.0
+# Agents are slowed by their pace long before; beyond this it is no agent that speaks.
+AGENT_FRAMES_PER_SECOND: Final = 50.0
+AGENT_FRAMES_BURST: Final = 300.0
+# So much is looked at in one go: what is hidden in it, in the smallest frames, takes a few milliseconds.
+SLICE_BYTES: Final = 4096
+
+# --- Nodes ----------------------------------------------------------------------------------------------
+
+# Far above what an agent needs, far below what would disturb the others.
+MESSAGES_PER_SECOND: Final = 20.0
+MESSAGES_BURST: Final = 60.0
+# The board's time that one node may take: a large report every two seconds takes a quarter of a percent.
+CPU_SECONDS_PER_SECOND: Final = 0.02
+CPU_SECONDS_BURST: Final = 0.5
+# An honest agent says hello at once, and later something every few seconds.
+HELLO_SECONDS: Final = 5.0
+SILENT_SECONDS: Final = 600.0

@@ -1,0 +1,193 @@
+"""SIGHUP: a real board takes up new settings, and what has not changed goes on."""
+
+import json
+import signal
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from gpuboard.agent.drop import write_drop
+from gpuboard.agent.outlet import Sample
+from gpuboard.probes.simulated import simulate
+from tests.board import RunningBoard, running_board
+from tests.started import eventually
+from tests.tls import Authority
+
+LOCAL = '[[source]]\nkind = "local"\nprobe = "simulated"\ninterval = "2s"\n'
+
+
+def folder(place: Path, node: str) -> str:
+    """The table of a folder in which this node has left its report."""
+    path = place / f"of-{node}"
+    path.mkdir(exist_ok=True)
+    write_drop(path, node, Sample(simulate(node, time.time()), 0.0))
+    return f'[[source]]\nkind = "folder"\npath = "{path}"\ninterval = "100ms"\n'
+
+
+class Live:
+    """A board with settings that can be written anew."""
+
+    def __init__(self, board: RunningBoard, config: Path, log: Path) -> None:
+        self.board = board
+        self.config = config
+        self._log = log
+
+    def take(self, text: str) -> None:
+        """Write new settings and tell the board."""
+        before = self.log.count("settings ")
+        self.config.write_text(text)
+        self.board.process.send_signal(signal.SIGHUP)
+        eventually(lambda: self.log.count("settings ") > before)
+
+    @property
+    def log(self) -> str:
+        """What the board has said."""
+        return self._log.read_text()
+
+    def get(self, path: str) -> dict[str, Any]:
+        """One answer of the board."""
+        with urllib.request.urlopen(f"{self.board.url}{path}", timeout=10) as answer:
+            document: dict[str, Any] = json.load(answer)
+            return document
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """All nodes by name."""
+        return {node["name"]: node for node in self.get("api/v1/fleet")["nodes"]}
+
+    def settings(self) -> tuple[str, str | None]:
+        """How the component is that reads the settings, and why."""
+        parts = self.get("readyz")["components"]
+        (state,) = [(part["state"], part["reason"]) for part in parts if part["component"] == "settings"]
+        return state
+
+    def children(self) -> set[str]:
+        """The processes that it has started."""
+        pid = self.board.process.pid
+        return set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+
+
+def test_tables_come_go_and_change_while_the_others_are_not_interrupted(tmp_path: Path) -> None:
+    """The agent of this machine is the same process all the time."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(LOCAL + folder(tmp_path, "gpu01") + folder(tmp_path, "gpu02"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        eventually(lambda: {"gpu01", "gpu02"} < live.nodes().keys() and len(live.children()) == 1)
+        (here,) = live.nodes().keys() - {"gpu01", "gpu02"}
+        agents = live.children()
+        # The second table goes, another comes, and that of this machine moves to the end.
+        live.take(folder(tmp_path, "gpu03") + folder(tmp_path, "gpu01") + LOCAL)
+        eventually(lambda: live.nodes().get("gpu03", {}).get("state") == "live")
+        nodes = live.nodes()
+        assert (live.children(), nodes[here]["state"]) == (agents, "live")
+        assert (nodes["gpu03"]["source"], nodes["gpu01"]["source"]) == ("folder", "folder 2")
+        eventually(lambda: live.nodes().get("gpu02", {}).get("state") != "live", seconds=60)
+        # A table that changes keeps its node.
+        live.take(LOCAL + folder(tmp_path, "gpu01").replace("100ms", "200ms"))
+        assert live.children() == agents
+        assert live.nodes()["gpu01"]["gpus"]
+
+
+def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
+    """For nodes that say nothing new, too."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        eventually(lambda: "gpu01" in live.nodes())
+        live.take(f'[names]\nnodes = {{ gpu01 = "Big one" }}\n{folder(tmp_path, "gpu01")}')
+        eventually(lambda: live.nodes()["gpu01"]["display_name"] == "Big one")
+
+
+def test_a_broken_file_changes_nothing_and_is_said(tmp_path: Path) -> None:
+    """In the log and on /readyz, until a good one is taken up."""
+    config = tmp_path / "gpuboard.toml"
+    good = LOCAL + folder(tmp_path, "gpu01")
+    config.write_text(good)
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        eventually(lambda: "gpu01" in live.nodes() and len(live.children()) == 1)
+        agents = live.children()
+        for broken in (
+            '[names]\nnodes = { gpu01 = "x" }\n[[source]]\nkind = "sshh"\n',
+            "x = = 1",
+            "[bord]\n",
+        ):
+            live.take(broken)
+            state, why = live.settings()
+            assert (state, "not taken up" in (why or "")) == ("trouble", True)
+        assert "everything stays as it was" in live.log
+        assert (live.children(), live.nodes()["gpu01"]["display_name"]) == (agents, None)
+        live.take(good)
+        eventually(lambda: live.settings() == ("ok", None))
+
+
+def test_what_needs_a_restart_is_named(tmp_path: Path) -> None:
+    """And the rest is taken up all the same."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        changed = '[board]\ntick = "2s"\nforget_after = "2d"\nhostnames = ["gpus.lab.example"]\n'
+        live.take(changed + folder(tmp_path, "gpu01"))
+        assert "needs a restart: [board] tick" in live.log
+        assert "needs a restart: [board] forget_after" in live.log
+        assert "restart: [board] hostnames" not in live.log
+        named = urllib.request.Request(f"{board.url}healthz", headers={"Host": "gpus.lab.example"})
+        urllib.request.urlopen(named, timeout=10).close()
+
+
+def test_access_holds_at_once_and_viewers_come_again(tmp_path: Path) -> None:
+    """Nobody goes on seeing what he may no longer see."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        with connect(f"{board.url.replace('http', 'ws')}api/v1/stream") as viewer:
+            viewer.recv(timeout=20)
+            live.take(f'[access]\nanonymous = "nothing"\n{folder(tmp_path, "gpu01")}')
+            with pytest.raises(ConnectionClosed):
+                list(viewer)
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            live.get("api/v1/fleet")
+
+
+def test_a_renewed_certificate_is_shown_to_those_who_come(tmp_path: Path) -> None:
+    """Also under the old name."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        f'[board]\ntls_certificate = "{certificate}"\ntls_key = "{key}"\n{folder(tmp_path, "gpu01")}'
+    )
+    log = tmp_path / "log"
+    with running_board("--config", str(config), log=log, ca_file=authority.ca_file) as board:
+        before = shown_certificate(board, authority.ca_file)
+        authority.certificate("127.0.0.1")
+        board.process.send_signal(signal.SIGHUP)
+        eventually(lambda: shown_certificate(board, authority.ca_file) != before)
+        # One that does not fit its key is not taken.
+        key.write_text("nonsense")
+        now = shown_certificate(board, authority.ca_file)
+        board.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "settings not taken up" in log.read_text())
+        assert shown_certificate(board, authority.ca_file) == now
+
+
+def shown_certificate(board: RunningBoard, ca_file: Path) -> bytes | None:
+    """What the board shows to a new visitor."""
+    port = int(board.url.rsplit(":", 1)[1].strip("/"))
+    context = ssl.create_default_context(cafile=ca_file)
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=10) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as secured,
+    ):
+        return secured.getpeercert(binary_form=True)

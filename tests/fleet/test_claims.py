@@ -1,0 +1,107 @@
+"""The book of claims: several givers, ranks, and what begins and ends by itself."""
+
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.claims import ClaimBook, merge
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.units import GIB
+from gpuboard.model.verdict import Claim
+from tests.clock import HandClock
+
+GPU = GpuReading(
+    uuid="GPU-1", index=0, memory_used_bytes=0, memory_total_bytes=GIB, utilization_percent=0.0, processes=()
+)
+# One that does not report again in a week is not stale here.
+REPORT = NodeReport(node="a", interval_seconds=86_400.0, gpus=(GPU,))
+PLACE = ("a", 0)
+
+
+def tracking(clock: HandClock, report: NodeReport = REPORT) -> tuple[Fleet, ChangeTracker]:
+    """A fleet of one node that reported once."""
+    fleet = Fleet(clock)
+    fleet.sink("push").report("a", report)
+    return fleet, ChangeTracker(fleet)
+
+
+def word(tracker: ChangeTracker) -> str:
+    """The word at the next tick."""
+    tracker.tick()
+    return tracker.gpus["GPU-1"].verdict
+
+
+def test_a_booking_ends_when_it_ends_although_the_node_says_nothing() -> None:
+    """Its end is an event of its own."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    fleet.set_claims("booking", {PLACE: Claim(who="ana", until=clock.time + 60)})
+    words = [word(tracker)]
+    for step in (59.0, 1.0):
+        clock.time += step
+        words.append(word(tracker))
+    assert words == ["booked", "booked", "free"]
+    assert tracker.gpus["GPU-1"].claim is None
+
+
+def test_a_booking_holds_from_its_start_and_not_before() -> None:
+    """Free until then, booked at that tick."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    fleet.set_claims("booking", {PLACE: Claim(who="ana", start=clock.time + 60, until=clock.time + 90)})
+    words = [word(tracker)]
+    for step in (59.0, 1.0, 30.0):
+        clock.time += step
+        words.append(word(tracker))
+    assert words == ["free", "free", "booked", "free"]
+
+
+def test_a_second_giver_does_not_erase_the_first() -> None:
+    """Each replaces its own."""
+    fleet, tracker = tracking(HandClock())
+    fleet.set_claims("comments-json", {PLACE: Claim(who="ana")})
+    fleet.set_claims("booking", {})
+    assert word(tracker) == "booked"
+    fleet.set_claims("comments-json", {})
+    assert word(tracker) == "free"
+
+
+def test_the_highest_rank_is_the_claim_and_the_others_stand_behind_it() -> None:
+    """Block, booking, lease, comments.json; whoever came first."""
+    book = ClaimBook()
+    for giver in ("comments-json", "lease", "block", "booking"):
+        book.write(giver, [(PLACE, Claim(who=giver))], 0.0)
+    claim = book.at(PLACE, 0.0)
+    assert claim is not None
+    assert [claim.who, *(each.who for each in claim.behind)] == ["block", "booking", "lease", "comments-json"]
+
+
+def test_whoever_has_a_claim_behind_is_no_trespasser() -> None:
+    """A block is laid over bookings; their owners did no wrong."""
+    clock = HandClock()
+    gpu = GpuReading(uuid="GPU-1", index=0, processes=(GpuProcess(pid=1, user="ana"),))
+    fleet, tracker = tracking(clock, NodeReport(node="a", gpus=(gpu,)))
+    fleet.set_claims("block", {PLACE: Claim(who="maintenance")})
+    tracker.tick()
+    flags = [tracker.gpus["GPU-1"].flags]
+    fleet.set_claims("booking", {PLACE: Claim(who="Ana")})
+    tracker.tick()
+    flags.append(tracker.gpus["GPU-1"].flags)
+    assert flags == [("trespass",), ()]
+
+
+def test_several_bookings_of_one_gpu_follow_one_another() -> None:
+    """One giver may say more than one thing about a place."""
+    now = 1000.0
+    day = (Claim(who="ana", until=now + 10), Claim(who="bob", start=now + 10, until=now + 20))
+    assert [claim and claim.who for claim in (merge(day, now + at) for at in (0, 9.9, 10, 20))] == [
+        "ana",
+        "ana",
+        "bob",
+        None,
+    ]
+
+
+def test_claims_said_again_unchanged_touch_nobody() -> None:
+    """A file that is read every few seconds says mostly the same."""
+    book = ClaimBook()
+    assert book.write("booking", [(PLACE, Claim(who="ana"))], 0.0) == {"a"}
+    assert book.write("booking", [(PLACE, Claim(who="ana"))], 1.0) == set()

@@ -1,0 +1,300 @@
+"""Places: a card keeps its number while another is missing, and what is booked stays booked."""
+
+from collections.abc import Iterable, Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.places import MAX_CARDS, NOWHERE, REPLACED_SECONDS, Places, seat
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.verdict import Claim
+from tests.clock import HandClock
+from tests.fleet.test_state import GPU, INSTANCE, REPORT
+
+DAY = 24 * 3600.0
+EIGHT = [f"GPU-{letter}" for letter in "abcdefgh"]
+
+
+def seen(uuids: Iterable[str]) -> tuple[GpuReading, ...]:
+    """GPUs as a driver numbers them: in its order, without holes."""
+    return tuple(replace(GPU, uuid=uuid, index=place) for place, uuid in enumerate(uuids))
+
+
+def unnamed(count: int) -> tuple[GpuReading, ...]:
+    """GPUs of a format without UUIDs."""
+    return tuple(
+        replace(GPU, uuid=f"a:{place}", index=place, uuid_is_synthetic=True) for place in range(count)
+    )
+
+
+def after(*reports: Sequence[str] | int) -> Places:
+    """The places after these reports, a minute apart: cards by their UUIDs, or so many without."""
+    places = NOWHERE
+    for minute, told in enumerate(reports):
+        gpus = unnamed(told) if isinstance(told, int) else seen(told)
+        places = seat(places, gpus, now=1000.0 + 60 * minute, forget_after=DAY)
+    return places
+
+
+def numbers(places: Places) -> dict[str, int]:
+    """The number of each card."""
+    return {card.uuid: number for number, card in places.cards.items()}
+
+
+def without(*gone: str) -> list[str]:
+    """Eight cards but these."""
+    return [uuid for uuid in EIGHT if uuid not in gone]
+
+
+def test_cards_keep_their_numbers_while_one_is_missing() -> None:
+    """The driver calls GPU 4 GPU 3 when 3 falls off; people have booked GPU 4."""
+    places = after(EIGHT, without("GPU-d"))
+    assert numbers(places) == {uuid: place for place, uuid in enumerate(EIGHT)}
+    assert [card.uuid for card in places.missing().values()] == ["GPU-d"]
+
+
+def test_a_card_that_comes_back_is_where_it_was() -> None:
+    """After a reboot, say."""
+    assert after(EIGHT, without("GPU-d"), EIGHT) == after(EIGHT)
+
+
+def test_a_new_card_at_the_number_of_a_missing_one_has_replaced_it() -> None:
+    """It takes the place and its bookings; that is said for a day."""
+    changed = ["GPU-new" if uuid == "GPU-d" else uuid for uuid in EIGHT]
+    places = after(EIGHT, without("GPU-d"), changed)
+    assert numbers(places) == {uuid: place for place, uuid in enumerate(changed)}
+    assert [(n, card.replaced_uuid) for n, card in places.replaced().items()] == [(3, "GPU-d")]
+    later = seat(places, seen(changed), now=1120 + REPLACED_SECONDS, forget_after=DAY)
+    assert later.replaced() == {}
+
+
+def test_a_card_is_replaced_while_another_is_missing() -> None:
+    """The new one is numbered one too low by the driver; its neighbours tell where it is."""
+    changed = ["GPU-new" if uuid == "GPU-f" else uuid for uuid in without("GPU-d")]
+    places = after(EIGHT, changed)
+    assert numbers(places)["GPU-new"] == EIGHT.index("GPU-f")
+    assert list(places.missing()) == [EIGHT.index("GPU-d")]
+
+
+def test_with_nothing_missing_the_driver_numbers() -> None:
+    """A ninth card in the middle moves the others, as everybody on that machine sees."""
+    nine = [*EIGHT[:4], "GPU-new", *EIGHT[4:]]
+    places = after(EIGHT, nine)
+    assert numbers(places) == {uuid: place for place, uuid in enumerate(nine)}
+    assert not places.replaced()
+
+
+def test_a_machine_with_other_cards_altogether_misses_nothing() -> None:
+    """All old ones are forgotten; those whose number is used again have been replaced."""
+    places = after(EIGHT, ["GPU-x", "GPU-y"])
+    assert numbers(places) == {"GPU-x": 0, "GPU-y": 1}
+    assert (places.missing(), list(places.replaced())) == ({}, [0, 1])
+
+
+def test_a_driver_that_starts_again_with_no_gpu_loses_no_number() -> None:
+    """All eight are missing, and come back where they were."""
+    none = after(EIGHT, [])
+    assert (len(none.missing()), after(EIGHT, [], EIGHT)) == (8, after(EIGHT))
+
+
+def test_a_card_that_is_missing_for_a_day_is_forgotten() -> None:
+    """It was taken out; from then on the driver's numbers are everybody's."""
+    places = after(EIGHT, without("GPU-d"))
+    later = seat(places, seen(without("GPU-d")), now=1060 + DAY, forget_after=DAY)
+    assert numbers(later) == {uuid: place for place, uuid in enumerate(without("GPU-d"))}
+
+
+def test_instances_are_no_places() -> None:
+    """Cards are cut anew every day."""
+    card = replace(GPU, mig_enabled=True)
+    before = seat(NOWHERE, (card, INSTANCE), now=0.0, forget_after=DAY)
+    assert numbers(seat(before, (card,), now=1.0, forget_after=DAY)) == {"GPU-1": 0}
+
+
+def test_a_lost_gpu_that_cannot_say_who_it_is_is_not_missing() -> None:
+    """The driver names its number; so nobody looks for the card that was there."""
+    lost = replace(GPU, uuid="a:3", index=3, uuid_is_synthetic=True)
+    rest = tuple(gpu for gpu in seen(EIGHT) if gpu.index != 3)
+    places = seat(after(EIGHT), (*rest, lost), now=2000.0, forget_after=DAY)
+    assert not places.missing()
+    assert numbers(places)["GPU-d"] == 3
+
+
+def test_without_uuids_a_hole_cannot_be_told_from_a_shift() -> None:
+    """Seven of eight: which one is missing, nobody knows."""
+    places = after(8, 7)
+    assert (places.unnamed, places.fewer_since, places.missing()) == (8, 1060.0, {})
+    assert after(8, 7, 8).fewer_since is None
+    assert seat(places, unnamed(7), now=1060 + DAY, forget_after=DAY) == Places(unnamed=7)
+
+
+def test_a_node_that_no_longer_says_uuids_misses_none_of_them() -> None:
+    """Another program writes its file now; fewer than there were is still said."""
+    assert after(EIGHT, 8).missing() == {}
+    assert after(EIGHT, 7).fewer_since is not None
+
+
+Uuids = st.lists(st.sampled_from([f"GPU-{n}" for n in range(12)]), unique=True, max_size=12)
+
+
+@given(st.lists(Uuids, max_size=8))
+def test_every_card_has_one_place_and_every_place_one_card(reports: list[list[str]]) -> None:
+    """Whatever a node says, in whatever order."""
+    places = NOWHERE
+    for second, report in enumerate(reports):
+        places = seat(places, seen(report), now=float(second), forget_after=DAY)
+        here = numbers(places)
+        assert len(here) == len(places.cards)
+        assert set(report) <= here.keys()
+        assert {card.uuid for card in places.missing().values()} == here.keys() - set(report)
+
+
+@given(st.lists(st.sampled_from(EIGHT), unique=True, min_size=1), st.data())
+def test_no_number_moves_while_cards_come_and_go(uuids: list[str], data: st.DataObject) -> None:
+    """Any of them may be missing at any time, all too; each is always where it was first seen."""
+    first = after(uuids)
+    places = first
+    for second in range(5):
+        here = data.draw(st.lists(st.sampled_from(uuids), unique=True))
+        order = [uuid for uuid in uuids if uuid in here]
+        places = seat(places, seen(order), now=2000.0 + second, forget_after=DAY)
+        assert numbers(places) == numbers(first)
+
+
+@given(st.lists(st.tuples(Uuids, st.integers(0, 2**53)), max_size=6))
+def test_a_node_that_lies_fills_no_memory(reports: list[tuple[list[str], int]]) -> None:
+    """However it names and numbers its GPUs."""
+    places = NOWHERE
+    for second, (report, number) in enumerate(reports):
+        gpus = tuple(
+            replace(GPU, uuid=f"{uuid}-{second % 3}", index=number + (place % 3))
+            for place, uuid in enumerate(report)
+        )
+        gpus += tuple(
+            replace(GPU, uuid=f"GPU-{second}-{place}", index=place * number) for place in range(240)
+        )
+        places = seat(places, (*gpus, GPU), now=float(second), forget_after=DAY)
+        assert len(places.cards) <= MAX_CARDS
+        assert {gpu.uuid for gpu in gpus} <= numbers(places).keys()
+
+
+# The same, seen from outside.
+
+
+def words(fleet: Fleet) -> dict[int, tuple[str, str]]:
+    """The word and its reason for every GPU of node a, by number."""
+    fleet.settle()
+    node = fleet.get("a")
+    assert node is not None
+    found: dict[int, tuple[str, str]] = {}
+    for reading in node.readings():
+        verdict = node.gpus[reading.uuid].verdict
+        assert verdict is not None
+        found[reading.index] = (verdict.word, verdict.reason.code)
+    return found
+
+
+def report(gpus: tuple[GpuReading, ...] | None) -> NodeReport:
+    """A report of node a."""
+    return replace(REPORT, gpus=gpus)
+
+
+def test_a_booked_card_stays_booked_when_another_vanishes() -> None:
+    """The booking of GPU 4 slipped to another card, and the booked one counted as free."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("folder")
+    sink.report("a", report(seen(EIGHT)))
+    fleet.set_claims("booking", {("a", 4): Claim(who="bob")})
+    sink.report("a", report(seen(without("GPU-d"))))
+    said = words(fleet)
+    assert (said[3], said[4][0], said[5][0]) == (("broken", "gpu-missing"), "booked", "free")
+    node = fleet.get("a")
+    assert node is not None
+    assert [reading.uuid for reading in node.readings()] == EIGHT
+    (problem,) = node.problems()
+    assert (problem.kind, problem.gpu_uuid, "GPU 3" in problem.text) == ("gpu-missing", "GPU-d", True)
+
+
+def test_a_missing_gpu_stays_on_the_page_and_is_counted_as_missing() -> None:
+    """Its row turns broken; nothing is taken away."""
+    fleet = Fleet(HandClock())
+    tracker = ChangeTracker(fleet)
+    sink = fleet.sink("folder")
+    sink.report("a", report(seen(EIGHT)))
+    tracker.tick()
+    sink.report("a", report(seen(without("GPU-d"))))
+    change = tracker.tick()
+    assert change.gone_gpus == []
+    assert [(row.uuid, row.index, row.verdict) for row in change.gpus] == [("GPU-d", 3, "broken")]
+    assert [row.gpus_missing for row in change.nodes] == [1]
+
+
+def test_an_unreadable_list_is_not_an_empty_one() -> None:
+    """Nothing is missing; what is there is unknown until the list can be read again."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("ssh")
+    sink.report("a", report(seen(EIGHT)))
+    sink.report("a", report(None))
+    assert set(words(fleet).values()) == {("unknown", "unknown-processes")}
+    node = fleet.get("a")
+    assert node is not None
+    assert node.problems() == ()
+    sink.report("a", report(seen(EIGHT)))
+    assert {word for word, _ in words(fleet).values()} == {"free"}
+
+
+def test_while_numbers_may_have_moved_and_one_is_booked_none_is_free() -> None:
+    """Without UUIDs the booked card may be any of them."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("folder")
+    sink.report("a", report(unnamed(8)))
+    sink.report("a", report(unnamed(7)))
+    assert {word for word, _ in words(fleet).values()} == {"free"}
+    fleet.set_claims("booking", {("a", 3): Claim(who="bob")})
+    said = words(fleet)
+    assert (said[3][0], said[4], len(said)) == ("booked", ("unknown", "numbers-moved"), 7)
+    node = fleet.get("a")
+    assert node is not None
+    assert [problem.detail for problem in node.problems()] == ["7 of 8"]
+
+
+def test_a_node_that_is_forgotten_begins_anew() -> None:
+    """A card was taken out for good, and the administrator says so."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("ssh")
+    sink.expect(["a"])
+    sink.report("a", report(seen(EIGHT)))
+    sink.report("a", report(seen(without("GPU-d"))))
+    fleet.forget("a")
+    node = fleet.get("a")
+    assert node is not None
+    assert node.freshness_at(0.0).state == "never"
+    sink.report("a", report(seen(without("GPU-d"))))
+    assert sorted(words(fleet)) == list(range(7))
+
+
+def test_places_outlive_the_board() -> None:
+    """A card that is missing when the board starts again is missed all the same."""
+    fleet = Fleet(HandClock())
+    fleet.sink("ssh").report("a", report(seen(EIGHT)))
+    kept = fleet.places()
+    fleet = Fleet(HandClock())
+    fleet.restore_places(kept)
+    fleet.sink("ssh").report("a", report(seen(without("GPU-d"))))
+    assert words(fleet)[3] == ("broken", "gpu-missing")
+
+
+def test_places_of_nodes_that_nobody_names_any_more_are_forgotten() -> None:
+    """A day after the start at the latest; those of nodes that are down stay."""
+    clock = HandClock()
+    fleet = Fleet(clock, forget_after_seconds=DAY)
+    fleet.restore_places({"a": after(EIGHT), "gone": after(EIGHT)})
+    fleet.sink("ssh").expect(["a"])
+    fleet.settle()
+    before = set(fleet.places())
+    clock.time += DAY
+    fleet.settle()
+    assert (before, set(fleet.places())) == ({"a", "gone"}, {"a"})

@@ -1,0 +1,54 @@
+"""WebSocket handshakes that never end: each is over within its deadline, and nothing of it is left."""
+
+import contextlib
+import socket
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.board import RunningBoard, running_board
+from tests.hostile.floods import Place, place_of, upgrade
+from tests.pushing import wait_until
+
+# What the library below refuses to read, and then waits for ever: each is fine for HTTP itself.
+ENDLESS = {
+    "a line of 9 kB": b"Cookie: " + b"a" * 9000 + b"\r\n",
+    "200 headers": b"".join(b"X-%d: a\r\n" % number for number in range(200)),
+}
+COUNT = 40
+
+
+def is_over(line: socket.socket) -> bool:
+    """Whether the board has ended it, within its deadline."""
+    line.settimeout(25)
+    with contextlib.suppress(ConnectionResetError):
+        while line.recv(4096):
+            pass
+    return True
+
+
+def descriptors(board: RunningBoard) -> int:
+    """How many files the board has open."""
+    return psutil.Process(board.process.pid).num_fds()
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_handshake_that_never_ends_is_ended(tmp_path: Path, kind: str) -> None:
+    """Without a login it could fill the board's table of files."""
+    with running_board("--demo", "1", log=tmp_path / "log") as board, contextlib.ExitStack() as stack:
+        place: Place = place_of(board.url)
+        before = descriptors(board)
+        lines = [stack.enter_context(upgrade(place, more=ENDLESS[kind])) for _ in range(COUNT)]
+        assert all(is_over(line) for line in lines)
+        wait_until(lambda: descriptors(board) <= before + 2)
+
+
+def test_who_was_refused_and_stays_is_ended(tmp_path: Path) -> None:
+    """It was told to go; a WebSocket of which nobody is the owner has seconds to live."""
+    arguments = ("--demo", "1", "--anonymous", "nothing")
+    with running_board(*arguments, log=tmp_path / "log") as board, contextlib.ExitStack() as stack:
+        before = descriptors(board)
+        lines = [stack.enter_context(upgrade(place_of(board.url))) for _ in range(COUNT)]
+        assert all(is_over(line) for line in lines)
+        wait_until(lambda: descriptors(board) <= before + 2)

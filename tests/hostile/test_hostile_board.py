@@ -1,0 +1,79 @@
+"""A board that is somebody else's: its words reach a terminal only as words."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import msgspec
+import pytest
+
+from gpuboard.client.answer import decode_answer
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
+from gpuboard.wire.views import FleetView
+from tests.pushing import report_of
+
+NASTY = "\x1b]0;mine\x07\x1b[2J\r\n\x9b31m\u202e\u2028"
+
+
+def nasty_fleet() -> bytes:
+    """An honest fleet, with something nasty in every text that nobody checks."""
+    fleet = Fleet(SteadyClock())
+    fleet.sink("push").report("gpu01", report_of("gpu01"))
+    fleet.settle()
+    view = msgspec.to_builtins(fleet_view(fleet))
+    (node,) = view["nodes"]
+    node["display_name"] = NASTY
+    node["reason"] = {"code": "timeout", "text": NASTY, "values": {NASTY: NASTY}}
+    for gpu in node["gpus"]:
+        gpu["model"] = NASTY
+        gpu["verdict"]["reason"] = {"code": "busy", "text": NASTY, "values": {"who": [NASTY]}}
+        gpu["users"] = [{"user": NASTY, "uid": 1, "memory_used_bytes": 1, "since": 1.0, "processes": 1}]
+    return msgspec.json.encode(view)
+
+
+@pytest.fixture(params=["200 OK", "403 Forbidden", "500 \x1b[31mred"])
+def board(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What answers there."""
+    status, _, phrase = request.param.partition(" ")
+    body = nasty_fleet() if status == "200" else msgspec.json.encode({"detail": NASTY})
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(int(status), phrase)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("words", [["status"], ["status", "--csv"], ["status", "--json"], ["free"]])
+def test_a_hostile_board_cannot_write_to_the_terminal(board: str, words: list[str]) -> None:
+    """Whatever it answers, with any command that asks it."""
+    command = [sys.executable, "-m", "gpuboard", *words, "--board", board]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    said = (done.stdout + done.stderr).decode()
+    assert said
+    # A table's own characters are printable too.
+    assert [line for line in said.split("\n") if not line.isprintable()] == []
+
+
+def test_every_text_of_an_answer_is_cleaned() -> None:
+    """Keys and values, however deep."""
+    view = decode_answer(nasty_fleet(), FleetView)
+    (node,) = view.nodes
+    assert node.reason is not None
+    texts = [node.display_name or "", node.reason.text, *node.reason.values, *node.reason.values.values()]
+    assert [text for text in texts if not str(text).isprintable()] == []
+    assert "\\x1b" in texts[0]

@@ -1,0 +1,115 @@
+"""Whoever answers on a host's ssh port, before anybody knows who it is: no flood, no words of its own."""
+
+import asyncio
+import contextlib
+import logging
+import struct
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuboard.discovery.base import Target
+from gpuboard.sources.ssh import Pace, SshOptions, SshSource
+from tests.fakes.sink import RecordingSink, SettableDiscovery, running
+
+PACE = Pace(interval=0.25, timeout=20.0, longest_retry=5.0)
+GREETING = b"SSH-2.0-OpenSSH_9.2\r\n"
+# Colours, a new line in the log, another title for the terminal, and what turns writing around.
+NASTY = "bye\x1b[31m\x1b]0;mine\x07\r\n2026-01-01 12:00:00 WARNING all is well \u202e\x9b2J"
+MOST_BYTES = 64 * 1024 * 1024
+
+
+def packet(kind: int, payload: bytes = b"") -> bytes:
+    """A packet as it is before keys are agreed on."""
+    content = bytes([kind]) + payload
+    padding = 16 - (5 + len(content)) % 8
+    return struct.pack(">IB", 1 + len(content) + padding, padding) + content + bytes(padding)
+
+
+def text(words: str) -> bytes:
+    """A text in a packet."""
+    data = words.encode()
+    return struct.pack(">I", len(data)) + data
+
+
+def disconnect(words: str) -> bytes:
+    """A goodbye."""
+    return packet(1, struct.pack(">I", 2) + text(words) + text("en"))
+
+
+@contextlib.asynccontextmanager
+async def host(pieces: Iterator[bytes]) -> AsyncIterator[int]:
+    """Something that sends these to the first that connects; its port."""
+
+    async def serve(writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+            await asyncio.Event().wait()
+        writer.transport.abort()
+
+    serving: list[asyncio.Task[None]] = []
+    server = await asyncio.start_server(
+        lambda _, writer: serving.append(asyncio.create_task(serve(writer))), "127.0.0.1", 0
+    )
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+
+
+def source_of(folder: Path, port: int) -> SshSource:
+    """A source that reads this one host, and knows no key of it."""
+    (folder / "known_hosts").touch()
+    options = SshOptions(
+        user="board", known_hosts=str(folder / "known_hosts"), ssh_config="/dev/null", port=port
+    )
+    return SshSource(options, SettableDiscovery(Target(node="bad", host="127.0.0.1")), pace=PACE)
+
+
+async def test_a_flood_of_empty_packets_is_cut(tmp_path: Path) -> None:
+    """They are few bytes and much work; all nodes share the time that they take."""
+    began = time.thread_time()
+    flood = (packet(2, text("")) * 2000 for _ in range(MOST_BYTES // 64_000))
+    sink = RecordingSink()
+    async with host(iter([GREETING, *flood])) as port, running(source_of(tmp_path, port), sink):
+        code, state, words = await sink.trouble_of("bad")
+    assert (code, state) == ("flood", "error")
+    assert "sends a flood" in words
+    assert time.thread_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[GREETING, disconnect(NASTY)], [NASTY.encode() + b"\r\n"], [b"SSH-1.5-" + NASTY.encode() + b"\r\n"]],
+    ids=["goodbye", "no ssh", "another version"],
+)
+async def test_what_a_host_says_before_its_key_is_known_is_made_harmless(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, pieces: list[bytes]
+) -> None:
+    """In the reason that people see and in the log."""
+    sink = RecordingSink()
+    with caplog.at_level(logging.DEBUG, logger="gpuboard"):
+        async with host(iter(pieces)) as port, running(source_of(tmp_path, port), sink):
+            _, _, words = await sink.trouble_of("bad")
+            await asyncio.sleep(0)
+    assert words.isprintable()
+    assert caplog.messages
+    assert all(message.isprintable() for message in caplog.messages)
+
+
+async def test_a_long_goodbye_is_cut(tmp_path: Path) -> None:
+    """A packet has room for a book."""
+    sink = RecordingSink()
+    async with (
+        host(iter([GREETING, disconnect("x" * 30_000)])) as port,
+        running(source_of(tmp_path, port), sink),
+    ):
+        _, _, words = await sink.trouble_of("bad")
+    assert len(words) < 2000
