@@ -199,7 +199,7 @@ describe('the answers', () => {
   });
 
   test('name those whom only a number or nothing identifies, as the API does', () => {
-    const use = { memory_used_bytes: 2 ** 30, since: null, processes: 1 };
+    const use = { memory_used_bytes: 2 ** 30, since: null, processes: 1, measured: 1 };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -287,6 +287,24 @@ describe('the answers', () => {
     const fleet = fleetOf([node({ name: 'm' })], [gpu({ node: 'm', counted: false, since: 0 })]);
     expect(freeBlocks(fleet.nodes.values(), NOW, 300)).toEqual([]);
     expect(fleet.counts.free).toBe(0);
+  });
+
+  test('keep apart what people use and what is booked for them', () => {
+    const claim = { who: 'eva', until: NOW + 60, comment: null };
+    const fleet = fleetOf(
+      [node({ name: 'a' })],
+      [
+        gpu({ uuid: 'x', node: 'a', label: '0', verdict: 'busy', users: using('ana'), claim }),
+        gpu({ uuid: 'y', node: 'a', label: '1', verdict: 'booked', claim }),
+        gpu({ uuid: 'z', node: 'a', label: '2', verdict: 'busy', users: using('eva'), claim }),
+      ],
+    );
+    expect(people(fleet.nodes.values()).map(({ user, gpus, booked }) => [user, gpus, booked])).toEqual([
+      ['eva', 1, 3],
+      ['ana', 1, 0],
+    ]);
+    const [eva] = people(fleet.nodes.values());
+    expect(eva?.holdings.map((each) => each.gpus.map((one) => one.record.label))).toEqual([['0', '1', '2']]);
   });
 
   test('name people with where they are', () => {

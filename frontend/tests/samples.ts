@@ -58,6 +58,7 @@ export function using(...names: string[]): GpuRecord['users'] {
     memory_used_bytes: 2 ** 30,
     since: 500,
     processes: 1,
+    measured: 1,
   }));
 }
 
@@ -82,6 +83,8 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
       tick_seconds: 1,
       just_freed_seconds: 300,
       title: null,
+      host_lines: [35, 70],
+      gpu_lines: [20, 60],
       copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),

@@ -19,6 +19,8 @@ export interface BoardInfo {
   just_freed_seconds: number;
   title: string | null;
   copy: string;
+  host_lines: (number)[];
+  gpu_lines: (number)[];
 }
 
 export interface Bye {
@@ -195,6 +197,7 @@ export interface HolderView {
   memory_used_bytes: number | null;
   since: number | null;
   processes: number;
+  measured: number;
 }
 
 export interface Holding {

@@ -143,6 +143,16 @@ export class Fleet {
     return this.#board?.title ?? (this.#board && !this.#board.demo ? this.#board.name : 'gpuboard');
   }
 
+  /** Where the bars of hosts get darker, in percent. */
+  get hostLines(): number[] {
+    return this.#board?.host_lines ?? [];
+  }
+
+  /** And those of GPUs. */
+  get gpuLines(): number[] {
+    return this.#board?.gpu_lines ?? [];
+  }
+
   /** The parts of the board itself that do not work just now. */
   get troubles(): Trouble[] {
     return this.#troubles;

@@ -18,6 +18,7 @@ export const more: MoreWords = {
   trouble: '{what}: gestört seit {time}: {why}',
   asking:
     'Kein WebSocket kommt zur Tafel durch, meist wegen eines Proxys: Diese Seite fragt alle {time}. Für nginx:',
+  refreshNow: 'Jetzt neu laden',
   pace: 'Neu zeichnen',
   paceLive: 'bei jeder Änderung',
   paceEvery: 'alle {time}',
@@ -145,6 +146,7 @@ export const more: MoreWords = {
   key_go: 'Zur Tafel, zu den Personen',
   key_theme: 'Hell oder dunkel',
   key_pause: 'Anhalten oder fortsetzen',
+  key_refresh: 'Jetzt neu laden',
   key_wall: 'Wandanzeige',
   key_help: 'Diese Hilfe',
   key_back: 'Schließen, zurück',

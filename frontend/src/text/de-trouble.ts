@@ -23,6 +23,15 @@ export const trouble = {
   'problem_processes-hung':
     'Die Liste der Prozesse oder Benutzer antwortet nicht; darum ist auch von den GPUs nichts bekannt',
   'problem_no-process-ids': 'Die Datei nennt Prozesse ohne ihre Nummern; wer sie sind, bleibt darum weg',
+  'problem_clock-off': 'Die Uhr des Knotens geht falsch',
+  'problem_file-owner': 'Die Datei des Knotens gehört seit Kurzem jemand anderem',
+  'problem_gpu-missing': 'Eine GPU fehlt: der Knoten nennt sie nicht mehr',
+  'problem_gpu-replaced': 'Eine GPU wurde durch eine andere ersetzt',
+  'problem_numbers-moved': 'GPUs fehlen, und die Nummern der übrigen können sich verschoben haben',
+  'problem_second-file':
+    'Jemand anderes schreibt eine zweite Datei über diesen Knoten; sie wird nicht gelesen',
+  'problem_unknown-age': 'Wie alt die Zeilen der Datei sind, ist nicht zu erkennen',
+  problem_xid: 'Der Treiber hat einen Fehler der GPU gemeldet',
   reason_left: 'Seine Quelle führt ihn nicht mehr; er wird vergessen.',
   reason_timeout: 'Keine Antwort in der erwarteten Zeit.',
   reason_silent: 'Der Knoten ist verstummt; die Tafel meldet sich neu an.',

@@ -18,6 +18,7 @@ export const more: MoreWords = {
   trouble: '{what} : en panne depuis {time} : {why}',
   asking:
     'Aucun WebSocket n’atteint le tableau, souvent à cause d’un proxy : cette page demande toutes les {time}. Pour nginx :',
+  refreshNow: 'Actualiser maintenant',
   pace: 'Redessiner',
   paceLive: 'à chaque changement',
   paceEvery: 'toutes les {time}',
@@ -145,6 +146,7 @@ export const more: MoreWords = {
   key_go: 'Aller au tableau, aux personnes',
   key_theme: 'Clair ou sombre',
   key_pause: 'Pause ou reprise',
+  key_refresh: 'Actualiser maintenant',
   key_wall: 'Affichage mural',
   key_help: 'Cette aide',
   key_back: 'Fermer, revenir',
