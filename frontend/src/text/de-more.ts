@@ -67,6 +67,7 @@ export const more: MoreWords = {
   now: 'jetzt',
   processes: 'Prozesse',
   process: { one: '{count} Prozess', other: '{count} Prozesse' },
+  measured: '{count} von {total} bekannt',
   noProcesses: 'Kein Prozess.',
   processesUnknown: 'Prozesse sind hier nicht lesbar oder für Besucher verborgen.',
   pid: 'PID',

@@ -53,7 +53,7 @@ export const trouble = {
   'reason_folder-unreadable': 'Der Ordner ist nicht lesbar.',
   reason_certificate: 'Das Zertifikat des Knotens wird nicht angenommen.',
   reason_tls: 'Keine TLS-Verbindung mit dem Knoten möglich.',
-  'reason_bad-report': 'Der Knoten schickt einen Bericht, der keiner ist.',
+  'reason_bad-report': 'Was der Knoten schickt, ist kein Bericht.',
   'reason_no-samples': 'Der Befehl auf dem Knoten endete, ohne zu messen.',
   reason_frozen: 'Der Agent antwortet, aber immer mit denselben alten Daten.',
   'reason_not-ready': 'Der Agent hat noch keine Messung.',

@@ -77,6 +77,7 @@ export const more = {
   now: 'now',
   processes: 'Processes',
   process: { one: '{count} process', other: '{count} processes' },
+  measured: '{count} of {total} known',
   noProcesses: 'No process.',
   processesUnknown: 'Processes cannot be read here, or are hidden from visitors.',
   pid: 'PID',

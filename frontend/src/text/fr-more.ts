@@ -67,6 +67,7 @@ export const more: MoreWords = {
   now: 'maintenant',
   processes: 'Processus',
   process: { one: '{count} processus', other: '{count} processus' },
+  measured: '{count} sur {total} connus',
   noProcesses: 'Aucun processus.',
   processesUnknown: 'Les processus ne sont pas lisibles ici, ou sont cachés aux visiteurs.',
   pid: 'PID',

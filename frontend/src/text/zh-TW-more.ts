@@ -63,6 +63,7 @@ export const more: MoreWords = {
   now: '現在',
   processes: '行程',
   process: { other: '{count} 個行程' },
+  measured: '已知 {total} 個中的 {count} 個',
   noProcesses: '沒有行程。',
   processesUnknown: '無法讀取行程，或對訪客隱藏。',
   pid: 'PID',
