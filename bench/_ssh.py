@@ -76,6 +76,15 @@ class Ages:
         self.reports += 1
         self.gpus += len(report.gpus or ())
 
+    def show(self, node: str, report: NodeReport) -> None:
+        """Treat what is shown as a report."""
+        self.report(node, report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Have no use for the past."""
+        del node, report, is_backfill
+        return True
+
     def trouble(self, node: str, reason: Reason, *, state: str = "error") -> None:
         """Count those that should have none."""
         if not node.startswith("dead"):

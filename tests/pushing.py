@@ -52,6 +52,15 @@ def invite(state: Path, node: str) -> str:
         database.close()
 
 
+def revoke(state: Path, node: str) -> None:
+    """Take a node's token away, while the board runs."""
+    database = open_database(state)
+    try:
+        NodeTokens(database).revoke(node)
+    finally:
+        database.close()
+
+
 def token_of(board: RunningBoard, node: str) -> str:
     """A fresh token of a node, asked for as a node does, so that the board knows it at once."""
     answer = httpx.post(f"{board.url}api/v1/enroll", json={"code": invite(board.state, node)})

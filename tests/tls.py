@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 Key = ec.EllipticCurvePrivateKey
+HOUR_AGO = dt.timedelta(hours=-1)
 
 
 class Authority:
@@ -29,12 +30,12 @@ class Authority:
         )
         self.ca_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
-    def certificate(self, address: str) -> tuple[Path, Path]:
-        """A certificate for a server at this address, and its key."""
+    def certificate(self, address: str, *, begins: dt.timedelta = HOUR_AGO) -> tuple[Path, Path]:
+        """A certificate for a server at this address, and its key; valid for a day and an hour."""
         key = ec.generate_private_key(ec.SECP256R1())
         alternative = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
         certificate = (
-            _valid(_named(address), self._name, key)
+            _valid(_named(address), self._name, key, begins)
             .add_extension(alternative, critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs=False), critical=True)
@@ -61,16 +62,18 @@ def _named(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _valid(subject: x509.Name, issuer: x509.Name, key: Key) -> x509.CertificateBuilder:
-    now = dt.datetime.now(dt.UTC)
+def _valid(
+    subject: x509.Name, issuer: x509.Name, key: Key, begins: dt.timedelta = HOUR_AGO
+) -> x509.CertificateBuilder:
+    begin = dt.datetime.now(dt.UTC) + begins
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + dt.timedelta(days=1))
+        .not_valid_before(begin)
+        .not_valid_after(begin + dt.timedelta(days=1, hours=1))
     )
 
 

@@ -33,6 +33,10 @@ class Disk:
         self.aside.append(report.sequence)
         return True
 
+    def pass_over(self, node: str, report: NodeReport) -> None:
+        """Nobody else has this node."""
+        raise AssertionError(f"{node} is shown from here: {report.sequence}")
+
     def taken(self, node: str, boot_id: str) -> int | None:
         """How far all is written."""
         del node, boot_id
@@ -71,6 +75,7 @@ class Line(RuleBasedStateMachine):
         """A board with nothing in memory, and what is on its disk."""
         self.disk.aside = []
         self.fleet = Fleet(SteadyClock())
+        self.fleet.taker = self.disk
         self.source = PushSource(self.disk)
         self.source.set_nodes([NODE])
         self.source._sink = self.fleet.sink("push")
@@ -194,8 +199,9 @@ def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
             self.write()
             return True
 
-    source = PushSource(Ages())
     fleet = Fleet(SteadyClock())
+    ledger = fleet.taker = Ages()
+    source = PushSource(ledger)
     source.set_nodes([NODE])
     source._sink = fleet.sink("push")
     buffer = SampleBuffer(max_samples=720)
@@ -211,15 +217,17 @@ def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
 def test_backlog_never_touches_the_live_state() -> None:
     """Only the newest sample is shown."""
     shown = []
-    source = PushSource(Disk())
-    sink = Fleet(SteadyClock()).sink("push")
-    report = sink.report
+    fleet = Fleet(SteadyClock())
+    ledger = fleet.taker = Disk()
+    source = PushSource(ledger)
+    sink = fleet.sink("push")
+    show = sink.show
 
-    def spy(node: str, taken: NodeReport) -> None:
-        shown.append(taken.sequence)
-        report(node, taken)
+    def spy(node: str, newest: NodeReport) -> None:
+        shown.append(newest.sequence)
+        show(node, newest)
 
-    sink.report = spy  # type: ignore[method-assign, assignment]
+    sink.show = spy  # type: ignore[method-assign, assignment]
     source.set_nodes([NODE])
     source._sink = sink
     buffer = SampleBuffer(max_samples=100)
@@ -235,9 +243,11 @@ def test_a_newer_sample_takes_the_turn_of_one_that_waits() -> None:
     """While one is under way, the board hears only of the newest afterwards."""
     buffer = SampleBuffer(max_samples=100)
     conversation = Conversation(Hello(node=NODE, boot_id=BOOT), buffer)
-    source = PushSource(Disk())
+    fleet = Fleet(SteadyClock())
+    ledger = fleet.taker = Disk()
+    source = PushSource(ledger)
     source.set_nodes([NODE])
-    source._sink = Fleet(SteadyClock()).sink("push")
+    source._sink = fleet.sink("push")
     conversation.hear(decode_from_board(source.accept(NODE, conversation.begin())), 0.0)
     buffer.add(held(1))
     first = conversation.due(0.0)
@@ -254,6 +264,7 @@ def test_a_full_history_is_left_alone_for_a_while_and_then_gets_everything() -> 
     """Meanwhile the live view goes on."""
     disk = Disk()
     fleet = Fleet(SteadyClock())
+    fleet.taker = disk
     source = PushSource(disk)
     source.set_nodes([NODE])
     source._sink = fleet.sink("push")

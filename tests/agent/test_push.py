@@ -1,6 +1,7 @@
 """A real pusher against a real board: over a bad proxy, TLS, wrong tokens and a board that hangs."""
 
 import contextlib
+import datetime as dt
 import logging
 import os
 import signal
@@ -14,6 +15,7 @@ import httpx
 import pytest
 
 from gpuboard.agent.board_address import BoardAddress
+from gpuboard.agent.certificate_dates import read_dates
 from gpuboard.agent.node_token import enroll, read_token, write_token
 from gpuboard.agent.push import Pusher
 from gpuboard.model.errors import AccessRefused, SettingsError, UsageError
@@ -21,6 +23,7 @@ from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import Live
 from tests.board import RunningBoard, free_port, running_board
 from tests.pushing import Wire, invite, report_of, running_pusher, token_file, token_of, wait_until
+from tests.serving import serving
 from tests.tls import Authority
 
 WRONG_TOKEN = make_token("dgx-31", "w" * 43)
@@ -275,3 +278,42 @@ def test_a_token_that_root_replaces_is_still_the_agents(tmp_path: Path) -> None:
     made = (tmp_path / "new").stat()
     assert (kept.st_uid, kept.st_gid, kept.st_mode & 0o777) == (4711, 4712, 0o640)
     assert (made.st_uid, made.st_gid, made.st_mode & 0o777) == (4713, 4714, 0o600)
+
+
+@pytest.mark.parametrize("days", [5, -5], ids=["not yet valid", "expired"])
+def test_a_certificate_of_another_time_names_the_clock_and_the_dates(tmp_path: Path, days: int) -> None:
+    """The advice to name the authority would lead in circles."""
+    authority = Authority(tmp_path)
+    begins = dt.timedelta(days=days)
+    certificate, key = authority.certificate("127.0.0.1", begins=begins)
+    with serving(application_without_answers, ssl_certfile=certificate, ssl_keyfile=key) as port:
+        address = BoardAddress(f"https://127.0.0.1:{port}", ca_file=authority.ca_file)
+        with pytest.raises(AccessRefused) as refused:
+            enroll(address, "CODE", tmp_path / "token")
+    words = str(refused.value)
+    day = (dt.datetime.now(dt.UTC) + begins).strftime("%Y-%m-%d")
+    assert ("clock says" in words, day in words, "--ca-file" in words) == (True, True, False), words
+
+
+async def application_without_answers(_scope: object, _receive: object, _send: object) -> None:
+    """A server that nobody gets to."""
+
+
+@pytest.mark.parametrize(
+    ("encoded", "dates"),
+    [
+        (
+            b"\x30\x1e\x17\x0d260101000000Z\x17\x0d270101120000Z",
+            "2026-01-01 00:00 UTC to 2027-01-01 12:00 UTC",
+        ),
+        (
+            b"\x30\x20\x17\x0d260101000000Z\x18\x0f20560101120000Z",
+            "2026-01-01 00:00 UTC to 2056-01-01 12:00 UTC",
+        ),
+        (b"\x30\x1e\x17\x0d269901000000Z\x17\x0d270101120000Z", None),
+        (b"nothing of the kind", None),
+    ],
+)
+def test_the_dates_of_a_certificate_are_read_or_unknown(encoded: bytes, dates: str | None) -> None:
+    """Whatever a server shows."""
+    assert read_dates(encoded) == dates

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpuboard.cli.doctor import check_expat
-from gpuboard.wire.drop import decode_drop
+from gpuboard.wire.drop import decode_drop, signed_by
+from gpuboard.wire.enrolment import digest, make_token
 from gpuboard.wire.report import decode_report
 from tests.cli.conftest import COMMAND, Run
 from tests.fakes import nvml
@@ -41,6 +42,25 @@ def test_what_cron_drops_says_its_pace_only_if_told(run: Run, tmp_path: Path) ->
         ).check_returncode()
         said.append(decode_drop((tmp_path / "gpu01.json").read_bytes()).interval_seconds)
     assert said == [None, 300]
+
+
+def test_a_node_with_a_token_signs_what_it_drops(run: Run, tmp_path: Path) -> None:
+    """The token that is given, or the one where an enrolled node keeps it; another node's is an error."""
+    token = make_token("gpu01", "s" * 43)
+    given, kept = tmp_path / "given.token", tmp_path / ".config" / "gpuboard" / "node.token"
+    kept.parent.mkdir(parents=True)
+    said = []
+    for file, flags in ((None, []), (given, ["--token-file", str(given)]), (kept, [])):
+        if file is not None:
+            file.write_text(token)
+            file.chmod(0o600)
+        done = run(nvml.mig_a100(), "agent", "--once", "--drop", str(tmp_path), "--node", "gpu01", *flags)
+        assert done.returncode == 0, done.stderr
+        said.append(signed_by((tmp_path / "gpu01.json").read_bytes(), "gpu01", [digest(token)]))
+    assert said == ["nobody", "node", "node"]
+    wrong = ("agent", "--once", "--drop", str(tmp_path), "--node", "gpu02", "--token-file", str(given))
+    done = run(nvml.mig_a100(), *wrong)
+    assert (done.returncode, "say --node gpu01" in done.stderr) == (2, True)
 
 
 def test_without_anything_else_it_prints_a_line_per_interval(

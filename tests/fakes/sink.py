@@ -19,6 +19,7 @@ class RecordingSink:
         self.addresses: dict[str, str] = {}
         self.reports: list[tuple[str, NodeReport]] = []
         self.troubles: list[tuple[str, Reason, str]] = []
+        self.taken: list[tuple[str, NodeReport, bool]] = []
         self._news = asyncio.Event()
 
     def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
@@ -31,6 +32,15 @@ class RecordingSink:
         """Take a report."""
         self.reports.append((node, report))
         self._news.set()
+
+    def show(self, node: str, report: NodeReport) -> None:
+        """Take what is shown like a report."""
+        self.report(node, report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Take a sample."""
+        self.taken.append((node, report, is_backfill))
+        return True
 
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Take a trouble."""

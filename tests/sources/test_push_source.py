@@ -36,7 +36,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.fleet = Fleet(SteadyClock())
-        self.ledger = CountingLedger()
+        self.ledger = self.fleet.taker = CountingLedger()
         self.source = PushSource(self.ledger)
         self.source.set_nodes([NODE])
         self.source._sink = self.fleet.sink("push")
@@ -317,7 +317,7 @@ def restarted(desk: Desk) -> Desk:
     """A new run of the board that knows the positions of the last one, and nothing else."""
     positions = desk.source.positions()
     new = Desk()
-    new.ledger = CountingLedger(positions)
+    new.ledger = new.fleet.taker = CountingLedger(positions)
     new.source = PushSource(new.ledger)
     new.source.set_nodes([NODE])
     new.source._sink = new.fleet.sink("push")
@@ -423,3 +423,13 @@ def test_fifty_newer_boots_do_not_bring_an_old_one_back() -> None:
         desk.hello(f"boot-{number}")
     with pytest.raises(AccessRefused):
         restarted(desk).hello("boot-0")
+
+
+def test_a_node_cannot_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """However it words its nonsense, and however many good samples it sends in between."""
+    desk = Desk()
+    desk.hello()
+    for number in range(1, 200):
+        desk.live(2 * number)
+        desk.live(2 * number + 1, node=f"other-{number}")
+    assert len(caplog.records) == 1

@@ -28,7 +28,7 @@ def test_the_lost_gpu_of_the_demo_is_broken_and_says_what_to_do(http: httpx.Clie
     node = http.get("api/v1/nodes/a100-01").json()
     broken = [gpu for gpu in node["gpus"] if gpu["verdict"]["word"] == "broken"]
     assert [gpu["verdict"]["reason"]["code"] for gpu in broken] == ["gpu-lost"]
-    assert "Reboot" in node["problems"][0]["remedy"]
+    assert "reboot" in node["problems"][0]["remedy"]
 
 
 def test_an_unchanged_fleet_is_not_sent_again(http: httpx.Client) -> None:

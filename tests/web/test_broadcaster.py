@@ -22,7 +22,8 @@ class Stage:
         info = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0)
         self._sink = fleet.sink("push")
         self._used = 0
-        self.broadcaster = Broadcaster(ChangeTracker(fleet), info)
+        self._tracker = ChangeTracker(fleet)
+        self.broadcaster = Broadcaster(self._tracker, info)
 
     def change(self, times: int = 1) -> None:
         """Let something change."""
@@ -30,7 +31,7 @@ class Stage:
             self._used += 1
             gpu = GpuReading(uuid="GPU-1", index=0, memory_used_bytes=self._used, processes=())
             self._sink.report("dgx-01", NodeReport(node="dgx-01", gpus=(gpu,)))
-            self.broadcaster.tick()
+            self.broadcaster.follow(self._tracker.tick())
 
     def come_back(self, tier: Tier, position: dict[str, Any]) -> list[str]:
         """The kinds of messages for a viewer who has heard everything until then."""

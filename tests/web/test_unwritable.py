@@ -48,6 +48,10 @@ class House:
             components=components,
         )
 
+    def tick(self) -> None:
+        """Let the board tick."""
+        self.broadcaster.follow(self.services.tracker.tick())
+
     def report(self, node: str, *, interval: float = 5.0, model: str = "A100") -> None:
         """Let a node say something new."""
         gpu = GpuReading(uuid=f"GPU-{node}", index=0, model=model, processes=(), memory_used_bytes=0)
@@ -84,11 +88,11 @@ def test_a_row_that_cannot_be_written_does_not_end_the_stream(kind: str, is_seen
     """Its node says so, the others go on, for those who look already and for those who come later."""
     house = House()
     house.report("good")
-    house.broadcaster.tick()
+    house.tick()
     viewer = house.broadcaster.join("names") if is_seen else None
     make_bad(house, kind)
     house.report("good", interval=6.0)
-    house.broadcaster.tick()
+    house.tick()
     told = heard(viewer)[-1]["nodes"]["name"] if viewer else ["bad", "good"]
     snapshot = heard(house.broadcaster.join("counts"))[0]
     table = "nodes" if kind == "type" else "gpus"
@@ -106,14 +110,14 @@ def test_a_row_that_cannot_be_written_is_said_by_readyz(kind: str) -> None:
     """As a part in trouble, until it can be written again; and the log says it once."""
     house = House()
     make_bad(house, kind)
-    house.broadcaster.tick()
-    house.broadcaster.tick()
+    house.tick()
+    house.tick()
     (troubled,) = house.get("/readyz")
     parts = [part for part in troubled.json()["components"] if part["state"] == "trouble"]
     assert (troubled.json()["ok"], [part["code"] for part in parts]) == (False, ["unwritable"])
     assert "bad" in parts[0]["reason"]
     house.report("bad")
-    house.broadcaster.tick()
+    house.tick()
     (well,) = house.get("/readyz")
     assert [part["state"] for part in well.json()["components"]] == ["ok"]
 
@@ -126,7 +130,7 @@ def test_every_get_survives_a_row_that_cannot_be_written(kind: str, monkeypatch:
     house = House()
     house.report("good")
     make_bad(house, kind)
-    house.broadcaster.tick()
+    house.tick()
     paths = ("fleet", "nodes/bad", "gpus/GPU-bad", "summary", "people", "free", "activity")
     answers = house.get(*(f"/api/v1/{path}" for path in paths), "/metrics")
     assert [answer.status_code for answer in answers] == [200] * (len(paths) + 1)
@@ -140,5 +144,5 @@ def test_a_row_that_cannot_be_written_is_logged_once(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.ERROR):
         for interval in range(10, 20):
             house.report("bad", interval=Odd(interval))
-            house.broadcaster.tick()
+            house.tick()
     assert len([record for record in caplog.records if "row not shown" in record.message]) == 1

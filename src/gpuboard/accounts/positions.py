@@ -11,7 +11,7 @@ from gpuboard.sources.ledger import Position
 from gpuboard.storage.database import Database
 from gpuboard.storage.tables import NODE_POSITIONS
 
-# After a crash of the board, what was shown in this time may be shown once more; nothing is lost.
+# After a crash of the board, what was shown in this time may be shown once more.
 WRITE_SECONDS: Final = 1.0
 
 _BOOTS: Final = msgspec.json.Decoder(tuple[str, ...])

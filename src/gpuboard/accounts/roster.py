@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from gpuboard.accounts.tokens import KnownToken, NodeTokens, digest
+from gpuboard.accounts.tokens import KnownToken, NodeTokens
 from gpuboard.model.errors import StorageError, WireError
 from gpuboard.model.verdict import Reason
-from gpuboard.wire.enrolment import node_of_token
+from gpuboard.wire.enrolment import digest, node_of_token, read_code
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ class Roster:
         self._forget = forget
         self._clock = clock
         self._by_node: dict[str, list[KnownToken]] = {}
+        self._codes: frozenset[str] = frozenset()
         self._generation: str | None = None
         self._next_expiry = float("inf")
         self._looked_at = float("-inf")
@@ -78,6 +79,12 @@ class Roster:
         """All nodes that have a good token."""
         return frozenset(self._by_node)
 
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's good tokens sign with; None before the tokens have been read. Any thread may ask."""
+        if not self._is_read.is_set():
+            return None
+        return tuple(known.digest for known in self._by_node.get(node, ()) if self.is_good(known))
+
     def recognise(self, token: str) -> KnownToken | None:
         """Whose token this is, as far as it is known here."""
         try:
@@ -89,6 +96,10 @@ class Roster:
             if hmac.compare_digest(known.digest, told) and self.is_good(known):
                 return known
         return None
+
+    def knows_code(self, code: str) -> bool:
+        """Whether an enrolment code was good a moment ago; asking costs nothing."""
+        return digest(read_code(code)) in self._codes
 
     async def find(self, token: str) -> KnownToken | None:
         """Whose token this is; one that was made a moment ago by somebody else is found too."""
@@ -127,6 +138,7 @@ class Roster:
                 return
             generation = await asyncio.to_thread(self._tokens.generation)
             if generation != self._generation or self._clock() >= self._next_expiry:
+                self._codes = await asyncio.to_thread(self._tokens.codes)
                 self._learn(await asyncio.to_thread(self._tokens.known))
                 await self._forget_some()
                 self._generation = generation

@@ -1,6 +1,5 @@
 """Nodes' tokens and enrolment codes. Every call blocks: never from the event loop, always in a thread."""
 
-import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +12,7 @@ from gpuboard.model.errors import AccessRefused, UsageError
 from gpuboard.model.node import is_node_name
 from gpuboard.storage.database import Database, set_fact
 from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_TOKENS
-from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, make_token, read_code
+from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, digest, make_token, read_code
 
 CODE_SECONDS: Final = 3600.0
 # After a new enrolment the old token works on, so that nothing stops while the file is exchanged.
@@ -39,11 +38,6 @@ class NodeRecord(Struct, frozen=True, kw_only=True):
     last_used_at: float | None = None
     tokens: int = 0
     code_expires_at: float | None = None
-
-
-def digest(secret: str) -> str:
-    """What is stored of a token or code; both are random, so a plain hash gives nothing away."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class NodeTokens:
@@ -74,6 +68,7 @@ class NodeTokens:
                     digest=digest(code), node=node, created_at=now, expires_at=now + CODE_SECONDS
                 )
             )
+            self._changed(connection)
         return code
 
     def redeem(self, code: str) -> tuple[str, str]:
@@ -136,6 +131,11 @@ class NodeTokens:
                 )
             )
 
+    def codes(self) -> frozenset[str]:
+        """The digests of all codes that were made and not used; `redeem` knows whether they are too old."""
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(select(ENROLMENT_CODES.c.digest)))
+
     def known(self) -> list[KnownToken]:
         """All tokens that are good now."""
         now = self._clock()
@@ -190,7 +190,7 @@ class NodeTokens:
             connection.execute(delete(NODE_TOKENS).where(NODE_TOKENS.c.expires_at <= self._clock()))
 
     def generation(self) -> str:
-        """Changes whenever a token is made or revoked, by whichever process."""
+        """Changes whenever a code or token is made or revoked, by whichever process."""
         return self._database.fact(_GENERATION) or ""
 
     @staticmethod

@@ -78,7 +78,7 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
         # Our own socket, so that no redirect is followed with the token, and sending has a time limit.
         line = socket.create_connection((address.host, address.port), timeout=CONNECT_SECONDS)
     except OSError as error:
-        raise network_trouble(error, place=place) from None
+        raise network_trouble(error, address) from None
     with contextlib.ExitStack() as stack:
         stack.callback(line.close)
         _limit_sending(line)
@@ -105,7 +105,7 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
         except InvalidHandshake as refused:
             raise PushTrouble(f"{place} does not speak WebSocket: {refused}", try_post=True) from None
         except OSError as error:
-            raise network_trouble(error, place=place) from None
+            raise network_trouble(error, address) from None
         except ValueError:
             raise PushTrouble(
                 f"{place} sends agents elsewhere; name that other address", is_refusal=True
@@ -148,7 +148,7 @@ class PostChannel:
         except http.client.HTTPException as error:
             raise PushTrouble(f"{place} does not speak HTTP as expected: {error!r}") from None
         except OSError as error:
-            raise network_trouble(error, place=place) from None
+            raise network_trouble(error, self._address) from None
         if answer.status != http.client.OK:
             raise answer_trouble(answer.status, answer.headers.get("Content-Type", ""), body, place=place)
         self._answers.append(body)

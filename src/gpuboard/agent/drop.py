@@ -16,9 +16,10 @@ log = logging.getLogger(__name__)
 class DropOutlet:
     """Writes `DIR/<node>.json`; in a thread, for a dead network mount blocks its writer."""
 
-    def __init__(self, folder: Path, node: str) -> None:
+    def __init__(self, folder: Path, node: str, *, key: str | None = None) -> None:
         self._folder = folder
         self._node = node
+        self._key = key
         self._newest: Sample | None = None
         self._wake = threading.Condition()
         self._stopping = False
@@ -55,7 +56,7 @@ class DropOutlet:
             if sample is None:
                 return
             try:
-                write_drop(self._folder, self._node, sample)
+                write_drop(self._folder, self._node, sample, key=self._key)
                 self._is_failing = False
             except OSError as error:
                 if not self._is_failing:
@@ -77,8 +78,8 @@ def check_folder(folder: Path) -> None:
         raise UsageError(f"cannot drop reports in {folder}: this user may not write there")
 
 
-def write_drop(folder: Path, node: str, sample: Sample) -> Path:
-    """Write one report under its final name, whole or not at all.
+def write_drop(folder: Path, node: str, sample: Sample, *, key: str | None = None) -> Path:
+    """Write one report under its final name, whole or not at all; signed where there is a key.
 
     Raises:
         OSError: the folder is full, gone or read-only; the file that was there before still is.
@@ -93,7 +94,7 @@ def write_drop(folder: Path, node: str, sample: Sample) -> Path:
     try:
         with os.fdopen(file, "wb") as out:
             # No age: whoever reads the file knows when it was written.
-            out.write(encode_drop(sample.report))
+            out.write(encode_drop(sample.report, key=key))
             out.flush()
             os.fsync(out.fileno())
         temporary.rename(target)

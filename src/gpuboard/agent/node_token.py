@@ -133,7 +133,7 @@ def _ask(address: BoardAddress, code: str) -> EnrolmentAnswer:
     except PushTrouble as trouble:
         raise AccessRefused(str(trouble)) from None
     except OSError as error:
-        raise AccessRefused(str(network_trouble(error, place=address.place))) from None
+        raise AccessRefused(str(network_trouble(error, address))) from None
     except (http.client.HTTPException, msgspec.MsgspecError):
         raise AccessRefused(f"{address} does not answer as a board does") from None
     finally:

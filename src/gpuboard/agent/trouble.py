@@ -1,11 +1,14 @@
 """Why the board cannot be reached, in words with a remedy."""
 
+import datetime as dt
 import socket
 import ssl
 
 import msgspec
 from msgspec import Struct
 
+from gpuboard.agent import certificate_dates
+from gpuboard.agent.board_address import BoardAddress
 from gpuboard.wire.clean import clean_text
 
 
@@ -38,14 +41,11 @@ def answer_trouble(status: int, content_type: str, body: bytes, *, place: str) -
     )
 
 
-def network_trouble(error: OSError, *, place: str) -> PushTrouble:
+def network_trouble(error: OSError, address: BoardAddress) -> PushTrouble:
     """What a failure below HTTP means."""
+    place = address.place
     if isinstance(error, ssl.SSLCertVerificationError):
-        return PushTrouble(
-            f"the certificate of {place} cannot be trusted: {error.verify_message}; "
-            "if the board has its own authority, name it with --ca-file",
-            is_refusal=True,
-        )
+        return PushTrouble(_certificate_words(error, address), is_refusal=True)
     if isinstance(error, ssl.SSLError):
         return PushTrouble(f"{place} does not speak TLS as expected: {error.reason or error}")
     if isinstance(error, socket.gaierror):
@@ -53,6 +53,20 @@ def network_trouble(error: OSError, *, place: str) -> PushTrouble:
     if isinstance(error, TimeoutError):
         return PushTrouble(f"{place} does not answer in time")
     return PushTrouble(f"{place} cannot be reached: {error.strerror or error}")
+
+
+def _certificate_words(error: ssl.SSLCertVerificationError, address: BoardAddress) -> str:
+    if certificate_dates.is_about_time(error):
+        dates = certificate_dates.look_up(address.host, address.port) or "at another time"
+        now = certificate_dates.show(dt.datetime.now(dt.UTC))
+        return (
+            f"the certificate of {address.place} is valid {dates}, and this node's clock says {now}; "
+            "set the clock (timedatectl), or renew the board's certificate if the clock is right"
+        )
+    return (
+        f"the certificate of {address.place} cannot be trusted: {error.verify_message}; "
+        "if the board has its own authority, name it with --ca-file"
+    )
 
 
 def _detail(body: bytes) -> str:

@@ -22,7 +22,9 @@ from gpuboard.model.node import is_node_name, node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.registry import choose
+from gpuboard.wire.enrolment import digest
 
+DEFAULT_INTERVAL_SECONDS: Final = 5.0
 SLOW_DRIVER_SECONDS: Final = 30.0
 NODE_TOKEN: Final = "node.token"  # noqa: S105 - the name of the file
 LISTEN_TOKEN: Final = "agent.token"  # noqa: S105 - the same
@@ -33,9 +35,8 @@ log = logging.getLogger(__name__)
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """What an agent can be told."""
 
-    interval_seconds: float
-    # Whether reports tell it; a single sample may not know when the next one comes.
-    says_interval: bool = True
+    # None: not told, which is 5 s for an agent that keeps running, and unknown for one that runs once.
+    interval_seconds: float | None = None
     node: str | None = None
     probe: str | None = None
     with_arguments: bool = False
@@ -63,6 +64,7 @@ class Agent:
         if options.push and options.listen:
             raise UsageError("--push and --listen do not go together: their tokens differ; run two agents")
         self._options = options
+        self._interval = options.interval_seconds or DEFAULT_INTERVAL_SECONDS
         pusher = _make_pusher(options, options.push) if options.push else None
         # A token belongs to one name, whatever this machine calls itself.
         self.node = pusher.node if pusher else options.node or node_name_of(socket.gethostname())
@@ -72,7 +74,7 @@ class Agent:
             )
         self._sampler = make_sampler(
             node=self.node,
-            interval_seconds=options.interval_seconds,
+            interval_seconds=self._interval,
             probe=options.probe,
             with_arguments=options.with_arguments,
         )
@@ -83,26 +85,49 @@ class Agent:
         if self._options.drop is not None:
             check_folder(self._options.drop)
         report = self._sampler.sample()
-        if not self._options.says_interval:
+        if self._options.interval_seconds is None:
+            # Cron knows how often it comes; the board learns it.
             report = replace(report, interval_seconds=None)
-        sample = Sample(report, time.monotonic())
         if self._options.drop is not None:
-            write_drop(self._options.drop, self.node, sample)
-        return sample.report
+            write_drop(self._options.drop, self.node, Sample(report, time.monotonic()), key=self._drop_key())
+        return report
 
     def run(self, stop: threading.Event) -> None:
         """Sample and hand on until told to stop."""
         outlets = self._outlets()
-        run_agent(self._sampler.sample, outlets, interval_seconds=self._options.interval_seconds, stop=stop)
+        run_agent(self._sampler.sample, outlets, interval_seconds=self._interval, stop=stop)
         self._sampler.close()
 
     def _outlets(self) -> list[Outlet]:
         outlets: list[Outlet] = [self._pusher] if self._pusher is not None else []
         if self._options.drop is not None:
-            outlets.append(DropOutlet(self._options.drop, self.node))
+            outlets.append(DropOutlet(self._options.drop, self.node, key=self._drop_key()))
         if self._options.listen is not None:
             outlets.append(_make_listener(self._options, self._options.listen))
         return outlets or [LinesOutlet()]
+
+    def _drop_key(self) -> str | None:
+        """What signs drops: the node's token, where it has one.
+
+        Raises:
+            UsageError: the token that was given is another node's.
+            SettingsError: its file cannot be used.
+        """
+        # With --listen the file that is given holds the token of those who ask.
+        given = None if self._options.listen else self._options.token_file
+        path = given or default_token_file(NODE_TOKEN)
+        if given is None and not os.access(path, os.R_OK):
+            return None
+        from gpuboard.agent.node_token import read_token  # noqa: PLC0415 - as for the pusher
+
+        token = read_token(path)
+        if token.node == self.node:
+            return digest(token.text)
+        if given is not None:
+            raise UsageError(
+                f"the token in {path} is of {token.node}, not of {self.node}: say --node {token.node}"
+            )
+        return None
 
 
 def _make_pusher(options: AgentOptions, url: str) -> PushOutlet:
@@ -112,7 +137,8 @@ def _make_pusher(options: AgentOptions, url: str) -> PushOutlet:
 
     address = BoardAddress(url, ca_file=options.ca_file, allow_plaintext=options.allow_plaintext)
     token_file = options.token_file or default_token_file(NODE_TOKEN)
-    return PushOutlet(Pusher(address, token_file, interval_seconds=options.interval_seconds))
+    interval = options.interval_seconds or DEFAULT_INTERVAL_SECONDS
+    return PushOutlet(Pusher(address, token_file, interval_seconds=interval))
 
 
 def _make_listener(options: AgentOptions, listen: str) -> Outlet:

@@ -40,7 +40,8 @@ class AgentSide:
         self._connected = ConnectedNodes(database)
         store = NodePositions(database)
         positions = store.load()
-        self.source = PushSource(CountingLedger(positions))
+        ledger = fleet.taker = CountingLedger(positions)
+        self.source = PushSource(ledger)
         self.source.restore(positions)
         self._positions = ChangeWriter(
             store, self.source.positions, positions, what="positions of nodes", seconds=WRITE_SECONDS
@@ -48,6 +49,10 @@ class AgentSide:
         self._places = _keep_places(database, fleet)
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
         components.add(STORAGE, str(database.path), self._trouble)
+
+    def keys_of(self, node: str) -> tuple[str, ...] | None:
+        """What a node's drops may be signed with; None while the tokens have not been read."""
+        return self._roster.keys_of(node)
 
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""

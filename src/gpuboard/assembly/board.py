@@ -20,6 +20,7 @@ from gpuboard.assembly.reload import Parts, Reload
 from gpuboard.assembly.server import Server, allow_connections, server_config
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
+from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.tls import check_tls
 from gpuboard.bookings.comments import CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
@@ -31,6 +32,7 @@ from gpuboard.model.node import node_name_of
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings
+from gpuboard.sources.folder import no_keys
 from gpuboard.web.access import AccessPolicy, own_names
 from gpuboard.web.app import create_app
 from gpuboard.web.components import Components
@@ -83,6 +85,8 @@ class Board:
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
+        followers = [lambda _: self._manager.beat(), self._broadcaster.follow]
+        self._ticker = Ticker(tracker, followers, period=float(settings.board.tick))
         access = policy_of(settings)
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname, listen or settings.board.listen)
@@ -104,6 +108,7 @@ class Board:
             now=self._clock.now,
             node=node_name_of(hostname),
             pushed=self._agent_side.source if self._agent_side else None,
+            keys=self._agent_side.keys_of if self._agent_side else no_keys,
             pause=settings.board.tick,
         )
         self._sources.arrange(self._sources.plan(settings))
@@ -128,7 +133,7 @@ class Board:
 
     def _other_keepers(self) -> Iterator[Keeper]:
         pause = self._settings.board.tick
-        ticking = Keeper("tick", self._tick, pause=pause)
+        ticking = Keeper("tick", self._ticker.run, pause=pause)
         self._components.add("stream", "", ticking.trouble)
         yield ticking
         comments = self._settings.bookings.comments_json
@@ -161,16 +166,6 @@ class Board:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
                         await off_loop(self._agent_side.close)
-
-    async def _tick(self) -> None:
-        loop, period = asyncio.get_running_loop(), float(self._settings.board.tick)
-        due = loop.time()
-        while True:
-            self._manager.beat()
-            self._broadcaster.tick()
-            # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
-            due = max(due + period, loop.time())
-            await asyncio.sleep(due - loop.time())
 
     def _ready(self, config: uvicorn.Config) -> None:
         self._reload.tls = config.ssl

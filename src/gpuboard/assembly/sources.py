@@ -13,6 +13,7 @@ from gpuboard.model.source import identify
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import Settings
 from gpuboard.sources.base import Source
+from gpuboard.sources.folder import Keys
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.components import Components
 
@@ -44,6 +45,7 @@ class Sources:
         now: Callable[[], float],
         node: str,
         pushed: Source | None,
+        keys: Keys,
         pause: float,
     ) -> None:
         self._fleet = fleet
@@ -51,6 +53,7 @@ class Sources:
         self._now = now
         self._node = node
         self._pushed = pushed
+        self._keys = keys
         self._pause = pause
         self._entries: list[SourceOfTable] = []
         self._is_running = False
@@ -139,7 +142,9 @@ class Sources:
 
     def _make(self, table: Table, where: str) -> SourceOfTable:
         parts: list[Troubled] = []
-        around = Surroundings(now=self._now, node=self._node, pushed=self._pushed, watch=parts.append)
+        around = Surroundings(
+            now=self._now, node=self._node, pushed=self._pushed, keys=self._keys, watch=parts.append
+        )
         return SourceOfTable(table, make_source(table, around, where=where), parts)
 
     def _show(self, entry: SourceOfTable) -> None:

@@ -16,7 +16,6 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 from gpuboard.wire.report import encode_report
 
-DEFAULT_INTERVAL = "5s"
 EPILOG = """Without --push, --listen or --drop it prints one report per line.
 In a crontab: * * * * * /opt/gpuboard/bin/gpuboard agent --once --drop /nfs/status-gpu
 To let this node push: gpuboard agent enroll URL, once; then gpuboard agent --push URL"""
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--token-file",
         metavar="FILE",
-        help="for --push the node's token; for --listen the token that askers must show, made if absent",
+        help="for --push and --drop the node's token; for --listen the one that askers show, made if absent",
     )
     add_setting(parser, "--tls-certificate", metavar="FILE", help="certificate chain for --listen")
     add_setting(parser, "--tls-key", metavar="FILE", help="its private key, if not in the same file")
@@ -99,8 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _options(arguments: argparse.Namespace) -> AgentOptions:
     return AgentOptions(
         interval_seconds=_interval(arguments),
-        # Cron knows how often it runs an agent; the board learns it.
-        says_interval=not arguments.once or arguments.interval is not None,
         node=arguments.node,
         probe=arguments.probe,
         with_arguments=arguments.with_arguments,
@@ -120,9 +117,11 @@ def _path(given: str | None) -> Path | None:
     return Path(given) if given else None
 
 
-def _interval(arguments: argparse.Namespace) -> float:
+def _interval(arguments: argparse.Namespace) -> float | None:
+    if arguments.interval is None:
+        return None
     least = LEAST_SIMULATED_SECONDS if arguments.probe == "simulated" else LEAST_SECONDS
-    interval = seconds("--interval", arguments.interval or DEFAULT_INTERVAL, least=least)
+    interval = seconds("--interval", arguments.interval, least=least)
     if interval > LONGEST_INTERVAL_SECONDS:
         raise UsageError(f"--interval: {arguments.interval} is too long; 15 minutes are the most")
     return interval

@@ -19,6 +19,7 @@ class GpuMemory:
 
     __slots__ = (
         "_count",
+        "_filled",
         "_minute",
         "_ring",
         "_sum",
@@ -49,6 +50,8 @@ class GpuMemory:
         self._minute: int | None = None
         self._sum = 0.0
         self._count = 0
+        # Minutes without a sample of their own, and how many missed ones have filled each.
+        self._filled: dict[int, int] = {}
 
     def observe(self, reading: GpuReading, at: float, idle_line: float) -> None:
         """Take in one sample; an unknown one breaks the quiet, for nobody can tell."""
@@ -68,6 +71,20 @@ class GpuMemory:
             self.quiet_since = at
         self._sum += percent
         self._count += 1
+
+    def fill(self, percent: float, at: float) -> None:
+        """Put a sample that was missed into the last hour, where nothing was heard; no verdict knows it."""
+        minute, newest = int(at // 60), self._minute
+        if newest is None or not newest - MINUTES < minute < newest:
+            return
+        place = minute % MINUTES
+        count = self._filled.get(minute, 0)
+        if not count and not isnan(self._ring[place]):
+            return
+        before = self._ring[place] * count if count else 0.0
+        self._ring[place] = (before + percent) / (count + 1)
+        self._filled = {m: n for m, n in self._filled.items() if m > newest - MINUTES}
+        self._filled[minute] = count + 1
 
     def interrupt(self) -> None:
         """Hear that nothing is known of it now; what lasted until here does not last on."""

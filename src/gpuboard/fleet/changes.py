@@ -1,30 +1,38 @@
 """What changed in the fleet, computed once per tick for all viewers."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from gpuboard.fleet.node import Node
+from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import gpu_row, node_row, placed
 from gpuboard.wire.views import GpuRow, NodeRow
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """The rows that differ from the tick before."""
+    """The rows that differ from the tick before: as they are, and as they were."""
 
     at: float
     nodes: list[NodeRow]
     gpus: list[GpuRow]
     gone_nodes: list[str]
     gone_gpus: list[str]
+    # The rows before, of those that changed and of those that are gone; new ones have none.
+    nodes_before: dict[str, NodeRow]
+    gpus_before: dict[str, GpuRow]
 
     def __bool__(self) -> bool:
         return bool(self.nodes or self.gpus or self.gone_nodes or self.gone_gpus)
 
 
+# Whoever follows the fleet gets each change once, in order, from the one who makes the ticks.
+Follower = Callable[[Change], None]
+
+
 class ChangeTracker:
-    """Remembers the rows last sent, so that only differences travel."""
+    """The rows of the last tick: what every output reads, and with what the next tick is compared."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -38,43 +46,71 @@ class ChangeTracker:
 
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
-        changed_nodes: list[NodeRow] = []
-        changed_gpus: list[GpuRow] = []
+        nodes, gpus = _Rows(self.nodes), _Rows(self.gpus)
         lost: list[tuple[str, str]] = []
         for node in self._fleet.take_changes():
-            self._compare(node, changed_nodes, changed_gpus, lost)
+            if node.seen is not None:
+                self._compare(node, node.seen, nodes, gpus, lost)
         gone = self._fleet.take_gone()
         for name in gone:
             if self._fleet.get(name) is None:
-                self.nodes.pop(name, None)
+                nodes.drop(name)
                 lost.extend((name, uuid) for uuid in self._gpus_of.pop(name, ()))
         # What one node has no longer, another may have by now.
         gone_gpus = [uuid for name, uuid in lost if self.gpus[uuid].node == name]
         for uuid in gone_gpus:
-            del self.gpus[uuid]
+            gpus.drop(uuid)
         return Change(
             at=self.now(),
-            nodes=changed_nodes,
-            gpus=changed_gpus,
+            nodes=nodes.changed,
+            gpus=gpus.changed,
             gone_nodes=sorted(gone - self.nodes.keys()),
             gone_gpus=gone_gpus,
+            nodes_before=nodes.before,
+            gpus_before=gpus.before,
         )
 
     def _compare(
-        self, node: Node, nodes: list[NodeRow], gpus: list[GpuRow], lost: list[tuple[str, str]]
+        self,
+        node: Node,
+        seen: Seen,
+        nodes: "_Rows[NodeRow]",
+        gpus: "_Rows[GpuRow]",
+        lost: list[tuple[str, str]],
     ) -> None:
         name = node.name
-        _note(self.nodes, name, node_row(self._fleet, node), nodes)
+        nodes.note(name, node_row(self._fleet, node, seen))
         present = set()
-        for reading, place in placed(self._fleet, node):
+        for reading, memory, place in placed(self._fleet, seen):
             present.add(reading.uuid)
-            new = gpu_row(self._fleet, node, reading, place)
-            _note(self.gpus, reading.uuid, new, gpus)
+            gpus.note(reading.uuid, gpu_row(self._fleet, name, reading, memory, place))
         lost.extend((name, uuid) for uuid in self._gpus_of.get(name, set()) - present)
         self._gpus_of[name] = present
 
 
-def _note(known: dict[str, Any], key: str, row: Any, changed: list[Any]) -> None:  # noqa: ANN401 - any row
-    if known.get(key) != row:
-        known[key] = row
-        changed.append(row)
+Row = TypeVar("Row", bound=Struct)
+
+
+class _Rows(Generic[Row]):
+    """The known rows of one kind, and what one tick changes in them."""
+
+    def __init__(self, known: dict[str, Row]) -> None:
+        self._known: dict[str, Row] = known
+        self.changed: list[Row] = []
+        self.before: dict[str, Row] = {}
+
+    def note(self, key: str, row: Row) -> None:
+        """Take a row for the newest; it has changed if it differs."""
+        old = self._known.get(key)
+        if old == row:
+            return
+        if old is not None:
+            self.before.setdefault(key, old)
+        self._known[key] = row
+        self.changed.append(row)
+
+    def drop(self, key: str) -> None:
+        """Forget a row."""
+        old = self._known.pop(key, None)
+        if old is not None:
+            self.before.setdefault(key, old)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
@@ -14,6 +15,20 @@ from gpuboard.model.source import SourceIdentity
 from gpuboard.verdict import Freshness
 
 DEFAULT_INTERVAL: Final = 5.0
+
+
+class Seen(Struct, frozen=True, kw_only=True, gc=False):
+    """A node as it was judged last: what every output says of it until it is judged again."""
+
+    report: NodeReport | None
+    gpus: tuple[GpuReading, ...]
+    memories: Mapping[str, GpuMemory]
+    problems: tuple[Problem, ...]
+    freshness: Freshness
+    sampled_at: float | None
+    received_at: float | None
+    clock_offset: float | None
+    interval: float
 
 
 class Node:
@@ -52,6 +67,23 @@ class Node:
         # Names and numbers of the newest report, and whether just these are shown.
         self.layout: tuple[tuple[str, int], ...] | None = None
         self.is_as_told = False
+        # None: it came after the last tick.
+        self.seen: Seen | None = None
+
+    def see(self) -> Seen:
+        """Keep how it is now, to be judged and shown."""
+        self.seen = Seen(
+            report=self.report,
+            gpus=self.shown,
+            memories=self.gpus,
+            problems=self.problems(),
+            freshness=self.freshness,
+            sampled_at=self.sampled_at,
+            received_at=self.received_at,
+            clock_offset=self.clock_offset,
+            interval=self.interval,
+        )
+        return self.seen
 
     @property
     def source(self) -> str:

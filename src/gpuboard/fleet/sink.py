@@ -10,14 +10,32 @@ from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Reason
 
 
-class Takes(Protocol):
+class Taker(Protocol):
+    """Takes samples for good: the history, or who counts them where there is none."""
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Take one sample; False means "not now"."""
+
+    def pass_over(self, node: str, report: NodeReport) -> None:
+        """Note that a sample came that nobody wants: another source is shown."""
+
+
+class Board(Protocol):
     """What a sink needs of the fleet."""
+
+    taker: Taker | None
 
     def ensure(self, name: str, sink: "FleetSink") -> Node:
         """The node of this name as a source knows it."""
 
     def accept(self, node: Node, report: NodeReport) -> None:
-        """Take in a node's newest report."""
+        """Show a node's newest report."""
+
+    def fill(self, node: Node, report: NodeReport) -> None:
+        """Fill the last hour with a sample that was missed."""
+
+    def is_shown(self, node: Node) -> bool:
+        """Whether the node is shown as this source knows it."""
 
     def leave(self, name: str, sink: "FleetSink") -> None:
         """Hear that a source no longer names a node."""
@@ -26,7 +44,7 @@ class Takes(Protocol):
 class FleetSink:
     """Where one source hands over what it learns."""
 
-    def __init__(self, fleet: Takes, identity: SourceIdentity) -> None:
+    def __init__(self, fleet: Board, identity: SourceIdentity) -> None:
         self._fleet = fleet
         self.identity = identity
         self._names: frozenset[str] = frozenset()
@@ -40,12 +58,32 @@ class FleetSink:
         for name in before - self._names:
             self._fleet.leave(name, self)
         for name in self._names & (addresses or {}).keys():
-            self._fleet.ensure(name, self).address = (addresses or {})[name]
+            self._fleet.place(self._fleet.ensure(name, self), (addresses or {})[name])
 
     def report(self, node: str, report: NodeReport) -> None:
-        """Hand over one fresh, checked report."""
+        """Hand over one fresh, checked report, to be shown and taken."""
+        self.show(node, report)
+        self.take(node, report, is_backfill=False)
+
+    def show(self, node: str, report: NodeReport) -> None:
+        """Show a node's newest report."""
         if self._is_mine(node):
             self._fleet.accept(self._fleet.ensure(node, self), report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Take one sample for good; False means "not now"."""
+        if not self._is_mine(node):
+            return True
+        entry, taker = self._fleet.ensure(node, self), self._fleet.taker
+        if not self._fleet.is_shown(entry):
+            if taker is not None:
+                taker.pass_over(node, report)
+            return True
+        if taker is not None and not taker.take(node, report, is_backfill=is_backfill):
+            return False
+        if is_backfill:
+            self._fleet.fill(entry, report)
+        return True
 
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Say why a node could not be read this time; its last data stays and ages."""

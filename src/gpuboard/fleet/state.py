@@ -12,7 +12,7 @@ from gpuboard.fleet.devices import Devices
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
-from gpuboard.fleet.sink import FleetSink
+from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, Reason, Verdict
@@ -42,6 +42,8 @@ class Fleet:
         self.clock = clock
         self.thresholds = thresholds or Thresholds()
         self.names = names or Names()
+        # Whoever takes every sample for good, if anybody does; the assembly knows.
+        self.taker: Taker | None = None
         self._forget_after = forget_after_seconds
         # The nodes that are shown, and all that sources have under each name: mostly that one.
         self._nodes: dict[str, Node] = {}
@@ -130,13 +132,25 @@ class Fleet:
         self._touched.update(self._book.write(giver, pairs, self.clock.now()))
 
     def accept(self, node: Node, report: NodeReport) -> None:
-        """Take in a node's newest report."""
+        """Show a node's newest report."""
         is_first = node.report is None
         node.take(report, self.clock.now())
         if is_first:
             self._choose(node.name)
-        if self._nodes[node.name] is node:
+        if self.is_shown(node):
             self._show(node)
+
+    def is_shown(self, node: Node) -> bool:
+        """Whether the node is shown as this source knows it."""
+        return self._nodes.get(node.name) is node
+
+    def fill(self, node: Node, report: NodeReport) -> None:
+        """Fill the last hour with a sample that was missed; nothing else knows of it."""
+        at = self.clock.now() - report.age_seconds
+        for reading in report.gpus or ():
+            memory = node.memories.get(reading.uuid)
+            if memory is not None and reading.utilization_percent is not None:
+                memory.fill(reading.utilization_percent, at)
 
     def _show(self, node: Node) -> None:
         """Bring what is shown up to the node's newest report."""
@@ -196,14 +210,18 @@ class Fleet:
         }
         before = self._nodes.get(name)
         self._nodes[name] = best
+        # Whoever only expects it has not got it: a node may have a token just to sign what it drops.
         best.also_from = frozenset(
-            node.source for node in self._candidates[name].values() if node is not best
+            node.source
+            for node in self._candidates[name].values()
+            if node is not best and (node.report is not None or node.trouble is not None)
         )
         self._touched.add(name)
         self._tell_duplicates(best)
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
             best.memories, before.memories = before.memories, {}
+            best.seen = before.seen
 
     def _tell_duplicates(self, node: Node) -> None:
         told = self._told.get(node.name, frozenset())
@@ -211,6 +229,12 @@ class Fleet:
         if not both <= told:
             self._told[node.name] = told | both
             log.warning("node from several sources: node=%s sources=%s", node.name, ", ".join(sorted(both)))
+
+    def place(self, node: Node, address: str) -> None:
+        """Note where a node is listed."""
+        if node.address != address:
+            node.address = address
+            self._touched.add(node.name)
 
     def forget(self, name: str) -> None:
         """Forget all about a node; a source that still names it begins anew with it."""
@@ -268,10 +292,10 @@ class Fleet:
             yield node
 
     def _judge(self, node: Node, now: float) -> None:
-        problems = node.problems()
+        seen = node.see()
         doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
-        for reading in node.readings():
-            memory = node.gpus[reading.uuid]
+        for reading in seen.gpus:
+            memory = seen.memories[reading.uuid]
             people = holders(reading, self.names.person)
             if people != memory.people:
                 memory.people, memory.shown = people, None
@@ -280,7 +304,7 @@ class Fleet:
                 reading,
                 people=people,
                 now=now,
-                problems=problems,
+                problems=seen.problems,
                 freshness=node.freshness,
                 claim=memory.claim,
                 doubt=doubt,

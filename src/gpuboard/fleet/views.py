@@ -2,7 +2,7 @@
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.counting import Place, places
-from gpuboard.fleet.node import Node
+from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.names import holder_name
 from gpuboard.model.report import GpuReading, HostFacts
@@ -14,42 +14,46 @@ _UNJUDGED = Verdict(word="unknown", reason=Reason(code="new", text="just arrived
 
 
 def fleet_view(fleet: Fleet) -> FleetView:
-    """All nodes, in the order of their names."""
-    nodes = tuple(node_view(fleet, node) for node in sorted(fleet, key=lambda node: node.name))
-    return FleetView(at=fleet.clock.now(), tier="names", nodes=nodes)
-
-
-def node_view(fleet: Fleet, node: Node) -> NodeView:
-    """Everything about one node."""
-    return NodeView(
-        name=node.name,
-        display_name=fleet.names.nodes.get(node.name),
-        state=node.freshness.state,
-        reason=node.freshness.reason,
-        source=node.source,
-        sampled_at=node.sampled_at,
-        received_at=node.received_at,
-        interval_seconds=node.interval,
-        clock_offset_seconds=node.clock_offset,
-        problems=node.problems(),
-        host=node.report.host if node.report is not None else None,
-        gpus_known=_knows_gpus(node),
-        gpus=tuple(gpu_view(fleet, node, reading, place) for reading, place in placed(fleet, node)),
+    """All nodes as they were judged last, in the order of their names."""
+    views = [node_view(fleet, node) for node in sorted(fleet, key=lambda node: node.name)]
+    return FleetView(
+        at=fleet.clock.now(), tier="names", nodes=tuple(view for view in views if view is not None)
     )
 
 
-def placed(fleet: Fleet, node: Node) -> list[tuple[GpuReading, Place]]:
-    """The GPUs of a node, each with its label and whether it is counted."""
-    readings = node.readings()
-    return list(zip(readings, places(readings, fleet.thresholds.ignore), strict=True))
+def node_view(fleet: Fleet, node: Node) -> NodeView | None:
+    """Everything about one node as it was judged last; None if it came after that."""
+    seen = node.seen
+    if seen is None:
+        return None
+    return NodeView(
+        name=node.name,
+        display_name=fleet.names.nodes.get(node.name),
+        state=seen.freshness.state,
+        reason=seen.freshness.reason,
+        source=node.source,
+        sampled_at=seen.sampled_at,
+        received_at=seen.received_at,
+        interval_seconds=seen.interval,
+        clock_offset_seconds=seen.clock_offset,
+        problems=seen.problems,
+        host=seen.report.host if seen.report is not None else None,
+        gpus_known=_knows_gpus(seen),
+        gpus=tuple(gpu_view(fleet, node.name, *each) for each in placed(fleet, seen)),
+    )
 
 
-def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuView:
+def placed(fleet: Fleet, seen: Seen) -> list[tuple[GpuReading, GpuMemory, Place]]:
+    """The GPUs of a node, each with what is remembered of it, its label and whether it is counted."""
+    found = zip(seen.gpus, places(seen.gpus, fleet.thresholds.ignore), strict=True)
+    return [(reading, seen.memories[reading.uuid], place) for reading, place in found]
+
+
+def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, place: Place) -> GpuView:
     """Everything about one GPU."""
-    memory = node.gpus[reading.uuid]
     return GpuView(
         uuid=reading.uuid,
-        node=node.name,
+        node=node,
         label=place.label,
         counted=place.counted,
         model=fleet.names.model(reading),
@@ -63,45 +67,44 @@ def gpu_view(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> Gpu
 def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
     """The GPU of this UUID, wherever it is."""
     for node in fleet:
-        if uuid in node.gpus:
-            for reading, place in placed(fleet, node):
+        if node.seen is not None and uuid in node.seen.memories:
+            for reading, memory, place in placed(fleet, node.seen):
                 if reading.uuid == uuid:
-                    return gpu_view(fleet, node, reading, place)
+                    return gpu_view(fleet, node.name, reading, memory, place)
     return None
 
 
-def node_row(fleet: Fleet, node: Node) -> NodeRow:
+def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     """One node on the live stream."""
-    host = (node.report.host if node.report is not None else None) or HostFacts()
-    problems = node.problems()
+    host = (seen.report.host if seen.report is not None else None) or HostFacts()
+    problems = seen.problems
     return NodeRow(
         name=node.name,
         display_name=fleet.names.nodes.get(node.name),
         address=node.address,
-        state=node.freshness.state,
-        reason=node.freshness.reason,
+        state=seen.freshness.state,
+        reason=seen.freshness.reason,
         source=node.source,
-        sampled_at=None if node.sampled_at is None else round(node.sampled_at, 2),
-        interval_seconds=node.interval,
-        clock_offset_seconds=_whole(node.clock_offset),
+        sampled_at=None if seen.sampled_at is None else round(seen.sampled_at, 2),
+        interval_seconds=seen.interval,
+        clock_offset_seconds=_whole(seen.clock_offset),
         problems=problems,
         cpu_count=host.cpu_count,
         load_percent=_load_percent(host),
         memory_used_bytes=host.memory_used_bytes,
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
-        gpus_known=_knows_gpus(node),
+        gpus_known=_knows_gpus(seen),
         gpus_missing=len([problem for problem in problems if problem.kind in ("gpu-lost", "gpu-missing")]),
     )
 
 
-def gpu_row(fleet: Fleet, node: Node, reading: GpuReading, place: Place) -> GpuRow:
+def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, place: Place) -> GpuRow:
     """One GPU on the live stream."""
-    memory = node.gpus[reading.uuid]
     verdict = memory.verdict or _UNJUDGED
     return GpuRow(
         uuid=reading.uuid,
-        node=node.name,
+        node=node,
         index=reading.index,
         label=place.label,
         counted=place.counted,
@@ -145,9 +148,9 @@ def _person(holder: Holder) -> HolderView:
     )
 
 
-def _knows_gpus(node: Node) -> bool:
+def _knows_gpus(seen: Seen) -> bool:
     """Whether the board knows which GPUs the node has, be it none."""
-    return node.report is not None and (node.report.gpus is not None or bool(node.shown))
+    return bool(seen.gpus) or (seen.report is not None and seen.report.gpus is not None)
 
 
 def _whole(value: float | None) -> float | None:

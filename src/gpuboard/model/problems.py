@@ -2,6 +2,8 @@
 
 from typing import Final, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from gpuboard.model.report import Problem
 
 Kind = Literal[
@@ -173,7 +175,18 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "that were taken out are forgotten after a day, or at once with gpuboard node forget",
     ),
 }
+# A kind that is not known here: the node's program is newer, or lies.
+OTHER: Final = "other"
+_OTHER: Final = _Words("something is wrong", "ask whoever runs this board; signed-in people see what it is")
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
+
+
+def without_details(found: Problem) -> Problem:
+    """The same problem in words of ours alone: nothing of what the node has to say about it."""
+    words = _WORDS.get(found.kind)  # type: ignore[call-overload]
+    kind = found.kind if words is not None else OTHER
+    text, remedy, _ = words or _OTHER
+    return replace(found, kind=kind, text=text, remedy=remedy, detail=None)
 
 
 def problem(

@@ -88,6 +88,10 @@ class ProcessTable:
             waiting.extend(new)
         return tuple(sorted(found - {pid}))
 
+    def has_group(self, group: int) -> bool:
+        """Whether any process of a group lives; those that only wait to be buried do not."""
+        return any(stat.group == group and stat.state not in ("Z", "X") for stat in self._stats.values())
+
     def left_behind(self, pid: int) -> tuple[int, ...]:
         """What still runs of a dead process: its children, and all of its process group and session.
 

@@ -8,7 +8,12 @@ from gpuboard.model.verdict import Reason
 
 
 class Sink(Protocol):
-    """Where a source hands over what it learns; never blocks, never raises for bad content."""
+    """Where a source hands over what it learns; never blocks, never raises for bad content.
+
+    The one seam for samples, with two verbs: the newest is *shown*, and each is *taken*, once and in order. A
+    source that cannot send a sample again does both at once: it reports. Of a node that several sources have,
+    the first configured is shown and taken.
+    """
 
     def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone.
@@ -17,7 +22,17 @@ class Sink(Protocol):
         """
 
     def report(self, node: str, report: NodeReport) -> None:
-        """Hand over one fresh, checked report."""
+        """Hand over one fresh, checked report, to be shown and taken."""
+
+    def show(self, node: str, report: NodeReport) -> None:
+        """Show a node's newest report; what was missed before it may be taken later."""
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Take one sample for good; they come in order, and each once.
+
+        One that is back-filled fills the last hour, and never changes what is said now. False means "not
+        now": this one and all after it come again later.
+        """
 
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Say why a node could not be read this time; its last data stays and ages."""

@@ -1,4 +1,4 @@
-"""The seam to history: every sample of a node once, in order, back-filled ones included."""
+"""Who takes samples for good: every sample of a node once, in order, back-filled ones included."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -27,6 +27,9 @@ class Ledger(Protocol):
         means "not now" (the disk is full, say): this one and all after it come again later.
         """
 
+    def pass_over(self, node: str, report: NodeReport) -> None:
+        """Let one sample go: the node is shown from another source. It counts as taken all the same."""
+
     def taken(self, node: str, boot_id: str) -> int | None:
         """The sequence through which every sample of this boot is safe; None when there is none."""
 
@@ -51,9 +54,13 @@ class CountingLedger:
         """Count one sample."""
         counts = self.backfilled if is_backfill else self.live
         counts[node] = counts.get(node, 0) + 1
+        self.pass_over(node, report)
+        return True
+
+    def pass_over(self, node: str, report: NodeReport) -> None:
+        """Note how far the node has come."""
         if report.sequence is not None:
             self._taken[node] = (report.boot_id, report.sequence)
-        return True
 
     def taken(self, node: str, boot_id: str) -> int | None:
         """How far this boot of the node has come."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.sources.base import Sink
 from gpuboard.sources.ledger import Ledger, Position
 from gpuboard.wire.ingest import (
@@ -47,7 +48,7 @@ class PushOptions(Struct, frozen=True, kw_only=True):
 class _Voice:
     """What has been heard from one node."""
 
-    __slots__ = ("boot_id", "complaint", "earlier_boots", "received", "shown", "turned_away")
+    __slots__ = ("boot_id", "earlier_boots", "received", "shown")
 
     def __init__(self) -> None:
         self.boot_id: str | None = None
@@ -55,9 +56,6 @@ class _Voice:
         # The last sample that was shown, and the last that the ledger got; all before it are there too.
         self.shown: int | None = None
         self.received = -1
-        # What was last said about it in the log, so that nobody can fill the log with the same again.
-        self.complaint: str | None = None
-        self.turned_away: str | None = None
 
 
 class PushSource:
@@ -66,10 +64,12 @@ class PushSource:
     kind = "push"
 
     def __init__(self, ledger: Ledger) -> None:
+        # Samples go to it through the sink; here it is only asked how far it has come.
         self._ledger = ledger
         self._sink: Sink | None = None
         self._nodes: frozenset[str] = frozenset()
         self._voices: dict[str, _Voice] = {}
+        self._log = SeldomLog(log)
 
     async def run(self, sink: Sink) -> None:
         """Let agents in until cancelled."""
@@ -134,7 +134,7 @@ class PushSource:
             raise WireError("the first message must be a hello")
         if isinstance(message, (ReadLive, Live)):
             return encode(self._show(self._sink, node, voice, message))
-        return encode(self._catch_up(node, voice, message))
+        return encode(self._catch_up(self._sink, node, voice, message))
 
     def _greet(self, node: str, hello: Hello) -> Welcome:
         if hello.node != node:
@@ -142,7 +142,7 @@ class PushSource:
         voice = self._voices.setdefault(node, _Voice())
         boot_id = hello.boot_id
         if _mark(boot_id) in voice.earlier_boots:
-            raise self._turned_away(node, voice, boot_id)
+            raise self._turned_away(node)
         if boot_id != voice.boot_id:
             if voice.boot_id is not None:
                 voice.earlier_boots.append(_mark(voice.boot_id))
@@ -150,17 +150,15 @@ class PushSource:
             voice.boot_id, voice.shown, voice.received = boot_id, None, -1 if taken is None else taken
         return Welcome(node=node, shown=voice.shown, taken=self._ledger.taken(node, boot_id))
 
-    def _turned_away(self, node: str, voice: _Voice, boot_id: str) -> AccessRefused:
-        """Show and log, once, that two machines use one token: whoever wonders looks at the page first."""
+    def _turned_away(self, node: str) -> AccessRefused:
+        """Show and log that two machines use one token: whoever wonders looks at the page first."""
         text = (
             f"another machine has used the token of {node} since; "
             f"enroll {node} anew (gpuboard node enroll {node}), and give the other machine a name of its own"
         )
         if self._sink is not None:
             self._sink.trouble(node, Reason(code="token-shared", text=text), state="refused")
-        if voice.turned_away != boot_id:
-            voice.turned_away = boot_id
-            log.warning("node refused: node=%s reason=%s", node, text)
+        self._log.say(("node", node), "node refused: node=%s reason=%s", node, text)
         return AccessRefused(text)
 
     def _show(self, sink: Sink, node: str, voice: _Voice, message: ReadLive | Live) -> Acknowledgement:
@@ -175,14 +173,13 @@ class PushSource:
                 voice.received = max(voice.received, sequence)
             return self._refuse(node, voice, (_bad(sequence, error),), live=sequence)
         voice.shown = sequence
-        voice.complaint = None
-        sink.report(node, report)
+        sink.show(node, report)
         if message.follows is None:
             return self._acknowledge(node, voice, live=sequence)
-        done = message.follows <= voice.received and self._take(node, voice, report, is_backfill=False)
+        done = message.follows <= voice.received and _take(sink, voice, report, is_backfill=False)
         return self._acknowledge(node, voice, live=sequence, again=not done)
 
-    def _catch_up(self, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
+    def _catch_up(self, sink: Sink, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
         refused = []
         last = message.samples[-1].sequence
         if message.follows > voice.received:
@@ -198,20 +195,11 @@ class PushSource:
                 refused.append(_bad(sample.sequence, error))
                 voice.received = sample.sequence
                 continue
-            if not self._take(node, voice, report, is_backfill=True):
+            if not _take(sink, voice, report, is_backfill=True):
                 return self._acknowledge(node, voice, batch=last, again=True)
         if refused:
             return self._refuse(node, voice, tuple(refused), batch=last)
         return self._acknowledge(node, voice, batch=last)
-
-    def _take(self, node: str, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> bool:
-        sequence = report.sequence
-        if sequence is None or sequence <= voice.received:
-            return True
-        if not self._ledger.take(node, report, is_backfill=is_backfill):
-            return False
-        voice.received = sequence
-        return True
 
     def _refuse(
         self,
@@ -222,10 +210,7 @@ class PushSource:
         live: int | None = None,
         batch: int | None = None,
     ) -> Acknowledgement:
-        reason = refused[0].reason
-        if reason != voice.complaint:
-            log.warning("sample refused: node=%s reason=%s", node, reason)
-            voice.complaint = reason
+        self._log.say(("sample", node), "sample refused: node=%s reason=%s", node, refused[0].reason)
         return replace(self._acknowledge(node, voice, live=live, batch=batch), refused=refused)
 
     def _acknowledge(
@@ -253,6 +238,16 @@ def _read(node: str, voice: _Voice, sample: ReadSample | Sample) -> NodeReport:
     if not sample.waited_seconds:
         return report
     return replace(report, age_seconds=report.age_seconds + sample.waited_seconds)
+
+
+def _take(sink: Sink, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> bool:
+    sequence = report.sequence
+    if sequence is None or sequence <= voice.received:
+        return True
+    if not sink.take(report.node, report, is_backfill=is_backfill):
+        return False
+    voice.received = sequence
+    return True
 
 
 def _mark(boot_id: str) -> str:

@@ -20,6 +20,7 @@ from gpuboard.accounts.connected import Connection
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.sources.push import PushSource
 from gpuboard.web.limits import HELLO_SECONDS, SILENT_SECONDS
 from gpuboard.web.throttle import FailureLimit, NodeAllowance
@@ -83,6 +84,7 @@ class AgentDoor:
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=20, seconds=60.0)
         self._code_failures = FailureLimit(failures=10, seconds=900.0)
+        self._log = SeldomLog(log)
         roster.on_change(self.tokens_changed)
 
     async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
@@ -104,7 +106,7 @@ class AgentDoor:
             known = await self._look_up(token)
             if known is None:
                 self._token_failures.note_failure(who, now)
-                log.warning("token refused: address=%s", who)
+                self._log.say("token", "token refused: address=%s", who)
         elif known is None:
             raise TooManyRequestsException("Too many wrong tokens from this address; wait a minute.")
         if known is None:
@@ -132,7 +134,8 @@ class AgentDoor:
         """
         now = time.monotonic()
         who = address or "?"
-        if self._code_failures.is_blocked(who, now):
+        # A right code is taken whatever others of this address have tried.
+        if self._code_failures.is_blocked(who, now) and not self._roster.knows_code(code):
             raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
             node, token = await asyncio.to_thread(self._redeem, code)
@@ -140,7 +143,7 @@ class AgentDoor:
             await self._roster.look()
         except AccessRefused as error:
             self._code_failures.note_failure(who, now)
-            log.warning("enrolment refused: address=%s", who)
+            self._log.say("code", "enrolment refused: address=%s", who)
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
@@ -221,7 +224,10 @@ class AgentDoor:
             raise ServiceUnavailableException(str(error)) from None
 
     def _hang_up(self, line: Line, code: int, reason: str) -> None:
-        log.info("agent cut off: node=%s code=%d reason=%s", line.known.node, code, reason)
+        node = line.known.node
+        self._log.say(
+            (node, code), "agent cut off: node=%s code=%d reason=%s", node, code, reason, level=logging.INFO
+        )
         line.is_cut = True
         self.close(line)
         task = asyncio.create_task(line.close(code, reason))

@@ -15,7 +15,7 @@ from gpuboard.web.answers import Answer, Answers
 from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
-from gpuboard.wire.redact import hide_address, hide_names_in_row
+from gpuboard.wire.redact import hide_names_in_node_row, hide_names_in_row
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
 from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
 
@@ -90,10 +90,9 @@ class Broadcaster:
         """Changes whenever anything on the board does."""
         return f"{self._stream}-{self._sequence}"
 
-    def tick(self) -> None:
-        """Bring all viewers up to now."""
+    def follow(self, change: Change) -> None:
+        """Bring all viewers up to the newest tick."""
         self._ticks += 1
-        change = self._tracker.tick()
         troubles = self._new_troubles(change.at)
         if change or troubles is not None:
             tiers = self._wanted()
@@ -218,8 +217,8 @@ def for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
 
 
 def nodes_for_tier(rows: list[NodeRow], tier: Tier) -> list[NodeRow]:
-    """The rows of nodes as a viewer of this tier may see them."""
-    return rows if tier == "names" else [hide_address(row) for row in rows]
+    """The nodes' rows as a viewer of this tier may see them."""
+    return rows if tier == "names" else [hide_names_in_node_row(row) for row in rows]
 
 
 def encode(message: StreamMessage) -> Frame:

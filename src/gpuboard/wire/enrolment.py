@@ -1,5 +1,6 @@
 """How a node becomes known: a code for a token, and what both look like."""
 
+import hashlib
 import re
 from typing import Annotated, Final
 
@@ -33,6 +34,11 @@ class EnrolmentAnswer(Struct, frozen=True, kw_only=True):
 def make_token(node: str, secret: str) -> str:
     """The token of a node: it says whose it is, so that an agent needs nothing else."""
     return f"{_MARK}~{node}~{secret}"
+
+
+def digest(secret: str) -> str:
+    """What is stored of a token or code; both are random, so a plain hash gives nothing away."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def node_of_token(token: str) -> str:

@@ -1,22 +1,51 @@
 """Names taken out of views, for viewers who may see counts only."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gpuboard.model.report import GpuReading, HostFacts
+from gpuboard.model.problems import BREAKING, without_details
+from gpuboard.model.report import GpuReading, HostFacts, Problem
+from gpuboard.model.units import format_duration, format_size
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeRow, NodeView
 
-# Values of a reason that name a person; a reason with one of them also names it in its text.
-PERSONAL: Final = frozenset({"users", "who"})
-_WORDS: Final = {
-    "utilization": "in use",
-    "process": "a process is on it",
-    "memory": "memory held",
-    "idle": "memory held, no work",
-    "booked": "booked",
+# What may be said to everybody: the words, and the figures in them. Whatever has another code (what a host, a
+# file or a login shell said) may hold names, accounts, addresses and paths: of it only the code is told.
+_PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "free": ("nobody is on it", ()),
+    "utilization": ("{percent} in use", ("percent",)),
+    "recent-utilization": ("{percent} a moment ago", ("percent",)),
+    "process": ("processes on it: {processes}", ("processes",)),
+    "memory": ("{memory_bytes} held", ("memory_bytes",)),
+    "orphaned-memory": ("{memory_bytes} held, no process visible", ("memory_bytes",)),
+    "idle": ("{memory_bytes} held, no work for {seconds}", ("memory_bytes", "seconds")),
+    "booked": ("booked", ("until",)),
+    "divided": ("divided into MIG instances; take one of those", ()),
+    "unknown-processes": ("its processes cannot be read, so it may be in use", ()),
+    "unknown-memory": ("its memory cannot be read, so it may be in use", ()),
+    "numbers-moved": ("a GPU of this node is booked, and the numbers may have moved: it may be this one", ()),
+    "new": ("just arrived", ()),
+    "never": ("no report has arrived yet", ()),
+    "late": ("nothing new for {seconds}", ("seconds",)),
+    "lost": ("nothing new for {seconds}", ("seconds",)),
+    "left": ("its source no longer lists it; it will be forgotten", ()),
+    "unwritable": ("what is known of it cannot be shown; the board's log says why", ()),
 }
+_FIGURES: Final[Mapping[str, Callable[[Any], str]]] = {
+    "percent": lambda value: "—" if value is None else f"{value:.0f} %",
+    "memory_bytes": format_size,
+    "seconds": format_duration,
+    "processes": str,
+    "until": str,
+}
+
+
+def hide_names_in_node_row(row: NodeRow) -> NodeRow:
+    """The same row without where its node is and what the node, its source or its users wrote."""
+    problems = tuple(map(without_details, row.problems))
+    return replace(row, address=None, reason=_hidden(row.reason), problems=problems)
 
 
 def hide_names_in_row(row: GpuRow) -> GpuRow:
@@ -24,17 +53,25 @@ def hide_names_in_row(row: GpuRow) -> GpuRow:
     return replace(row, users=None, claim=_anonymous(row.claim), reason=hide_names_in_reason(row.reason))
 
 
-def hide_address(row: NodeRow) -> NodeRow:
-    """The same row without where its node is."""
-    return row if row.address is None else replace(row, address=None)
-
-
 def hide_names_in_reason(reason: Reason) -> Reason:
-    """The same reason without people."""
-    if not PERSONAL.intersection(reason.values):
-        return reason
-    values: dict[str, Any] = {key: value for key, value in reason.values.items() if key not in PERSONAL}
-    return Reason(code=reason.code, text=_WORDS.get(reason.code, reason.code), values=values)
+    """The same reason in words of ours: its code, and figures where they are harmless."""
+    if reason.code in BREAKING:
+        told = without_details(Problem(kind=reason.code, text="", remedy=""))
+        return Reason(code=reason.code, text=told.text, values={"remedy": told.remedy, "detail": None})
+    words, figures = _PUBLIC.get(reason.code, (reason.code.replace("-", " "), ()))
+    values = {key: reason.values[key] for key in figures if _is_figure(reason.values.get(key, ""))}
+    if len(values) < len(figures):
+        return Reason(code=reason.code, text=reason.code.replace("-", " "), values=values)
+    shown = {key: _FIGURES[key](value) for key, value in values.items()}
+    return Reason(code=reason.code, text=words.format(**shown), values=values)
+
+
+def _hidden(reason: Reason | None) -> Reason | None:
+    return None if reason is None else hide_names_in_reason(reason)
+
+
+def _is_figure(value: object) -> bool:
+    return value is None or isinstance(value, int | float)
 
 
 def hide_names(fleet: FleetView) -> FleetView:
@@ -45,7 +82,13 @@ def hide_names(fleet: FleetView) -> FleetView:
 def hide_names_in_node(node: NodeView) -> NodeView:
     """The same node without people, processes, host names and addresses."""
     host = None if node.host is None else replace(node.host, hostname=None, addresses=())
-    return replace(node, host=_only_figures(host), gpus=tuple(hide_names_in_gpu(gpu) for gpu in node.gpus))
+    return replace(
+        node,
+        host=_only_figures(host),
+        reason=_hidden(node.reason),
+        problems=tuple(map(without_details, node.problems)),
+        gpus=tuple(hide_names_in_gpu(gpu) for gpu in node.gpus),
+    )
 
 
 def hide_names_in_gpu(gpu: GpuView) -> GpuView:

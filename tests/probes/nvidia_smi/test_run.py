@@ -92,3 +92,26 @@ def test_beside_a_command_that_cannot_be_killed_none_is_started(
     while _is_running(int(pid)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert runner([script(tmp_path, "echo back")]) == b"back\n"
+
+
+def test_beside_what_a_wrapper_left_hanging_none_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wrapper can be killed, and is; what it started hangs in the driver and cannot."""
+    starts = tmp_path / "starts"
+    hanging = script(tmp_path, f"sleep 60 & echo $! >> {starts}; wait")
+    monkeypatch.setattr(run_module, "_GRACE_SECONDS", 0.05)
+    runner = CommandRunner(timeout=0.5)
+
+    with monkeypatch.context() as unkillable:
+        unkillable.setattr(os, "killpg", os.kill)
+        for _ in range(3):
+            with pytest.raises(ProbeFailed) as caught:
+                runner([hanging])
+            assert caught.value.problem.kind == "driver-hung"
+    (pid,) = starts.read_text().split()
+    os.kill(int(pid), signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while _is_running(int(pid)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert runner([script(tmp_path, "echo back")]) == b"back\n"

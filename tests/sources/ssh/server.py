@@ -68,12 +68,16 @@ class Server:
             command.write_text(NVIDIA_SMI)
             command.chmod(0o755)
 
+    def wrap_nvidia_smi(self) -> None:
+        """Let nvidia-smi be a script that waits for the real one."""
+        (self.bin / "nvidia-smi").write_text(NVIDIA_SMI.replace("exec ", ""))
+
     def impatient(self, script: str, *, ended_after: int = 60) -> str:
         """A script that soon calls this server's own nvidia-smi left behind."""
         changes = {
             "grace = 8;": "grace = 1;",
-            'left_behind("nvidia-smi")': f'left_behind("{self.hung_name}")',
-            'left_behind(\\"nvidia-smi\\")': f'left_behind(\\"{self.hung_name}\\")',
+            'left_behind("nvidia-smi",': f'left_behind("{self.hung_name}",',
+            'left_behind(\\"nvidia-smi\\",': f'left_behind(\\"{self.hung_name}\\",',
             "age >= 60": f"age >= {ended_after}",
         }
         for old, new in changes.items():

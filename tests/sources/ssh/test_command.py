@@ -322,17 +322,34 @@ def test_facts_of_a_process(node: Node, tmp_path: Path) -> None:
     machine.has_process(7, "python", "x.py", comm="a) R 1 (\nb", state="D", uid=4_000_123, children="8 9 ")
     machine.has_process(10, "python", "y.py", state="Z")
     node.program("getent", "#!/bin/sh\nprintf '%s\\n' 'CORP\\ana maria:x:4000123:4::/home:/bin/sh'\n")
-    node.has_log(log_with(7, 10, 11))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    # One that is not shown to us but lives, and one that is no more.
+    node.has_log(log_with(7, 10, os.getpid(), ended.pid))
     (frame,) = Framer().feed(node.run(script=machine.script).stdout)
     (gpu,) = NodeReader("node", interval=5).read_sample(frame).gpus or ()
-    first, second, third = gpu.processes or ()
+    first, second, third, fourth = gpu.processes or ()
     assert (first.state, first.uid, first.user) == ("disk-wait", 4_000_123, "CORP\\ana maria")
     assert first.started_at == 1_000_000 + 500
     assert first.children == (8, 9)
     # Its command line is left alone: reading it could hang as the process does.
     assert first.program == "a) R 1 (\\nb"
     assert second.state == "zombie"
-    assert (third.pid, third.state, third.user, third.program) == (11, None, None, "python")
+    assert (third.state, third.user, third.program) == (None, None, "python")
+    assert (fourth.state, fourth.user, fourth.program) == ("gone", None, "python")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_in_a_container_no_pid_is_called_dead(node: Node, tmp_path: Path, shell: str) -> None:
+    """The driver may name pids of the machine around it, which nobody can see here."""
+    require(shell.split(maxsplit=1)[0])
+    machine = Machine(tmp_path / "proc", is_container=True)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    node.has_log(log_with(ended.pid))
+    (frame,) = Framer().feed(node.run(shell, script=machine.script).stdout)
+    (gpu,) = NodeReader("node", interval=5).read_sample(frame).gpus or ()
+    assert [process.state for process in gpu.processes or ()] == [None]
 
 
 def test_disks_are_local_and_named_once(node: Node, tmp_path: Path) -> None:
@@ -395,7 +412,7 @@ def test_the_stand_in_driver_of_three_generations(
         said[query] = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
         (node.bin / query.replace(" ", "")).write_bytes(said[query])
     node.program("nvidia-smi", f'#!/bin/sh\ncat "{node.bin}/$1$2"\n')
-    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc").script).stdout)
+    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc", is_container=True).script).stdout)
     report = NodeReader("node", interval=5).read_sample(frame)
     expected = NvidiaSmiProbe(run=lambda command: said[" ".join(command[1:])], node="node").read()
     assert report.gpus == expected.gpus
@@ -408,7 +425,7 @@ def test_what_is_left_out_of_the_document_is_not_missed(node: Node, tmp_path: Pa
     """The node sends less than the driver says; the readings are the same."""
     log: bytes = getattr(logs, name)
     node.has_log(log.decode())
-    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc").script).stdout)
+    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc", is_container=True).script).stdout)
     assert b"supported_clocks" not in frame.body
     assert b"accounted_processes" not in frame.body
     report = NodeReader("node", interval=5).read_sample(frame)
@@ -419,7 +436,7 @@ def test_a_process_whose_type_is_unknown_keeps_it_so(node: Node, tmp_path: Path)
     """Other values that a driver cannot tell are left out; without a type it would count as computing."""
     process = logs.process(4_000_000, "python", kind="N/A")
     node.has_log(logs.log(logs.new_gpu(inside=f"<processes>{process}\n\t\t</processes>")).decode())
-    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc").script).stdout)
+    (frame,) = Framer().feed(node.run(script=Machine(tmp_path / "proc", is_container=True).script).stdout)
     assert frame.body.count(b">N/A<") == 1
     (gpu,) = NodeReader("node", interval=5).read_sample(frame).gpus or ()
     assert [one.kind for one in gpu.processes or ()] == [None]
@@ -428,7 +445,7 @@ def test_a_process_whose_type_is_unknown_keeps_it_so(node: Node, tmp_path: Path)
 class Machine:
     """A recorded /proc."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, is_container: bool = False) -> None:
         self.root = root
         self.script = SCRIPT.replace('proc = "/proc"', f'proc = "{root}"')
         (root / "sys/kernel/random").mkdir(parents=True)
@@ -443,6 +460,10 @@ class Machine:
         }
         for name, text in files.items():
             (root / name).write_text(text)
+        if is_container:
+            # So that pids which nobody has are not called dead.
+            (root / "self/ns").mkdir()
+            (root / "self/ns/pid").symlink_to("pid:[4026532001]")
 
     def has_process(
         self,

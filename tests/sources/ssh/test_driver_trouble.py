@@ -92,6 +92,22 @@ async def test_beside_a_hung_nvidia_smi_no_other_is_started(
     assert recorder.problems("gpu01") == set()
 
 
+async def test_a_hung_wrapper_by_another_name_is_found_and_ended_with_all_it_started(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On many machines nvidia-smi is a script that starts something else, which is what hangs."""
+    server.wrap_nvidia_smi()
+    script = SCRIPT.replace("grace = 8;", "grace = 1;").replace("age >= 60", "age >= 6")
+    monkeypatch.setattr(session, "SCRIPT", script)
+    server.set_nvidia_smi("hang")
+    async with watching(server.options(), target("gpu01"), pace=RESTARTING) as recorder:
+        await until(lambda: "waiting" in recorder.words("gpu01"))
+        assert len(server.starts()) == 1
+        server.set_nvidia_smi("ok")
+        await until(lambda: len(recorder.last("gpu01").gpus or ()) == 2)
+    await until(lambda: not server.hanging())
+
+
 async def test_a_forgotten_nvidia_smi_is_asked_to_end(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Bodies of frames into reports."""
 
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,13 @@ HEAD = (
     "total 1000\navailable 250\n"
 )
 WHOLE = HEAD.encode() + b"nvidia-smi 0\n" + logs.NEW
+
+
+NEW_LINES = WHOLE.replace(
+    b"process\t21198\tR\t1700000000.25\t1000\tana\t5 6 \tpython\tpython train.py",
+    b"process\tpid=21198\tstate=R\tstarted=1700000000.25\tuid=1000\tuser=ana\tchildren=5 6 \tname=python"
+    b"\tprogram=python train.py\tcontainer=of another day",
+)
 
 
 def reader() -> NodeReader:
@@ -160,3 +168,21 @@ def test_a_node_with_more_processes_than_a_report_holds_is_still_shown() -> None
     assert sorted(process.pid for process in gpu.processes or ()) == list(range(89, 601))
     assert [problem.kind for problem in report.problems] == ["too-many-processes"]
     assert decode_report(encode_report(report)) == report
+
+
+def test_process_lines_have_keys_and_older_ones_have_none() -> None:
+    """Forced commands of an older day are still read, and keys of a later day do no harm."""
+    assert NEW_LINES != WHOLE
+    assert reader().read_sample(frame(NEW_LINES)) == reader().read_sample(frame(WHOLE))
+
+
+def test_of_a_process_that_is_gone_its_owner_is_remembered() -> None:
+    """The driver names it as long as it holds memory, and nobody else can say whose it was."""
+    one = reader()
+    before = one.read_sample(frame(NEW_LINES))
+    gone = re.sub(rb"process\tpid=21198[^\n]*", b"process\tpid=21198\tstate=X", NEW_LINES)
+    for sequence in (2, 3):
+        after = one.read_sample(frame(gone, sequence))
+        (was, *_), (now, *_) = ((report.gpus or ())[0].processes or () for report in (before, after))
+        assert (was.state, now.state, now.user, now.program) == ("running", "gone", "ana", was.program)
+    assert next(p.state for p in (reader().read_sample(frame(gone)).gpus or ())[0].processes or ()) == "gone"

@@ -37,6 +37,15 @@ class Recorder:
         """Note a report."""
         self.reports.setdefault(node, []).append((time.monotonic(), report))
 
+    def show(self, node: str, report: NodeReport) -> None:
+        """Treat what is shown as a report."""
+        self.report(node, report)
+
+    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        """Have no use for the past."""
+        del node, report, is_backfill
+        return True
+
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Note what went wrong."""
         self.troubles.setdefault(node, []).append((reason, state))

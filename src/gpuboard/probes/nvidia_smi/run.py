@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from gpuboard.model.errors import ProbeFailed, ProbeUnavailable
 from gpuboard.model.problems import problem
+from gpuboard.probes.process_table import ProcessTable
 
 _GRACE_SECONDS: Final = 1.0
 
@@ -37,7 +38,7 @@ class CommandRunner:
 
     def __call__(self, command: Sequence[str], /) -> bytes:
         """Return what the command printed."""
-        if self._stuck is not None and self._stuck.poll() is None:
+        if self._stuck is not None and _is_there(self._stuck):
             raise _hung(command, since=self._stuck_since)
         self._stuck = None
         started = time.time()
@@ -76,6 +77,12 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         raise ProbeUnavailable(
             problem("no-permission", f"{command[0]} cannot be run: {error.strerror}")
         ) from None
+
+
+def _is_there(process: subprocess.Popen[bytes]) -> bool:
+    """Whether anything of a command is left: a wrapper may have ended, and what it started may not."""
+    process.poll()
+    return ProcessTable.scan().has_group(process.pid)
 
 
 def _end(process: subprocess.Popen[bytes]) -> bool:

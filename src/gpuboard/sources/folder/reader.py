@@ -23,6 +23,7 @@ from gpuboard.sources.folder.listing import (
     stamp_of,
 )
 from gpuboard.sources.folder.pace import Mark, Track
+from gpuboard.sources.folder.signatures import Signatures
 from gpuboard.sources.formats import is_meant_for, read_file
 from gpuboard.sources.formats.base import MAX_FILE_BYTES
 from gpuboard.sources.formats.gpu_monitor import read_family
@@ -74,9 +75,10 @@ class _Memory:
 class FolderReader:
     """Looks at one folder again and again; one look at a time."""
 
-    def __init__(self, path: Path, pattern: str) -> None:
+    def __init__(self, path: Path, pattern: str, *, signatures: Signatures) -> None:
         self._path = path
         self._pattern = pattern
+        self._signatures = signatures
         self._memory: dict[str, _Memory] = {}
         self._last_look: float | None = None
 
@@ -130,6 +132,8 @@ class FolderReader:
     def _read_node(self, folder: int, scan: Scan, node: str, bundle: Bundle, all_of_it: list[Bundle]) -> None:
         memory = self._memory[node]
         content = b""
+        if not self._signatures.are_known(node):
+            return
         try:
             files = {
                 member: read_below(folder, name, limit=MAX_FILE_BYTES)
@@ -169,6 +173,7 @@ class FolderReader:
             raise WireError(f"it is larger than {MAX_FILE_BYTES} bytes")
         written_at = self._written_at(files[bundle.main].state.modified_at)
         contents = {member: file.content for member, file in files.items()}
+        self._signatures.check(None if bundle.is_family else contents[""], node)
         if bundle.is_family:
             family = read_family(contents, node, written_at=written_at)
             report, is_age_known = family.report, family.is_age_known

@@ -17,6 +17,7 @@ from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.reader import FolderReader, Read, Scan
 from gpuboard.sources.folder.roll_call import RollCall
+from gpuboard.sources.folder.signatures import Keys, Signatures, no_keys
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ class FolderOptions(Struct, frozen=True, kw_only=True):
     interval: Annotated[Duration, between("100ms", "1d")] = Duration(10)
     # How often the nodes write, where their files do not say and it was not seen yet: a crontab's minute.
     write_interval: Annotated[Duration, between("1s", "1d")] = Duration(60)
+    # Whether to read only drops that are signed with the node's token.
+    signed: bool = False
 
 
 class FolderSource:
@@ -43,13 +46,14 @@ class FolderSource:
 
     kind = "folder"
 
-    def __init__(self, options: FolderOptions) -> None:
+    def __init__(self, options: FolderOptions, *, keys: Keys = no_keys) -> None:
         self._options = options
         self.name = options.path
         # Why the folder as a whole cannot be read, or not wholly; None: all is well.
         self.trouble: Reason | None = None
         self._path = user_path(options.path)
-        self._reader = FolderReader(self._path, options.pattern)
+        signatures = Signatures(keys, must_sign=options.signed)
+        self._reader = FolderReader(self._path, options.pattern, signatures=signatures)
         self._nodes: set[str] = set()
         self._skipped: set[str] = set()
         self._roll_call = RollCall(options.path)

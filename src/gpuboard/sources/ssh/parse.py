@@ -18,7 +18,8 @@ _KIB: Final = 1024
 _LARGEST: Final = 2**53
 _NUMBER: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 _COUNT: Final = re.compile(r"[0-9]{1,15}")
-_PROCESS_FIELDS: Final = 8
+# What a process line says, in the order in which older copies of the command say it without keys.
+_PROCESS_KEYS: Final = ("pid", "state", "started", "uid", "user", "children", "name", "program")
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
@@ -116,21 +117,28 @@ def _disk(text: str) -> Disk | None:
 
 
 def _process(text: str) -> GpuProcess | None:
-    """One process: pid, state, start, uid, user, children, the kernel's name for it, program."""
-    fields = text.split("\t")
-    pid = _count(fields[0])
-    if pid is None or len(fields) < _PROCESS_FIELDS:
+    """One process: `pid=7`, `state=R` and so on; keys that we do not know are for others."""
+    fields = _process_fields(text.split("\t"))
+    pid = _count(fields.get("pid"))
+    if pid is None:
         return None
-    children = [_count(child) for child in fields[5].split()[:MAX_CHILDREN]]
+    children = [_count(child) for child in fields.get("children", "").split()[:MAX_CHILDREN]]
     return GpuProcess(
         pid=pid,
-        state=STATES.get(fields[1]),
-        started_at=_number(fields[2], high=1e11),
-        uid=_count(fields[3]),
-        user=_word(fields[4]),
+        state=STATES.get(fields.get("state", "")),
+        started_at=_number(fields.get("started"), high=1e11),
+        uid=_count(fields.get("uid")),
+        user=_word(fields.get("user")),
         children=tuple(child for child in children if child is not None),
-        program=_word(fields[7]) or _word(fields[6]),
+        program=_word(fields.get("program")) or _word(fields.get("name")),
     )
+
+
+def _process_fields(fields: list[str]) -> dict[str, str]:
+    if fields[0].startswith("pid="):
+        return {key: value for key, _, value in (field.partition("=") for field in fields)}
+    # A forced command stays as it was when it was written into authorized_keys.
+    return dict(zip(_PROCESS_KEYS, fields, strict=False)) if len(fields) >= len(_PROCESS_KEYS) else {}
 
 
 def _waiting(text: str | None) -> Waiting | None:

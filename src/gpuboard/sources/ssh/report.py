@@ -49,6 +49,8 @@ class NodeReader:
         self._known: tuple[GpuReading, ...] | None = None
         self._host: HostFacts | None = None
         self._hung_since: float | None = None
+        # What was last known of each process: of one that is gone, nobody else can tell whose it was.
+        self._processes: dict[int, GpuProcess] = {}
         # Whether the node says everything once and then ends, because its command is its own.
         self.once = False
 
@@ -76,7 +78,8 @@ class NodeReader:
         self._known = devices.gpus
         slow = _age(sample)
         problems = (problem("slow-driver", f"{slow:.0f} s"),) if slow >= _SLOW_SECONDS else ()
-        gpus = _attributed(devices, sample.processes)
+        self._processes = {pid: self._recalled(fact) for pid, fact in sample.processes.items()}
+        gpus = _attributed(devices, self._processes)
         return self._finish(sample, gpus=gpus, problems=problems, devices=devices)
 
     def read_hung(self, frame: Frame, *, seconds: float, doing: str | None) -> NodeReport:
@@ -104,6 +107,10 @@ class NodeReader:
         kind = _HUNG.get(doing or "", "driver-hung")
         found = problem(kind, f"{what} {format_duration(seconds)}", since=self._hung_since)
         return self._finish(sample, gpus=self._silent_gpus(), problems=(found,))
+
+    def _recalled(self, fact: GpuProcess) -> GpuProcess:
+        before = self._processes.get(fact.pid)
+        return replace(before, state="gone", children=()) if before and fact.state == "gone" else fact
 
     def _silent_gpus(self) -> tuple[GpuReading, ...] | None:
         """The GPUs that last answered, without what they said then."""

@@ -39,7 +39,7 @@ class ActivityHour(Struct, frozen=True, kw_only=True):
 
 
 def admit(request: AnyRequest, services: Services) -> Tier:
-    """Let a request in: its tier, with the fleet brought up to now.
+    """Let a request in: its tier.
 
     Raises:
         NotAuthorizedException: this viewer may see nothing.
@@ -48,8 +48,6 @@ def admit(request: AnyRequest, services: Services) -> Tier:
     tier = services.access.tier(peer, request.headers)
     if tier is None:
         raise NotAuthorizedException("This board shows nothing to people who are not signed in.")
-    # What is shown is what is true now, not at the last tick.
-    services.fleet.settle()
     return tier
 
 
@@ -80,9 +78,10 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
     """Everything about one node."""
     tier = admit(request, services)
     node = services.fleet.get(name)
-    if node is None:
+    found = None if node is None else node_view(services.fleet, node)
+    if found is None:
         raise NotFoundException(f"No node {name!r} is known to this board.")
-    view = services.broadcaster.unwritable.mended(node_view(services.fleet, node))
+    view = services.broadcaster.unwritable.mended(found)
     return view if tier == "names" else hide_names_in_node(view)
 
 

@@ -16,6 +16,7 @@ from gpuboard.web.problems import problems
 from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.component import Readiness, component_for_tier
+from gpuboard.wire.redact import hide_names_in_node_row
 
 _MYSELF = psutil.Process()
 # So long a board may take to hear of its nodes.
@@ -83,7 +84,7 @@ def _write_metrics(services: Services) -> bytes:
     now = services.fleet.clock.now()
     services.components.look(now)
     families = [
-        *fleet_families(rows.nodes.values(), rows.gpus.values(), now=now),
+        *fleet_families(map(hide_names_in_node_row, rows.nodes.values()), rows.gpus.values(), now=now),
         *component_families(services.components.views()),
         viewers,
         *own_families(_MYSELF),

@@ -22,7 +22,8 @@ function ask_driver(command, line, until, tag, pids, divided) {
   divided = 0;
   split("", pids);
   doing("nvidia-smi");
-  command = "nvidia-smi -q -x 2>&1; code=$?; echo; echo gpuboard-exit $code";
+  # By the first word the shell that asks is known again, whatever nvidia-smi is called there.
+  command = ": " asking "; nvidia-smi -q -x 2>&1; code=$?; echo; echo gpuboard-exit $code";
   while ((command | getline line) > 0) {
     if (line ~ /^gpuboard-exit /) { exit_code = substr(line, 15); break; }
     sub(/^[ \t]+/, "", line);

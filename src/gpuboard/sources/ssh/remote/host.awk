@@ -15,6 +15,9 @@ function learn(line) {
   while ((getline line < (proc "/stat")) > 0) if (sub(/^btime /, "", line)) { booted = line; break; }
   close(proc "/stat");
   if (system("timeout 3 true >/dev/null 2>&1") == 0) patience = "timeout 3 ";
+  # Only pids of the machine itself are those that the driver names; in a container they are others.
+  line = ask("readlink " proc "/self/ns/pid");
+  sees_all = line == "" || line == "pid:[4026531836]";
   lists_children = (getline line < (proc "/1/task/1/children")) >= 0;
   close(proc "/1/task/1/children");
 }
@@ -74,20 +77,24 @@ function mounts(line, words, seen, places, count) {
   return places;
 }
 
-# Find one that an earlier sample of ours left waiting: beside it, no other is started.
-function left_behind(name, command, file, age, words, found) {
+# Find one that an earlier sample of ours left waiting: beside it, no other is started. It is known by its name, or
+# by the shell that asks it, where a wrapper has another name.
+function left_behind(name, mark, command, file, age, words, found, is_shell) {
   found = "";
-  command = "grep -lsx " name " " proc "/[0-9]*/comm";
+  command = "grep -lsx -e " name (mark == "" ? "" : " -e sh") " " proc "/[0-9]*/comm";
   while ((command | getline file) > 0) {
+    is_shell = mark != "" && first(file) == "sh";
     sub(/\/comm$/, "", file);
     if (stat_of(file, words) < 20 || uid_of(file) != own) continue;
     age = int(uptime() - words[20] / ticks);
     if (age < grace) continue;
-    if (words[1] != "D" && system("grep -qs gpuboard- " proc "/" words[2] "/cmdline") != 0) continue;
+    if (is_shell) { if (system("grep -qs " mark " " file "/cmdline") != 0) continue; }
+    else if (words[1] != "D" && system("grep -qs gpuboard- " proc "/" words[2] "/cmdline") != 0) continue;
     sub(/.*\//, "", file);
-    found = file " " age " " words[1];
-    # Asked to end, never forced: killing a process inside the driver has frozen GPUs.
-    if (age >= 60) system("kill " file);
+    if (is_shell == 0 || found == "") found = file " " age " " words[1];
+    # Asked to end, never forced: killing a process inside the driver has frozen GPUs. A shell of ours goes with
+    # all that it started.
+    if (age >= 60) system("kill -s TERM -- " (is_shell && words[3] != own_group ? "-" words[3] : file));
   }
   close(command);
   return found;

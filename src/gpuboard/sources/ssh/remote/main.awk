@@ -52,7 +52,7 @@ function sample() {
   if (round % 120 == 0) split("", users);
   begun = uptime();
   put("begun " begun);
-  left = waiting ? left_behind("nvidia-smi") : "";
+  left = waiting ? left_behind("nvidia-smi", asking) : "";
   waiting = left != "";
   if (waiting == 0) ask_driver();
   for (i = 1; i <= facts; i++) put(fact[i]);
@@ -73,7 +73,11 @@ function other_is_silent(line, now) {
 
 BEGIN {
   proc = "/proc"; grace = 8;
+  # Put together here, so that it stands in no command line but that of the shell that asks.
+  asking = "gpuboard-" "asks";
   own = uid_of(proc "/self");
+  stat_of(proc "/self", self);
+  own_group = self[3];
   learn();
   choose_elements();
   waiting = 1;

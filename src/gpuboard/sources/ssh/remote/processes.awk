@@ -12,7 +12,11 @@ function put_processes(pids, line, pid, key) {
 
 function put_process(pid, place, words, uid, key, child) {
   place = proc "/" pid;
-  if (stat_of(place, words) < 20) return;
+  if (stat_of(place, words) < 20) {
+    # One that is only hidden from us is alive.
+    if (sees_all && ask("kill -0 " pid " 2>&1") ~ /[Nn]o such process/) put("process\tpid=" pid "\tstate=X");
+    return;
+  }
   uid = uid_of(place);
   key = pid " " words[20];
   used[key] = 1;
@@ -22,8 +26,9 @@ function put_process(pid, place, words, uid, key, child) {
     programs[key] = program_of(pid);
   }
   child = lists_children ? first(place "/task/" pid "/children") : children[pid];
-  put("process\t" pid "\t" words[1] "\t" sprintf("%.2f", booted + words[20] / ticks) "\t" uid "\t" \
-    (uid == "" ? "" : user_of(uid)) "\t" substr(child, 1, 512) "\t" name_of "\t" substr(programs[key], 1, 128));
+  put("process\tpid=" pid "\tstate=" words[1] "\tstarted=" sprintf("%.2f", booted + words[20] / ticks) \
+    "\tuid=" uid "\tuser=" (uid == "" ? "" : user_of(uid)) "\tchildren=" substr(child, 1, 512) \
+    "\tname=" name_of "\tprogram=" substr(programs[key], 1, 128));
 }
 
 # The name in brackets may hold anything, brackets too.

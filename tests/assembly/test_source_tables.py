@@ -25,7 +25,7 @@ def two_folders(place: Path) -> Path:
         folder = place / name
         folder.mkdir()
         write_drop(folder, "gpu01", Sample(simulate(machine, time.time(), interval=600.0), 0.0))
-        tables.append(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "100ms"\n')
+        tables.append(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "1s"\n')
     config = place / "gpuboard.toml"
     config.write_text("".join(tables))
     return config
@@ -59,7 +59,7 @@ def test_two_folders_with_one_node_show_the_first_and_name_both(tmp_path: Path) 
     expected = [reading.model for reading in simulate("dgx-01", time.time()).gpus or ()]
     assert [gpu["reading"]["model"] for gpu in node["gpus"]] == expected
     assert [p["text"] for p in node["problems"] if p["kind"] == "duplicate-node"] == [
-        "sources folder and folder 2 both have a node of this name; folder is shown"
+        "two sources have a node of this name: folder is shown, folder 2 is not"
     ]
     told = [line for line in (tmp_path / "log").read_text().splitlines() if "several sources" in line]
     assert len(told) == 1
@@ -79,7 +79,7 @@ def test_a_card_that_went_missing_while_the_board_was_down_is_missed(tmp_path: P
     folder = tmp_path / "folder"
     folder.mkdir()
     config = tmp_path / "gpuboard.toml"
-    config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "100ms"\n')
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "1s"\n')
     leave(folder, 0, 1, 2, 3)
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         before = until(board, lambda node: len(node["gpus"]) == 4)

@@ -1,0 +1,41 @@
+"""The board's heartbeat: once per tick the fleet is judged, and all who follow it hear what changed."""
+
+import asyncio
+from collections.abc import Sequence
+
+from gpuboard.fleet.changes import ChangeTracker, Follower
+
+
+class Ticker:
+    """Makes the ticks, and hands each change to all followers."""
+
+    def __init__(self, tracker: ChangeTracker, followers: Sequence[Follower], *, period: float) -> None:
+        self._tracker = tracker
+        self._followers = followers
+        self._period = period
+
+    def tick(self) -> None:
+        """One tick: every follower hears of it, also if another fails.
+
+        Raises:
+            Exception: what the first of those that failed said, after all were told.
+        """
+        change = self._tracker.tick()
+        failed: Exception | None = None
+        for follow in self._followers:
+            try:
+                follow(change)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the others are told too
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    async def run(self) -> None:
+        """Tick until cancelled."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            self.tick()
+            # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
+            due = max(due + self._period, loop.time())
+            await asyncio.sleep(due - loop.time())

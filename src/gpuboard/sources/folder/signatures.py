@@ -1,0 +1,44 @@
+"""Whether a drop was left by the node that it speaks for."""
+
+from collections.abc import Callable, Collection
+
+from gpuboard.model.errors import WireError
+from gpuboard.wire.drop import is_drop, signed_by
+
+# The keys of a node's tokens; None: they have not been read yet.
+Keys = Callable[[str], Collection[str] | None]
+
+
+def no_keys(_node: str) -> Collection[str]:
+    """Where there are no tokens."""
+    return ()
+
+
+class Signatures:
+    """What may be read: everything that is not wrongly signed, or only what is signed."""
+
+    def __init__(self, keys: Keys, *, must_sign: bool) -> None:
+        self._keys = keys
+        self._must_sign = must_sign
+
+    def are_known(self, node: str) -> bool:
+        """Whether a file of this node can be judged yet; a moment after the board's start it cannot."""
+        return self._keys(node) is not None
+
+    def check(self, data: bytes | None, node: str) -> None:
+        """Refuse what another than the node has signed, and what is not signed where it must be.
+
+        Raises:
+            WireError: it is refused; says why.
+        """
+        keys = self._keys(node) or ()
+        who = signed_by(data, node, keys) if data is not None and is_drop(data) else "nobody"
+        if who == "stranger" and keys:
+            raise WireError("it is signed, but with no token of this node")
+        if self._must_sign and who != "node":
+            raise WireError(
+                "it is not signed with the node's token (signed = true): run gpuboard agent --drop "
+                "with --token-file"
+                if keys
+                else "the board has no token of this node to check it with: gpuboard node enroll NAME"
+            )

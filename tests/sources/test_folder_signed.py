@@ -1,0 +1,107 @@
+"""Drops that carry the signature of their node: who may speak for whom."""
+
+import hashlib
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpuboard.agent.drop import write_drop
+from gpuboard.agent.outlet import Sample
+from gpuboard.model.errors import WireError
+from gpuboard.model.report import NodeReport
+from gpuboard.probes.simulated import simulate
+from gpuboard.settings.base import Duration
+from gpuboard.sources.folder import FolderOptions, FolderSource
+from gpuboard.wire.drop import decode_drop, encode_drop, signed_by
+from gpuboard.wire.enrolment import digest, make_token
+from tests.fakes.sink import RecordingSink
+
+TOKEN = make_token("gpu01", "s" * 43)
+OTHER = make_token("gpu02", "t" * 43)
+
+
+def report(node: str = "gpu01") -> NodeReport:
+    """What a node says now."""
+    return msgspec.structs.replace(simulate("dgx-01", time.time()), node=node)
+
+
+def source(path: Path, *keys: str, signed: bool = False) -> FolderSource:
+    """A folder whose board knows these keys of every node."""
+    options = FolderOptions(path=str(path), interval=Duration(1), signed=signed)
+    return FolderSource(options, keys=lambda _: keys)
+
+
+def outcome(folder: FolderSource) -> str:
+    """What comes of one look: read, or why not."""
+    sink = RecordingSink()
+    folder.read_once(sink)
+    return "read" if sink.reports else sink.troubles[0][1].text
+
+
+def drop(path: Path, token: str | None) -> None:
+    """Leave a drop of gpu01, signed with a token."""
+    key = None if token is None else digest(token)
+    write_drop(path, "gpu01", Sample(report(), 0.0), key=key)
+
+
+def test_a_signature_is_of_one_node_and_one_report() -> None:
+    """Whoever copies a drop under another name, or changes a byte, signs nothing."""
+    key = digest(TOKEN)
+    data = encode_drop(report(), key=key)
+    assert signed_by(data, "gpu01", [digest(OTHER), key]) == "node"
+    assert signed_by(data, "gpu02", [key]) == "stranger"
+    assert signed_by(data, "gpu01", [digest(OTHER)]) == "stranger"
+    assert signed_by(encode_drop(report()), "gpu01", [key]) == "nobody"
+    changed = data.replace(b'"probe":"simulated"', b'"probe":"Simulated"')
+    assert changed != data
+    assert signed_by(changed, "gpu01", [key]) == "stranger"
+    with pytest.raises(WireError):
+        signed_by(data[:-20], "gpu01", [key])
+
+
+def test_a_reader_that_knows_no_signatures_reads_a_signed_drop() -> None:
+    """Board and nodes need not be renewed together."""
+    data = encode_drop(report(), key=digest(TOKEN))
+    parts = {key: bytes(raw) for key, raw in msgspec.json.decode(data, type=dict[str, msgspec.Raw]).items()}
+    assert parts["sha256"] == msgspec.json.encode(hashlib.sha256(parts["report"]).hexdigest())
+    assert decode_drop(data).node == "gpu01"
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_drop_with_the_nodes_signature_is_read(tmp_path: Path, signed: bool) -> None:  # noqa: FBT001
+    """Whether it must be signed or not."""
+    drop(tmp_path, TOKEN)
+    assert outcome(source(tmp_path, digest(TOKEN), signed=signed)) == "read"
+
+
+def test_a_wrong_signature_is_refused_wherever_it_can_be_checked(tmp_path: Path) -> None:
+    """One that cannot be checked says nothing, good or bad."""
+    drop(tmp_path, OTHER)
+    assert "no token of this node" in outcome(source(tmp_path, digest(TOKEN)))
+    assert outcome(source(tmp_path)) == "read"
+
+
+def test_files_without_a_signature_are_read_unless_it_must_be_there(tmp_path: Path) -> None:
+    """A crontab of before works on, until the administrator says otherwise."""
+    drop(tmp_path, None)
+    assert outcome(source(tmp_path, digest(TOKEN))) == "read"
+    assert "not signed" in outcome(source(tmp_path, digest(TOKEN), signed=True))
+    assert "node enroll" in outcome(source(tmp_path, signed=True))
+    (tmp_path / "gpu01.json").write_text("[0] GPU | 45'C,  97 % | 18000 / 24564 MB |\n")
+    assert "not signed" in outcome(source(tmp_path, digest(TOKEN), signed=True))
+
+
+def test_before_the_tokens_are_read_nothing_is_refused_for_good(tmp_path: Path) -> None:
+    """A board that starts takes a moment to read them."""
+    drop(tmp_path, TOKEN)
+    keys: list[Collection[str] | None] = [None]
+    options = FolderOptions(path=str(tmp_path), interval=Duration(1), signed=True)
+    folder, sink = FolderSource(options, keys=lambda _: keys[0]), RecordingSink()
+    folder.read_once(sink)
+    assert (sink.reports, sink.troubles) == ([], [])
+    keys[0] = (digest(TOKEN),)
+    folder.read_once(sink)
+    assert [name for name, _ in sink.reports] == ["gpu01"]
