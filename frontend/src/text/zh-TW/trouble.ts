@@ -1,4 +1,4 @@
-import type { TroubleWords } from './language.svelte';
+import type { TroubleWords } from '../language.svelte';
 
 export const trouble: TroubleWords = {
   'problem_no-driver': '這裡沒有執行 NVIDIA 驅動程式',

@@ -1,4 +1,4 @@
-import type { RemedyWords } from './language.svelte';
+import type { RemedyWords } from '../language.svelte';
 
 export const remedies: RemedyWords = {
   'remedy_no-driver': '安裝並載入 NVIDIA 驅動程式（modprobe nvidia）；新核心可能需要重建模組。',

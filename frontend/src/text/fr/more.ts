@@ -1,4 +1,4 @@
-import type { MoreWords } from './en-more';
+import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
   theme: 'Couleurs',

@@ -1,4 +1,4 @@
-import type { Entries, Translated } from './en';
+import type { Entries, Translated } from './board';
 
 /** The sentences of what opens later: details, other pages, menus, help. */
 export const more = {

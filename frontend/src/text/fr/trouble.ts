@@ -1,4 +1,4 @@
-import type { TroubleWords } from './language.svelte';
+import type { TroubleWords } from '../language.svelte';
 
 export const trouble: TroubleWords = {
   'problem_no-driver': 'Aucun pilote NVIDIA n’est actif ici',

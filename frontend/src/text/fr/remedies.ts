@@ -1,4 +1,4 @@
-import type { RemedyWords } from './language.svelte';
+import type { RemedyWords } from '../language.svelte';
 
 export const remedies: RemedyWords = {
   'remedy_no-driver':
