@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { GpuRecord, NodeRecord } from '../src/api/wire';
+import type { GpuRow, NodeRow } from '../src/api/wire';
 import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
@@ -16,7 +16,7 @@ import { gpu, node, snapshot, using } from './samples';
 
 const NOW = 100_000;
 
-function fleetOf(nodes: NodeRecord[], gpus: GpuRecord[]): Fleet {
+function fleetOf(nodes: NodeRow[], gpus: GpuRow[]): Fleet {
   const fleet = new Fleet();
   fleet.queue(snapshot(nodes, gpus, { at: NOW }));
   fleet.flush();
@@ -109,7 +109,7 @@ describe('the rows', () => {
   });
 
   test('on a phone have a foot only for people or trouble', () => {
-    const heightOf = (change: Partial<NodeRecord>, ...gpus: Partial<GpuRecord>[]) => {
+    const heightOf = (change: Partial<NodeRow>, ...gpus: Partial<GpuRow>[]) => {
       const all = gpus.map((each, index) => gpu({ uuid: `GPU-${index}`, index, ...each }));
       return cardHeight(items(rowsOf(fleetOf([node(change)], all)), () => false)[0]!);
     };
@@ -249,7 +249,7 @@ describe('the answers', () => {
       verdict: 'busy',
       users: using('ana'),
     });
-    const part = (uuid: string, index: number, change: Partial<GpuRecord>) =>
+    const part = (uuid: string, index: number, change: Partial<GpuRow>) =>
       gpu({
         uuid,
         node: 'm',
@@ -357,7 +357,7 @@ describe('a cell', () => {
 });
 
 describe('the command to copy', () => {
-  const take = (name: string, gpus: GpuRecord[], address: string | null = null, copy?: string) => {
+  const take = (name: string, gpus: GpuRow[], address: string | null = null, copy?: string) => {
     const fleet = fleetOf([node({ name, address })], []);
     const board = { ...fleet.board!, ...(copy ? { copy } : {}) };
     return takeCommand({ board, nodes: fleet.nodes }, name, gpus);
