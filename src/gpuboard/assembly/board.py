@@ -82,6 +82,8 @@ class Board:
             tick_seconds=float(settings.board.tick),
             title=settings.board.title or None,
             copy=settings.board.copy,
+            host_lines=settings.board.host_lines,
+            gpu_lines=settings.board.gpu_lines,
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
