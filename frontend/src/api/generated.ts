@@ -19,6 +19,8 @@ export interface BoardInfo {
   just_freed_seconds: number;
   title: string | null;
   copy: string;
+  host_lines: (number)[];
+  gpu_lines: (number)[];
 }
 
 export interface Bye {

@@ -85,7 +85,7 @@ def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
         if row.claim is not None and row.claim.who is not None:
             sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
     people = [one.person() for one in sums.values()]
-    people.sort(key=lambda person: (-person.gpus, -person.memory_bytes, -person.booked_gpus, person.user))
+    people.sort(key=lambda person: (-person.gpus, -person.booked_gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
 
 
@@ -129,8 +129,8 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
-    found = [_block(node, model, rows, at) for (node, model), rows in blocks.items()]
-    found.sort(key=_rank)
+    ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], at), block[0], block[1] or ""))
+    found = [_block(node, model, blocks[node, model], at) for node, model in ranked]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
@@ -146,9 +146,11 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
     )
 
 
-def _rank(block: FreeBlock) -> tuple[bool, int, str, str]:
-    settled = len(block.uuids) - block.just_freed
-    return settled == 0, -(settled or block.just_freed), block.node, block.model or ""
+def _rank(rows: list[GpuRow], at: float) -> tuple[bool, int, float]:
+    """What was just freed last, then most GPUs first, then the longest free."""
+    settled = [row for row in rows if not is_just_freed(row.since, at)]
+    offered = settled or rows
+    return not settled, -len(offered), max(row.since or 0.0 for row in offered)
 
 
 def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:

@@ -1,4 +1,4 @@
-import type { MoreWords } from './en-more';
+import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
   theme: '色彩',
@@ -17,12 +17,13 @@ export const more: MoreWords = {
   pause: '暫停',
   trouble: '{what}：自 {time} 起異常：{why}',
   asking: 'WebSocket 無法連到看板，多半是代理伺服器造成的：本頁每 {time}詢問一次。nginx 設定：',
+  refreshNow: '立即重新整理',
   pace: '重繪',
   paceLive: '每次變動',
   paceEvery: '每 {time}',
   liveExplained: '機群的每次變動都會立即出現在這裡。',
   refusedTitle: '看板不對您開放',
-  refusedText: '未登入的訪客在這裡看不到任何內容。管理者可以這樣更改：',
+  refusedText: '訪客在這裡看不到任何內容。管理者可以這樣更改：',
   unreachableTitle: '看板沒有回應',
   unreachableText: '頁面會持續重試。如果看板是您在執行：這個還在跑嗎？',
   nothingFree: '目前沒有可用的 GPU。',
@@ -62,6 +63,7 @@ export const more: MoreWords = {
   now: '現在',
   processes: '行程',
   process: { other: '{count} 個行程' },
+  measured: '已知 {total} 個中的 {count} 個',
   noProcesses: '沒有行程。',
   processesUnknown: '無法讀取行程，或對訪客隱藏。',
   pid: 'PID',
@@ -141,6 +143,7 @@ export const more: MoreWords = {
   key_go: '前往看板、人員',
   key_theme: '淺色或深色',
   key_pause: '暫停或繼續',
+  key_refresh: '立即重新整理',
   key_wall: '牆面顯示',
   key_help: '此說明',
   key_back: '關閉、返回',
