@@ -18,7 +18,7 @@ log: Final = logging.getLogger(__name__)
 class ReportedNames:
     """A sink that gives listed addresses the host names behind them, before anybody else hears of the nodes.
 
-    A name is taken once and kept. One that another node of the list has is not taken: a node can speak only for
+    A name is taken once and kept. One that another node has is not taken: a node can speak only for
     itself.
     """
 
