@@ -199,7 +199,7 @@ describe('the answers', () => {
   });
 
   test('name those whom only a number or nothing identifies, as the API does', () => {
-    const use = { memory_used_bytes: 2 ** 30, since: null, processes: 1 };
+    const use = { memory_used_bytes: 2 ** 30, since: null, processes: 1, measured: 1 };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [

@@ -58,6 +58,7 @@ export function using(...names: string[]): GpuRecord['users'] {
     memory_used_bytes: 2 ** 30,
     since: 500,
     processes: 1,
+    measured: 1,
   }));
 }
 

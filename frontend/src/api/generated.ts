@@ -276,6 +276,7 @@ export interface Person {
   user: string;
   gpus: number;
   idle_gpus: number;
+  booked_gpus: number;
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];

@@ -71,6 +71,7 @@ class Board:
             names=names_of(settings.names),
             forget_after_seconds=settings.board.forget_after,
         )
+        self.fleet.roll_call.speaks = True
         tracker = ChangeTracker(self.fleet)
         hostname = socket.gethostname()
         info = BoardInfo(

@@ -43,7 +43,7 @@ def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) ->
 
 
 def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
-    """Everybody who holds a GPU that is counted, on a live node; the heaviest first."""
+    """Everybody who is on a GPU that is counted, or has booked one that is kept free; the heaviest first."""
     held: dict[str, list[GpuRow]] = defaultdict(list)
     memory: Counter[str] = Counter()
     processes: Counter[str] = Counter()
@@ -51,16 +51,16 @@ def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
         if row.verdict == "stale" or not row.counted:
             continue
         for user in row.users or ():
-            name = user.name
-            if not held[name] or held[name][-1] is not row:
-                held[name].append(row)
-            memory[name] += user.memory_used_bytes or 0
-            processes[name] += user.processes
+            memory[user.name] += user.memory_used_bytes or 0
+            processes[user.name] += user.processes
+        for name in _holders_of(row):
+            held[name].append(row)
     people = [
         Person(
             user=name,
             gpus=len(rows),
             idle_gpus=sum(row.verdict == "idle" for row in rows),
+            booked_gpus=sum(row.verdict == "booked" for row in rows),
             memory_bytes=memory[name],
             processes=processes[name],
             holdings=_holdings(rows),
@@ -69,6 +69,13 @@ def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
     ]
     people.sort(key=lambda person: (-person.gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
+
+
+def _holders_of(row: GpuRow) -> set[str]:
+    names = {user.name for user in row.users or ()}
+    if row.verdict == "booked" and row.claim is not None and row.claim.who is not None:
+        names.add(row.claim.who)
+    return names
 
 
 def _holdings(rows: list[GpuRow]) -> tuple[Holding, ...]:
@@ -111,8 +118,8 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
-    found = [_block(node, model, rows, at) for (node, model), rows in blocks.items()]
-    found.sort(key=_rank)
+    ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], at), block[0], block[1] or ""))
+    found = [_block(node, model, blocks[node, model], at) for node, model in ranked]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
@@ -128,9 +135,11 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
     )
 
 
-def _rank(block: FreeBlock) -> tuple[bool, int, str, str]:
-    settled = len(block.uuids) - block.just_freed
-    return settled == 0, -(settled or block.just_freed), block.node, block.model or ""
+def _rank(rows: list[GpuRow], at: float) -> tuple[bool, int, float]:
+    """What was just freed last, then most GPUs first, then the longest free."""
+    settled = [row for row in rows if not is_just_freed(row.since, at)]
+    offered = settled or rows
+    return not settled, -len(offered), max(row.since or 0.0 for row in offered)
 
 
 def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:

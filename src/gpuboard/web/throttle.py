@@ -50,21 +50,6 @@ class NodeAllowance:
         self._time.delay(now, seconds)
 
 
-class Seldom:
-    """Something that is worth saying once in a while."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._next = float("-inf")
-
-    def is_due(self, now: float) -> bool:
-        """Whether it is time to say it again."""
-        if now < self._next:
-            return False
-        self._next = now + self._seconds
-        return True
-
-
 class RateLimit:
     """A pace for each address, so that one that hurries is slowed and nobody else is."""
 
