@@ -28,6 +28,9 @@ class Board(Protocol):
     def ensure(self, name: str, sink: "FleetSink") -> Node:
         """The node of this name as a source knows it."""
 
+    def place(self, node: Node, address: str) -> None:
+        """Note where a node is."""
+
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
