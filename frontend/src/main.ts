@@ -37,7 +37,9 @@ async function start(): Promise<void> {
         headers: tag ? { 'if-none-match': tag } : {},
       }),
   });
-  connection.paceSeconds = preferences.paceSeconds;
+  // The address may say how often the page is drawn: a screen on a wall, a slow machine.
+  const refresh = Number(router.query.get('refresh') ?? NaN);
+  connection.paceSeconds = refresh >= 0 && refresh <= 3600 ? refresh : preferences.paceSeconds;
   clock.start();
   router.start();
   connection.start();

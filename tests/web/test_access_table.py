@@ -18,7 +18,7 @@ from tests.board import RunningBoard, running_board
 from tests.pushing import report_of, token_of, wait_until
 from tests.web.conftest import decode_frame, web_app
 
-# People who are not signed in, on boards that show them nothing, counts or names; and on the first of these,
+# Visitors, on boards that show them nothing, counts or names; and on the first of these,
 # where the token alone decides, a node with its token and somebody with a wrong one.
 VISITORS = ("nothing", "counts", "names", "node", "wrong")
 NODE = "gpu-1"

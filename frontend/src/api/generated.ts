@@ -19,6 +19,8 @@ export interface BoardInfo {
   just_freed_seconds: number;
   title: string | null;
   copy: string;
+  host_lines: (number)[];
+  gpu_lines: (number)[];
 }
 
 export interface Bye {
@@ -179,6 +181,7 @@ export interface GpuView {
   verdict: Verdict;
   users: (HolderView)[] | null;
   claim: ClaimView | null;
+  ended_claim: ClaimView | null;
   reading: GpuReading;
 }
 
@@ -280,6 +283,8 @@ export interface Person {
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
+  booked_gpus: number;
+  booked: (Holding)[];
 }
 
 export interface Problem {

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anonymous",
         choices=("nothing", "counts", "names"),
-        help="what people who are not signed in see (default: names on this machine, counts beyond)",
+        help="what visitors see (default: names on this machine, counts beyond)",
     )
     parser.add_argument(
         "--state-dir",

@@ -112,12 +112,14 @@ class Fleet:
         """The claim on a GPU that holds now, if there is one."""
         if not self._book:
             return None
-        index = reading.index
-        if reading.mig_parent_uuid is not None:
-            # People claim whole GPUs by their number; an instance goes with its GPU.
-            cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
-            index = next(cards, -1)
-        claim = self._book.at((node.name, index), self.clock.now())
+        claim = self._book.at(_place(node, reading), self.clock.now())
+        return None if claim is None else self.names.in_claim(claim)
+
+    def ended_claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
+        """The claim on a GPU that ended last, if that was not long ago."""
+        if not self._book:
+            return None
+        claim = self._book.ended(_place(node, reading), self.clock.now())
         return None if claim is None else self.names.in_claim(claim)
 
     def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
@@ -303,6 +305,14 @@ class Fleet:
                 thresholds=self.thresholds,
             )
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
+
+
+def _place(node: Node, reading: GpuReading) -> tuple[str, int]:
+    """Where people claim a GPU: whole ones, by their number; an instance goes with its GPU."""
+    if reading.mig_parent_uuid is None:
+        return node.name, reading.index
+    cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
+    return node.name, next(cards, -1)
 
 
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:

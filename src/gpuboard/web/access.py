@@ -18,7 +18,7 @@ FORWARDED: Final = ("x-forwarded-for", "forwarded", "x-real-ip")
 
 
 class AccessPolicy(Struct, kw_only=True):
-    """What people who are not signed in may see."""
+    """What visitors may see."""
 
     # None: names on loopback, counts beyond.
     anonymous: Anonymous | None = None

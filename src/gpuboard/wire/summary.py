@@ -39,7 +39,7 @@ class Holding(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """What one person holds now."""
+    """What one person uses now, and what is booked for that person, whoever uses it."""
 
     user: str
     gpus: int
@@ -49,10 +49,12 @@ class Person(Struct, frozen=True, kw_only=True):
     memory_bytes: int
     processes: int
     holdings: tuple[Holding, ...]
+    booked_gpus: int
+    booked: tuple[Holding, ...]
 
 
 class People(Struct, frozen=True, kw_only=True):
-    """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
+    """Everybody who holds a GPU or has booked one, the heaviest first; null where names are hidden."""
 
     at: float
     tier: str

@@ -46,6 +46,8 @@ class GpuView(Struct, frozen=True, kw_only=True, gc=False):
     verdict: Verdict
     users: tuple[HolderView, ...] | None
     claim: ClaimView | None
+    # The one that ended last, for three days; left out where there is none.
+    ended_claim: ClaimView | None = None
     reading: GpuReading
 
 

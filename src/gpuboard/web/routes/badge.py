@@ -37,7 +37,7 @@ async def badge(
     """Answer with a picture in any case: a broken image tells nobody what is wrong."""
     label = f"{model} GPUs" if model else "GPUs"
     if identity_of(request).tier is None:
-        shown = Badge(label="GPUs", text="sign in", colour=GREY)
+        shown = Badge(label="GPUs", text="not shown", colour=GREY)
     else:
         shown = count_badge(services, label, Wish(model=model))
     # Every look asks again: proxies for pictures keep what they may.

@@ -26,7 +26,7 @@ from gpuboard.wire.summary import FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
 
 NAMES_HINT: Final = (
-    "Names are hidden from people who are not signed in. Who runs this board shows them with "
+    "Names are hidden from visitors. Who runs this board shows them with "
     '[access] anonymous = "names", or: gpuboard serve --anonymous names'
 )
 

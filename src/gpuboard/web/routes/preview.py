@@ -58,7 +58,7 @@ def draw(summary: Summary | None) -> bytes:
     """The free count, of how many, and a square for each GPU or each share of them."""
     sheet = Picture(_WIDTH, _HEIGHT, _PALETTE)
     if summary is None:
-        sheet.write("SIGN IN", _MARGIN, 120, 10, _SOFT)
+        sheet.write("NOT SHOWN", _MARGIN, 120, 8, _SOFT)
         return sheet.png()
     if summary.gpus == 0:
         sheet.write("NOT KNOWN YET" if summary.nodes_unknown else "NO GPU YET", _MARGIN, 120, 6, _SOFT)

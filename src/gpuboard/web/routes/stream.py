@@ -41,9 +41,7 @@ async def stream(
     await socket.accept()
     identity = identity_of(socket)
     if identity.tier is None:
-        await socket.close(
-            code=NOT_ALLOWED, reason="this board shows nothing to people who are not signed in"
-        )
+        await socket.close(code=NOT_ALLOWED, reason="this board shows nothing to visitors")
         return
     if services.broadcaster.viewers >= MAX_VIEWERS:
         await socket.close(code=TRY_LATER, reason="too many viewers")

@@ -1,4 +1,4 @@
-import type { MoreWords } from './en-more';
+import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
   theme: 'Farben',
@@ -18,6 +18,7 @@ export const more: MoreWords = {
   trouble: '{what}: gestört seit {time}: {why}',
   asking:
     'Kein WebSocket kommt zur Tafel durch, meist wegen eines Proxys: Diese Seite fragt alle {time}. Für nginx:',
+  refreshNow: 'Jetzt neu laden',
   pace: 'Neu zeichnen',
   paceLive: 'bei jeder Änderung',
   paceEvery: 'alle {time}',
@@ -66,6 +67,7 @@ export const more: MoreWords = {
   now: 'jetzt',
   processes: 'Prozesse',
   process: { one: '{count} Prozess', other: '{count} Prozesse' },
+  measured: '{count} von {total} bekannt',
   noProcesses: 'Kein Prozess.',
   processesUnknown: 'Prozesse sind hier nicht lesbar oder für Besucher verborgen.',
   pid: 'PID',
@@ -145,6 +147,7 @@ export const more: MoreWords = {
   key_go: 'Zur Tafel, zu den Personen',
   key_theme: 'Hell oder dunkel',
   key_pause: 'Anhalten oder fortsetzen',
+  key_refresh: 'Jetzt neu laden',
   key_wall: 'Wandanzeige',
   key_help: 'Diese Hilfe',
   key_back: 'Schließen, zurück',

@@ -44,4 +44,19 @@ export const remedies = {
   'remedy_duplicate-node':
     'Den Knoten aus einer der beiden Quellen nehmen, oder den Maschinen verschiedene Namen geben.',
   'remedy_no-process-ids': 'Mit gpustat -pcu schreiben.',
+  'remedy_clock-off':
+    'Die Uhr stellen, am besten über NTP (timedatectl set-ntp true); bis dahin berichtigt die Tafel die Zeiten.',
+  'remedy_file-owner':
+    'Hat niemand den Auftrag, der sie schreibt, zu einem anderen Konto verlegt: herausfinden, wer es ist; chmod +t auf dem Ordner hindert andere daran, fremde Dateien zu ersetzen.',
+  'remedy_gpu-missing':
+    'Mit nvidia-smi und dmesg (Xid 79) suchen und neu starten; eine ausgebaute Karte ist nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+  'remedy_gpu-replaced':
+    'Nichts, wenn jemand die Karte gewechselt hat; Buchungen dieser Nummer gelten für die neue.',
+  'remedy_numbers-moved':
+    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; ausgebaute sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+  'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',
+  'remedy_unknown-age':
+    'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',
+  remedy_xid:
+    'Die Nummer in NVIDIAs Liste der Xid-Fehler nachschlagen; die GPU zurücksetzen oder neu starten und sehen, ob er wiederkommt.',
 };

@@ -1,4 +1,4 @@
-import type { TroubleWords } from './language.svelte';
+import type { TroubleWords } from '../language.svelte';
 
 export const trouble: TroubleWords = {
   'problem_no-driver': '這裡沒有執行 NVIDIA 驅動程式',
@@ -23,6 +23,14 @@ export const trouble: TroubleWords = {
   'problem_disk-hung': '有磁碟沒有回應，因此也無從得知 GPU 的狀況',
   'problem_processes-hung': '程序或使用者清單沒有回應，因此也無從得知 GPU 的狀況',
   'problem_no-process-ids': '檔案列出的程序沒有編號，因此略去其使用者',
+  'problem_clock-off': '節點的時鐘不準',
+  'problem_file-owner': '節點的檔案換了擁有者',
+  'problem_gpu-missing': '缺少一張 GPU：節點不再提到它',
+  'problem_gpu-replaced': '一張 GPU 已換成另一張',
+  'problem_numbers-moved': '缺少 GPU，其餘的編號可能已變動',
+  'problem_second-file': '另有人為此節點寫了第二個檔案；不予讀取',
+  'problem_unknown-age': '無法得知檔案各行有多舊',
+  problem_xid: '驅動程式回報了 GPU 錯誤',
   reason_left: '來源已不再列出它，將會移除。',
   reason_timeout: '未在時限內回應。',
   reason_silent: '節點沒有聲音；看板正重新登入。',

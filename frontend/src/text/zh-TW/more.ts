@@ -1,4 +1,4 @@
-import type { MoreWords } from './en-more';
+import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
   theme: '色彩',
@@ -17,6 +17,7 @@ export const more: MoreWords = {
   pause: '暫停',
   trouble: '{what}：自 {time} 起異常：{why}',
   asking: 'WebSocket 無法連到看板，多半是代理伺服器造成的：本頁每 {time}詢問一次。nginx 設定：',
+  refreshNow: '立即重新整理',
   pace: '重繪',
   paceLive: '每次變動',
   paceEvery: '每 {time}',
@@ -62,6 +63,7 @@ export const more: MoreWords = {
   now: '現在',
   processes: '行程',
   process: { other: '{count} 個行程' },
+  measured: '已知 {total} 個中的 {count} 個',
   noProcesses: '沒有行程。',
   processesUnknown: '無法讀取行程，或對訪客隱藏。',
   pid: 'PID',
@@ -141,6 +143,7 @@ export const more: MoreWords = {
   key_go: '前往看板、人員',
   key_theme: '淺色或深色',
   key_pause: '暫停或繼續',
+  key_refresh: '立即重新整理',
   key_wall: '牆面顯示',
   key_help: '此說明',
   key_back: '關閉、返回',

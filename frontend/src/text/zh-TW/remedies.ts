@@ -1,4 +1,4 @@
-import type { RemedyWords } from './language.svelte';
+import type { RemedyWords } from '../language.svelte';
 
 export const remedies: RemedyWords = {
   'remedy_no-driver': '安裝並載入 NVIDIA 驅動程式（modprobe nvidia）；新核心可能需要重建模組。',
@@ -26,4 +26,16 @@ export const remedies: RemedyWords = {
   'remedy_duplicate-gpu': '若是同一台機器的兩個名稱，從其來源移除一個；否則查明哪個節點有誤。',
   'remedy_duplicate-node': '從其中一個來源移除該節點，或給機器不同的名稱。',
   'remedy_no-process-ids': '請用 gpustat -pcu 寫出。',
+  'remedy_clock-off': '校正時鐘，最好用 NTP（timedatectl set-ntp true）；在此之前看板會自行修正時間。',
+  'remedy_file-owner':
+    '若沒有人把寫檔的工作移到別的帳號，請查明是誰；在資料夾上 chmod +t 可防止他人替換檔案。',
+  'remedy_gpu-missing':
+    '用 nvidia-smi 與 dmesg（Xid 79）查看並重新開機；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
+  'remedy_gpu-replaced': '若是有人換卡則不必處理；此編號的預約適用於新卡。',
+  'remedy_numbers-moved':
+    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
+  'remedy_second-file': '查明是誰寫的，並移除錯誤的那個。',
+  'remedy_unknown-age':
+    '它們只寫本地時間：含 uptime 那一行的 HOST_status.csv 可說明。執行中的看板在下一行出現時就會知道。',
+  remedy_xid: '在 NVIDIA 的 Xid 錯誤清單查詢其編號；重設 GPU 或重新開機，看是否再次發生。',
 };

@@ -1,4 +1,4 @@
-import type { MoreWords } from './en-more';
+import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
   theme: 'Couleurs',
@@ -18,6 +18,7 @@ export const more: MoreWords = {
   trouble: '{what} : en panne depuis {time} : {why}',
   asking:
     'Aucun WebSocket n’atteint le tableau, souvent à cause d’un proxy : cette page demande toutes les {time}. Pour nginx :',
+  refreshNow: 'Actualiser maintenant',
   pace: 'Redessiner',
   paceLive: 'à chaque changement',
   paceEvery: 'toutes les {time}',
@@ -66,6 +67,7 @@ export const more: MoreWords = {
   now: 'maintenant',
   processes: 'Processus',
   process: { one: '{count} processus', other: '{count} processus' },
+  measured: '{count} sur {total} connus',
   noProcesses: 'Aucun processus.',
   processesUnknown: 'Les processus ne sont pas lisibles ici, ou sont cachés aux visiteurs.',
   pid: 'PID',
@@ -145,6 +147,7 @@ export const more: MoreWords = {
   key_go: 'Aller au tableau, aux personnes',
   key_theme: 'Clair ou sombre',
   key_pause: 'Pause ou reprise',
+  key_refresh: 'Actualiser maintenant',
   key_wall: 'Affichage mural',
   key_help: 'Cette aide',
   key_back: 'Fermer, revenir',

@@ -1,4 +1,4 @@
-import type { Entries, Translated } from './en';
+import type { Entries, Translated } from './board';
 
 /** The sentences of what opens later: details, other pages, menus, help. */
 export const more = {
@@ -21,6 +21,7 @@ export const more = {
   pause: 'Pause',
   trouble: '{what}: in trouble since {time}: {why}',
   asking: 'No WebSocket gets through, mostly because of a proxy; the page asks every {time}. For nginx:',
+  refreshNow: 'Refresh now',
   pace: 'Redraw',
   paceLive: 'on every change',
   paceEvery: 'every {time}',
@@ -76,6 +77,7 @@ export const more = {
   now: 'now',
   processes: 'Processes',
   process: { one: '{count} process', other: '{count} processes' },
+  measured: '{count} of {total} known',
   noProcesses: 'No process.',
   processesUnknown: 'Processes cannot be read here, or are hidden from visitors.',
   pid: 'PID',
@@ -163,6 +165,7 @@ export const more = {
   key_go: 'Go to board, people',
   key_theme: 'Light or dark',
   key_pause: 'Pause or resume',
+  key_refresh: 'Refresh now',
   key_wall: 'Wall display',
   key_help: 'This help',
   key_back: 'Close, back',

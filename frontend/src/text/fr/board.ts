@@ -1,6 +1,6 @@
-import type { Words } from './en';
+import type { Words } from '../en/board';
 
-export const fr: Words = {
+export const board: Words = {
   free: 'libre',
   busy: 'occupé',
   idle: 'inactif',

@@ -1,6 +1,6 @@
-import type { Words } from './en';
+import type { Words } from '../en/board';
 
-export const de: Words = {
+export const board: Words = {
   free: 'frei',
   busy: 'belegt',
   idle: 'untätig',

@@ -1,4 +1,4 @@
-import type { TroubleWords } from './language.svelte';
+import type { TroubleWords } from '../language.svelte';
 
 export const trouble: TroubleWords = {
   'problem_no-driver': 'Aucun pilote NVIDIA n’est actif ici',
@@ -25,6 +25,14 @@ export const trouble: TroubleWords = {
   'problem_processes-hung':
     'La liste des processus ou des utilisateurs ne répond pas : on ne sait donc rien des GPU non plus',
   'problem_no-process-ids': 'Le fichier nomme des processus sans leur numéro : on omet donc à qui ils sont',
+  'problem_clock-off': 'L’horloge du nœud est fausse',
+  'problem_file-owner': 'Le fichier du nœud appartient depuis peu à quelqu’un d’autre',
+  'problem_gpu-missing': 'Un GPU manque : le nœud n’en parle plus',
+  'problem_gpu-replaced': 'Un GPU a été remplacé par un autre',
+  'problem_numbers-moved': 'Des GPU manquent, et les numéros des autres ont pu changer',
+  'problem_second-file': 'Quelqu’un d’autre écrit un second fichier sur ce nœud ; il n’est pas lu',
+  'problem_unknown-age': 'L’âge des lignes du fichier est impossible à dire',
+  problem_xid: 'Le pilote a signalé une erreur du GPU',
   reason_left: 'Sa source ne le liste plus ; il sera oublié.',
   reason_timeout: 'Pas de réponse dans le temps prévu.',
   reason_silent: 'Le nœud s’est tu ; le tableau se reconnecte.',

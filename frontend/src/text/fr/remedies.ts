@@ -1,4 +1,4 @@
-import type { RemedyWords } from './language.svelte';
+import type { RemedyWords } from '../language.svelte';
 
 export const remedies: RemedyWords = {
   'remedy_no-driver':
@@ -43,4 +43,19 @@ export const remedies: RemedyWords = {
   'remedy_duplicate-node':
     'Retirer le nœud de l’une des deux sources, ou donner aux machines des noms différents.',
   'remedy_no-process-ids': 'L’écrire avec gpustat -pcu.',
+  'remedy_clock-off':
+    'La régler, de préférence par NTP (timedatectl set-ntp true) ; d’ici là le tableau corrige ses heures.',
+  'remedy_file-owner':
+    'Si personne n’a déplacé la tâche qui l’écrit vers un autre compte, chercher qui c’est ; chmod +t sur le dossier empêche de remplacer les fichiers d’autrui.',
+  'remedy_gpu-missing':
+    'Le chercher avec nvidia-smi et dmesg (Xid 79), puis redémarrer ; une carte retirée est oubliée après un jour, ou tout de suite avec gpuboard node forget.',
+  'remedy_gpu-replaced':
+    'Rien, si quelqu’un a changé la carte ; les réservations de ce numéro valent pour la nouvelle.',
+  'remedy_numbers-moved':
+    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les cartes retirées sont oubliées après un jour, ou tout de suite avec gpuboard node forget.',
+  'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',
+  'remedy_unknown-age':
+    'Elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',
+  remedy_xid:
+    'Chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
 };

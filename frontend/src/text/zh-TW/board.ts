@@ -1,6 +1,6 @@
-import type { Words } from './en';
+import type { Words } from '../en/board';
 
-export const zhTW: Words = {
+export const board: Words = {
   free: '可用',
   busy: '使用中',
   idle: '閒置',
