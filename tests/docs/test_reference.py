@@ -67,6 +67,12 @@ def test_every_field_of_the_report_has_its_row(name: str) -> None:
     assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == list(getattr(report, name).__struct_fields__)
 
 
+def test_no_field_of_the_report_is_explained_by_its_own_name() -> None:
+    """`cpu_count`: cpu count."""
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", (REFERENCE / "report.md").read_text(), re.MULTILINE)
+    assert [name for name, meaning in rows if meaning.strip() == name.replace("_", " ")] == []
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     """A dead link is a lie."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]

@@ -405,6 +405,23 @@ def test_a_token_on_two_machines_is_said_on_the_node_and_once_in_the_log(
     assert [record.getMessage().split(":")[0] for record in caplog.records] == ["node refused"]
 
 
+def test_while_the_other_machine_is_live_the_node_says_that_there_are_two() -> None:
+    """Else its page would show the copy's GPUs as if all were well; a new enrolment ends it."""
+    desk = Desk()
+    desk.hello("boot-0")
+    desk.hello("boot-1")
+    with pytest.raises(AccessRefused):
+        desk.hello("boot-0")
+    desk.live(5)
+    node = desk.fleet.get(NODE)
+    assert node is not None
+    said = [problem.kind for problem in node.problems()]
+    desk.source.start_anew(NODE)
+    desk.hello("boot-1")
+    desk.live(6)
+    assert (said, [problem.kind for problem in node.problems()]) == (["token-shared"], [])
+
+
 def test_a_new_enrolment_lets_the_rightful_node_in_again() -> None:
     """Whatever boot it is in."""
     desk = Desk()

@@ -181,6 +181,7 @@ export interface GpuView {
   verdict: Verdict;
   users: (HolderView)[] | null;
   claim: ClaimView | null;
+  ended_claim: ClaimView | null;
   reading: GpuReading;
 }
 
@@ -278,9 +279,12 @@ export interface Person {
   user: string;
   gpus: number;
   idle_gpus: number;
+  booked_gpus: number;
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
+  booked_gpus: number;
+  booked: (Holding)[];
 }
 
 export interface Problem {

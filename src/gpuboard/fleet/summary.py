@@ -11,7 +11,7 @@ from gpuboard.model.units import fits_size
 from gpuboard.model.verdict import Word, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
 from gpuboard.wire.tally import tally_rows
-from gpuboard.wire.views import GpuRow, NodeRow
+from gpuboard.wire.views import GpuRow, HolderView, NodeRow
 
 WORDS: Final[tuple[str, ...]] = get_args(Word)
 
@@ -42,32 +42,50 @@ def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) ->
     )
 
 
-def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
-    """Everybody who holds a GPU that is counted, on a live node; the heaviest first."""
-    held: dict[str, list[GpuRow]] = defaultdict(list)
-    memory: Counter[str] = Counter()
-    processes: Counter[str] = Counter()
-    for row in gpus:
-        if row.verdict == "stale" or not row.counted:
-            continue
-        for user in row.users or ():
-            name = user.name
-            if not held[name] or held[name][-1] is not row:
-                held[name].append(row)
-            memory[name] += user.memory_used_bytes or 0
-            processes[name] += user.processes
-    people = [
-        Person(
-            user=name,
-            gpus=len(rows),
-            idle_gpus=sum(row.verdict == "idle" for row in rows),
-            memory_bytes=memory[name],
-            processes=processes[name],
-            holdings=_holdings(rows),
+class _Sum:
+    """What adds up for one person."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.held: list[GpuRow] = []
+        self.booked: list[GpuRow] = []
+        self.memory = 0
+        self.processes = 0
+
+    def hold(self, row: GpuRow, holder: HolderView) -> None:
+        """Add one GPU, or one more account on it."""
+        if not self.held or self.held[-1] is not row:
+            self.held.append(row)
+        self.memory += holder.memory_used_bytes or 0
+        self.processes += holder.processes
+
+    def person(self) -> Person:
+        """All of it."""
+        return Person(
+            user=self.name,
+            gpus=len(self.held),
+            idle_gpus=sum(row.verdict == "idle" for row in self.held),
+            memory_bytes=self.memory,
+            processes=self.processes,
+            holdings=_holdings(self.held),
+            booked_gpus=len(self.booked),
+            booked=_holdings(self.booked),
         )
-        for name, rows in held.items()
-    ]
-    people.sort(key=lambda person: (-person.gpus, -person.memory_bytes, person.user))
+
+
+def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
+    """Everybody who holds a GPU that is counted, on a live node, or has booked one; the heaviest first."""
+    sums: dict[str, _Sum] = {}
+    rows = [row for row in gpus if row.counted]
+    for row in rows:
+        # What a silent node said last is no news of who uses it; a booking holds all the same.
+        for user in row.users or () if row.verdict != "stale" else ():
+            sums.setdefault(user.name.casefold(), _Sum(user.name)).hold(row, user)
+    for row in rows:
+        if row.claim is not None and row.claim.who is not None:
+            sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
+    people = [one.person() for one in sums.values()]
+    people.sort(key=lambda person: (-person.gpus, -person.booked_gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
 
 
@@ -111,8 +129,8 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
-    found = [_block(node, model, rows, at) for (node, model), rows in blocks.items()]
-    found.sort(key=_rank)
+    ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], at), block[0], block[1] or ""))
+    found = [_block(node, model, blocks[node, model], at) for node, model in ranked]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
@@ -128,9 +146,11 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
     )
 
 
-def _rank(block: FreeBlock) -> tuple[bool, int, str, str]:
-    settled = len(block.uuids) - block.just_freed
-    return settled == 0, -(settled or block.just_freed), block.node, block.model or ""
+def _rank(rows: list[GpuRow], at: float) -> tuple[bool, int, float]:
+    """What was just freed last, then most GPUs first, then the longest free."""
+    settled = [row for row in rows if not is_just_freed(row.since, at)]
+    offered = settled or rows
+    return not settled, -len(offered), max(row.since or 0.0 for row in offered)
 
 
 def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:

@@ -32,10 +32,14 @@ Kind = Literal[
     "xid",
     "clock-off",
     "duplicate-node",
+    "token-shared",
     "duplicate-gpu",
     "gpu-missing",
     "gpu-replaced",
     "numbers-moved",
+    "unknown-age",
+    "second-file",
+    "file-owner",
 ]
 
 
@@ -155,6 +159,11 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "two sources have a node of this name",
         "remove the node from one of the two sources, or give the machines different names",
     ),
+    "token-shared": _Words(
+        "two machines use the token of this node, and only the one that came last is shown",
+        "enroll the node anew on the machine that it is (gpuboard node enroll), which ends the old token, "
+        "and enroll the other under a name of its own",
+    ),
     "duplicate-gpu": _Words(
         "GPUs of this node have the same identity as those of another, and both are shown",
         "if it is one machine under two names, remove one from its source; otherwise look which node lies",
@@ -173,6 +182,20 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "GPUs are missing, and the numbers of the others may have moved",
         "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; cards "
         "that were taken out are forgotten after a day, or at once with gpuboard node forget",
+    ),
+    "unknown-age": _Words(
+        "how old the lines of the node's file are cannot be told, so they do not count as fresh",
+        "they have local times: HOST_status.csv with the line of uptime tells which; a board that runs knows "
+        "with the next new line",
+    ),
+    "second-file": _Words(
+        "a second user writes a file about this node; it is not read",
+        "find out who writes it, and remove the wrong one",
+    ),
+    "file-owner": _Words(
+        "the node's file belongs to another user than before",
+        "if nobody moved the job that writes it to another account, find out who does; chmod +t on the "
+        "folder keeps users from replacing others' files",
     ),
 }
 # A kind that is not known here: the node's program is newer, or lies.

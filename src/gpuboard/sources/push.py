@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
@@ -11,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
+from gpuboard.model.problems import problem
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.seldom import SeldomLog
@@ -37,6 +39,8 @@ log = logging.getLogger(__name__)
 # A node that is started every day comes back to none of them within two months.
 REMEMBERED_BOOTS: Final = 64
 MARK_LETTERS: Final = 12
+# A refused agent comes again every minute.
+RIVAL_SECONDS: Final = 600.0
 
 
 class PushOptions(Struct, frozen=True, kw_only=True):
@@ -48,7 +52,7 @@ class PushOptions(Struct, frozen=True, kw_only=True):
 class _Voice:
     """What has been heard from one node."""
 
-    __slots__ = ("boot_id", "earlier_boots", "received", "shown")
+    __slots__ = ("boot_id", "earlier_boots", "received", "rival_until", "shown")
 
     def __init__(self) -> None:
         self.boot_id: str | None = None
@@ -56,6 +60,8 @@ class _Voice:
         # The last sample that was shown, and the last that the ledger got; all before it are there too.
         self.shown: int | None = None
         self.received = -1
+        # Until when it is said that another machine comes with its token.
+        self.rival_until: float | None = None
 
 
 class PushSource:
@@ -142,7 +148,7 @@ class PushSource:
         voice = self._voices.setdefault(node, _Voice())
         boot_id = hello.boot_id
         if _mark(boot_id) in voice.earlier_boots:
-            raise self._turned_away(node)
+            raise self._turned_away(node, voice)
         if boot_id != voice.boot_id:
             if voice.boot_id is not None:
                 voice.earlier_boots.append(_mark(voice.boot_id))
@@ -150,12 +156,13 @@ class PushSource:
             voice.boot_id, voice.shown, voice.received = boot_id, None, -1 if taken is None else taken
         return Welcome(node=node, shown=voice.shown, taken=self._ledger.taken(node, boot_id))
 
-    def _turned_away(self, node: str) -> AccessRefused:
+    def _turned_away(self, node: str, voice: _Voice) -> AccessRefused:
         """Show and log that two machines use one token: whoever wonders looks at the page first."""
         text = (
             f"another machine has used the token of {node} since; "
             f"enroll {node} anew (gpuboard node enroll {node}), and give the other machine a name of its own"
         )
+        voice.rival_until = time.monotonic() + RIVAL_SECONDS
         if self._sink is not None:
             self._sink.trouble(node, Reason(code="token-shared", text=text), state="refused")
         self._log.say(("node", node), "node refused: node=%s reason=%s", node, text)
@@ -173,6 +180,8 @@ class PushSource:
                 voice.received = max(voice.received, sequence)
             return self._refuse(node, voice, (_bad(sequence, error),), live=sequence)
         voice.shown = sequence
+        if voice.rival_until is not None and time.monotonic() < voice.rival_until:
+            report = replace(report, problems=(problem("token-shared"), *report.problems))
         sink.show(node, report)
         if message.follows is None:
             return self._acknowledge(node, voice, live=sequence)

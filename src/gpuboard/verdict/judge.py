@@ -94,7 +94,8 @@ def judge(  # noqa: PLR0911 - one return per word
     use = _use(gpu, people, activity, thresholds)
     quiet = activity.quiet_since
     if use is not None:
-        if use.code != "utilization" and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
+        is_idle_kind = use.code not in ("utilization", "divided")
+        if is_idle_kind and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
             return Verdict(word="idle", reason=_idle(gpu, people, now - quiet), since=quiet, flags=flags)
         return Verdict(word="busy", reason=use, since=_oldest_start(gpu), flags=flags)
     missing = _missing(gpu)

@@ -22,7 +22,14 @@ from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.outside.seldom import SeldomLog
 from gpuboard.sources.push import PushSource
-from gpuboard.web.limits import HELLO_SECONDS, SILENT_SECONDS
+from gpuboard.web.limits import (
+    CODE_FAILURES,
+    CODE_FAILURES_SECONDS,
+    HELLO_SECONDS,
+    SILENT_SECONDS,
+    TOKEN_FAILURES,
+    TOKEN_FAILURES_SECONDS,
+)
 from gpuboard.web.throttle import FailureLimit, NodeAllowance
 from gpuboard.wire.ingest import CLOSE_REPLACED, CLOSE_SILENT, CLOSE_TOKEN_GONE
 
@@ -82,8 +89,8 @@ class AgentDoor:
         self._lines: dict[str, Line] = {}
         self._paces: dict[str, NodeAllowance] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self._token_failures = FailureLimit(failures=20, seconds=60.0)
-        self._code_failures = FailureLimit(failures=10, seconds=900.0)
+        self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
+        self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
         self._log = SeldomLog(log)
         roster.on_change(self.tokens_changed)
 
@@ -182,12 +189,12 @@ class AgentDoor:
             AccessRefused: the node may not say this.
             SourceError: it cannot be taken now.
         """
-        started = time.monotonic()
+        # The processor's time: that the machine is busy with other things is not the node's fault.
+        started = time.thread_time()
         try:
             return self.push.accept(node, message)
         finally:
-            now = time.monotonic()
-            self.pace(node).charge(now - started, now)
+            self.pace(node).charge(time.thread_time() - started, time.monotonic())
 
     def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
+from gpuboard.model.problems import problem
 from gpuboard.model.report import NodeReport, Problem
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.folder.listing import (
@@ -225,29 +226,15 @@ def _refused(bundle: Bundle, why: str) -> Reason:
 
 
 def _unknown_age(bundle: Bundle) -> Problem:
-    return Problem(
-        kind="unknown-age",
-        text=f"how old the lines of {bundle.name} are cannot be told, so they do not count as fresh",
-        remedy="They have local times: HOST_status.csv with the line of uptime tells which. "
-        "A board that runs knows with the next new line.",
-    )
+    return problem("unknown-age", bundle.name)
 
 
 def _strangers(bundle: Bundle, all_of_it: list[Bundle]) -> Iterator[Problem]:
     for other in all_of_it:
         if other.owner != bundle.owner:
-            yield Problem(
-                kind="second-file",
-                text=f"{other.name} (user {other.owner}) is not read: {bundle.name} (user {bundle.owner}) is",
-                remedy="Find out who writes it, and remove the wrong one.",
-            )
+            detail = f"{other.name} (user {other.owner}) beside {bundle.name} (user {bundle.owner})"
+            yield problem("second-file", detail)
 
 
 def _owner_changed(bundle: Bundle, before: int, now: float) -> Problem:
-    return Problem(
-        kind="file-owner",
-        text=f"{bundle.name} belongs to user {bundle.owner}; until now the node's file was user {before}'s",
-        remedy="If nobody moved the job that writes it to another account, find out who does; "
-        "chmod +t on the folder keeps users from replacing others' files.",
-        since=now,
-    )
+    return problem("file-owner", f"{bundle.name} is user {bundle.owner}'s, was user {before}'s", since=now)

@@ -1,0 +1,208 @@
+"""One fleet, one answer: every output says the same of the golden fleet, as `expected.json` has it.
+
+The page's own figures are compared with the same file by frontend/tests/golden.test.ts.
+"""
+
+import csv
+import io
+import json
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+import uvicorn
+from prometheus_client.parser import text_string_to_metric_families
+
+from gpuboard.cli import main
+from gpuboard.web.routes import health
+from gpuboard.web.routes.preview import in_words
+from gpuboard.wire.summary import Summary
+from tests.golden.fleet import EXPECTED, SNAPSHOT, Golden
+from tests.parts import free_ports
+from tests.web.conftest import guarded
+
+VERDICTS: dict[str, int] = EXPECTED["by_verdict"]
+ANSWER = f"{VERDICTS['free']} of {EXPECTED['gpus']}"
+
+
+@pytest.fixture(scope="module")
+def golden() -> Golden:
+    """The fleet."""
+    return Golden()
+
+
+@pytest.fixture(scope="module")
+def url(golden: Golden) -> Iterator[str]:
+    """Where it is served."""
+    (port,) = free_ports(1)
+    config = uvicorn.Config(guarded(golden.services), port=port, lifespan="off", log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    yield f"http://localhost:{port}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def http(url: str) -> Iterator[httpx.Client]:
+    """Somebody who asks."""
+    with httpx.Client(base_url=url) as client:
+        yield client
+
+
+def say(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command prints."""
+    main([*words])
+    return capsys.readouterr().out
+
+
+def verdicts_of(view: dict[str, Any], *, counted: bool = True) -> dict[str, str]:
+    """The verdicts of a whole view by what people call the GPUs."""
+    return {
+        f"{node['name']}:{gpu['label']}": gpu["verdict"]["word"]
+        for node in view["nodes"]
+        for gpu in node["gpus"]
+        if gpu["counted"] is counted
+    }
+
+
+def holders_of(view: dict[str, Any]) -> dict[str, list[str]]:
+    """Who is on which GPU, by a whole view."""
+    found: dict[str, list[str]] = {}
+    for node in view["nodes"]:
+        for gpu in node["gpus"]:
+            if gpu["counted"] and gpu["verdict"]["word"] != "stale":
+                booker = [gpu["claim"]["who"]] if gpu["verdict"]["word"] == "booked" else []
+                for name in [user["name"] for user in gpu["users"] or ()] + booker:
+                    found.setdefault(name, []).append(f"{node['name']}:{gpu['label']}")
+    return {name: sorted(places) for name, places in found.items()}
+
+
+def test_the_expected_figures_agree_with_themselves() -> None:
+    """A table with a mistake proves nothing."""
+    assert Counter(EXPECTED["verdicts"].values()) == VERDICTS
+    assert sum(VERDICTS.values()) == len(EXPECTED["verdicts"]) == EXPECTED["gpus"]
+    offered = {f"{block['node']}:{label}" for block in EXPECTED["free"] for label in block["labels"]}
+    assert offered == {place for place, word in EXPECTED["verdicts"].items() if word == "free"}
+
+
+def test_the_snapshot_that_the_page_reads_is_what_the_stream_tells(golden: Golden) -> None:
+    """If this fails and should: python -m tests.golden.fleet."""
+    assert json.loads(SNAPSHOT.read_text(encoding="utf-8")) == json.loads(json.dumps(golden.snapshot()))
+
+
+def test_the_summary(http: httpx.Client) -> None:
+    """Counts by verdict, and the node that nobody has read."""
+    summary = http.get("api/v1/summary").json()
+    assert summary["by_verdict"] == VERDICTS
+    assert (summary["gpus"], summary["nodes_unknown"]) == (EXPECTED["gpus"], EXPECTED["nodes_unknown"])
+    by_model = summary["by_model"]
+    assert sum(each["gpus"] for each in by_model) == EXPECTED["gpus"]
+    assert sum(each["free"] for each in by_model) == VERDICTS["free"]
+
+
+def test_the_whole_fleet(http: httpx.Client) -> None:
+    """Each GPU under its label."""
+    view = http.get("api/v1/fleet").json()
+    assert verdicts_of(view) == EXPECTED["verdicts"]
+    assert sorted(verdicts_of(view, counted=False)) == EXPECTED["not_counted"]
+    assert holders_of(view) == EXPECTED["people"]
+    assert not [
+        gpu for node in view["nodes"] for gpu in node["gpus"] if "trespass" in gpu["verdict"]["flags"]
+    ]
+
+
+def test_what_is_free(http: httpx.Client) -> None:
+    """The largest blocks first, what was just freed last, and sizes as on the box."""
+    found = http.get("api/v1/free").json()
+    shown = [{key: block[key] for key in ("node", "labels", "just_freed")} for block in found["blocks"]]
+    assert (shown, found["free"]) == (EXPECTED["free"], VERDICTS["free"])
+    of_80 = http.get("api/v1/free", params={"memory": "80G"}).json()["blocks"]
+    places = [f"{block['node']}:{label}" for block in of_80 for label in block["labels"]]
+    assert sorted(places) == sorted(EXPECTED["free_80G"])
+
+
+def test_people(http: httpx.Client) -> None:
+    """By their names, and GPUs by their labels."""
+    people = http.get("api/v1/people").json()["people"]
+    held = {
+        person["user"]: sorted(
+            f"{holding['node']}:{label}" for holding in person["holdings"] for label in holding["labels"]
+        )
+        for person in people
+    }
+    assert held == EXPECTED["people"]
+    assert {person["user"]: person["gpus"] for person in people} == {
+        name: len(places) for name, places in EXPECTED["people"].items()
+    }
+
+
+def test_badge_and_preview(http: httpx.Client) -> None:
+    """In pictures and in words."""
+    title = re.search(r"<title[^>]*>([^<]*)</title>", http.get("badge.svg").text)
+    assert title is not None
+    assert title[1] == f"GPUs: {ANSWER} free"
+    summary = msgspec.json.decode(http.get("api/v1/summary").content, type=Summary)
+    assert in_words(summary).startswith(f"{ANSWER} GPUs are free now: ")
+    assert http.get("preview.png").headers["content-type"] == "image/png"
+
+
+def test_metrics(golden: Golden) -> None:
+    """The sums, and each GPU for itself; not by HTTP, for the guard of this process knows no /proc."""
+    text = health._write_metrics(golden.services).decode()
+    families = {family.name: family.samples for family in text_string_to_metric_families(text)}
+    assert {sample.labels["verdict"]: sample.value for sample in families["gpuboard_gpus"]} == VERDICTS
+    each = {
+        f"{sample.labels['node']}:{sample.labels['gpu']}": sample.labels["verdict"]
+        for sample in families["gpuboard_gpu_verdict"]
+    }
+    assert each == EXPECTED["verdicts"]
+
+
+def test_status_of_the_board(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of the terminal."""
+    said = say(capsys, "status", "--board", url)
+    unsure = VERDICTS["stale"] + VERDICTS["unknown"]
+    assert f"{ANSWER} GPUs free, {unsure} cannot be judged, those of 1 node not known" in said
+    assert "[0:1]" in said
+    assert "uid 4711" in said
+
+
+def test_free_in_the_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same blocks in the same order."""
+    lines = say(capsys, "free", "--board", url).splitlines()
+    assert [line.split("\t")[0] for line in lines] == [
+        f"{block['node']}:{','.join(block['labels'])}" for block in EXPECTED["free"]
+    ]
+
+
+def test_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a page, as JSON and as CSV."""
+    page = unescape(
+        re.sub(
+            r"<style>.*?</style>|<script>.*?</script>|<[^>]+>",
+            "",
+            say(capsys, "export", "html", "--board", url),
+            flags=re.DOTALL,
+        )
+    )
+    assert f"{ANSWER} GPUs free" in page
+    for word, count in VERDICTS.items():
+        assert f"{count} {word}" in page
+    view = json.loads(say(capsys, "export", "json", "--board", url))
+    assert (verdicts_of(view), holders_of(view)) == (EXPECTED["verdicts"], EXPECTED["people"])
+    rows = list(csv.DictReader(io.StringIO(say(capsys, "export", "csv", "--board", url))))
+    counted = {f"{row['node']}:{row['gpu']}": row["verdict"] for row in rows if row["counted"] == "true"}
+    assert counted == EXPECTED["verdicts"]
+    assert "uid 4711" in {row["users"] for row in rows}
