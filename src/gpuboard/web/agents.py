@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol
 
 from litestar import WebSocket
 from litestar.exceptions import (
@@ -21,7 +21,6 @@ from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.outside.seldom import SeldomLog
-from gpuboard.sources.push import PushSource
 from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
@@ -41,6 +40,25 @@ RETRY_SECONDS: Final = 2
 MAX_TOKEN_LENGTH: Final = 256
 REASON_BYTES: Final = 120
 TOKEN_GONE: Final = "This node's token has been revoked or replaced."  # noqa: S105 - words for people
+
+
+class Push(Protocol):
+    """What takes in the messages of agents."""
+
+    def accept(self, node: str, data: bytes) -> bytes:
+        """Take in one message of a node and return the answer.
+
+        Raises:
+            WireError: the bytes are no message that makes sense now.
+            AccessRefused: this node may not say that.
+            SourceError: the board is not ready to listen.
+        """
+
+    def set_nodes(self, nodes: Iterable[str]) -> None:
+        """Name the nodes that may push now."""
+
+    def start_anew(self, node: str) -> None:
+        """Forget how far a node has come: it was enrolled anew."""
 
 
 class Line:
@@ -83,7 +101,7 @@ class Line:
 class AgentDoor:
     """Lets in agents whose token is good; a node has one line, and a newer one replaces the older."""
 
-    def __init__(self, push: PushSource, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
+    def __init__(self, push: Push, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
         self.push = push
         self._roster = roster
         self._redeem = redeem
