@@ -2,6 +2,7 @@ import { mount } from 'svelte';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/verdicts.css';
+import './styles/cells.css';
 import { Client } from './api/client';
 import App from './App.svelte';
 import { Clock } from './state/clock.svelte';
@@ -37,7 +38,9 @@ async function start(): Promise<void> {
         headers: tag ? { 'if-none-match': tag } : {},
       }),
   });
-  connection.paceSeconds = preferences.paceSeconds;
+  // The address may say how often the page is drawn: a screen on a wall, a slow machine.
+  const refresh = Number(router.query.get('refresh') ?? NaN);
+  connection.paceSeconds = refresh >= 0 && refresh <= 3600 ? refresh : preferences.paceSeconds;
   clock.start();
   router.start();
   connection.start();

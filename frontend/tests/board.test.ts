@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { GpuRecord, NodeRecord } from '../src/api/wire';
+import type { GpuRow, NodeRow } from '../src/api/wire';
 import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
@@ -10,13 +10,13 @@ import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
 import { people } from '../src/state/people';
-import { en } from '../src/text/en';
+import { words as en } from '../src/text/en/words';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
 
 const NOW = 100_000;
 
-function fleetOf(nodes: NodeRecord[], gpus: GpuRecord[]): Fleet {
+function fleetOf(nodes: NodeRow[], gpus: GpuRow[]): Fleet {
   const fleet = new Fleet();
   fleet.queue(snapshot(nodes, gpus, { at: NOW }));
   fleet.flush();
@@ -109,7 +109,7 @@ describe('the rows', () => {
   });
 
   test('on a phone have a foot only for people or trouble', () => {
-    const heightOf = (change: Partial<NodeRecord>, ...gpus: Partial<GpuRecord>[]) => {
+    const heightOf = (change: Partial<NodeRow>, ...gpus: Partial<GpuRow>[]) => {
       const all = gpus.map((each, index) => gpu({ uuid: `GPU-${index}`, index, ...each }));
       return cardHeight(items(rowsOf(fleetOf([node(change)], all)), () => false)[0]!);
     };
@@ -249,7 +249,7 @@ describe('the answers', () => {
       verdict: 'busy',
       users: using('ana'),
     });
-    const part = (uuid: string, index: number, change: Partial<GpuRecord>) =>
+    const part = (uuid: string, index: number, change: Partial<GpuRow>) =>
       gpu({
         uuid,
         node: 'm',
@@ -287,6 +287,24 @@ describe('the answers', () => {
     const fleet = fleetOf([node({ name: 'm' })], [gpu({ node: 'm', counted: false, since: 0 })]);
     expect(freeBlocks(fleet.nodes.values(), NOW, 300)).toEqual([]);
     expect(fleet.counts.free).toBe(0);
+  });
+
+  test('keep apart what people use and what is booked for them', () => {
+    const claim = { who: 'eva', until: NOW + 60, comment: null };
+    const fleet = fleetOf(
+      [node({ name: 'a' })],
+      [
+        gpu({ uuid: 'x', node: 'a', label: '0', verdict: 'busy', users: using('ana'), claim }),
+        gpu({ uuid: 'y', node: 'a', label: '1', verdict: 'booked', claim }),
+        gpu({ uuid: 'z', node: 'a', label: '2', verdict: 'busy', users: using('eva'), claim }),
+      ],
+    );
+    expect(people(fleet.nodes.values()).map(({ user, gpus, booked }) => [user, gpus, booked])).toEqual([
+      ['eva', 1, 3],
+      ['ana', 1, 0],
+    ]);
+    const [eva] = people(fleet.nodes.values());
+    expect(eva?.holdings.map((each) => each.gpus.map((one) => one.record.label))).toEqual([['0', '1', '2']]);
   });
 
   test('name people with where they are', () => {
@@ -339,7 +357,7 @@ describe('a cell', () => {
 });
 
 describe('the command to copy', () => {
-  const take = (name: string, gpus: GpuRecord[], address: string | null = null, copy?: string) => {
+  const take = (name: string, gpus: GpuRow[], address: string | null = null, copy?: string) => {
     const fleet = fleetOf([node({ name, address })], []);
     const board = { ...fleet.board!, ...(copy ? { copy } : {}) };
     return takeCommand({ board, nodes: fleet.nodes }, name, gpus);

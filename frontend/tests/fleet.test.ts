@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Trouble } from '../src/api/wire';
+import type { ComponentView } from '../src/api/wire';
 import { Fleet } from '../src/state/fleet.svelte';
 import { change, gpu, node, snapshot } from './samples';
 
@@ -24,7 +24,7 @@ describe('the fleet', () => {
   });
 
   test('keeps the troubles of the board until a frame says otherwise', () => {
-    const consul: Trouble = {
+    const consul: ComponentView = {
       component: 'consul',
       kind: 'consul',
       name: 'gpu-host',

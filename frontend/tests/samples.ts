@@ -1,6 +1,6 @@
-import type { Change, Columns, GpuRecord, NodeRecord, Snapshot } from '../src/api/wire';
+import type { ChangeMessage, Columns, GpuRow, NodeRow, Snapshot } from '../src/api/wire';
 
-export function gpu(change: Partial<GpuRecord> = {}): GpuRecord {
+export function gpu(change: Partial<GpuRow> = {}): GpuRow {
   return {
     uuid: 'GPU-1',
     node: 'dgx-01',
@@ -27,7 +27,7 @@ export function gpu(change: Partial<GpuRecord> = {}): GpuRecord {
   };
 }
 
-export function node(change: Partial<NodeRecord> = {}): NodeRecord {
+export function node(change: Partial<NodeRow> = {}): NodeRow {
   return {
     name: 'dgx-01',
     display_name: null,
@@ -50,7 +50,7 @@ export function node(change: Partial<NodeRecord> = {}): NodeRecord {
   };
 }
 
-export function using(...names: string[]): GpuRecord['users'] {
+export function using(...names: string[]): GpuRow['users'] {
   return names.map((user) => ({
     name: user,
     user,
@@ -69,7 +69,7 @@ export function columns<Row extends object>(rows: Row[]): Columns<Row> {
   return result;
 }
 
-export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial<Snapshot> = {}): Snapshot {
+export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snapshot> = {}): Snapshot {
   return {
     kind: 'snapshot',
     stream: 'run-1',
@@ -83,6 +83,8 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
       tick_seconds: 1,
       just_freed_seconds: 300,
       title: null,
+      host_lines: [35, 70],
+      gpu_lines: [20, 60],
       copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),
@@ -92,7 +94,7 @@ export function snapshot(nodes: NodeRecord[], gpus: GpuRecord[], change: Partial
   };
 }
 
-export function change(nodes: NodeRecord[], gpus: GpuRecord[], rest: Partial<Change> = {}): Change {
+export function change(nodes: NodeRow[], gpus: GpuRow[], rest: Partial<ChangeMessage> = {}): ChangeMessage {
   return {
     kind: 'change',
     sequence: 2,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { en } from '../src/text/en';
-import { more } from '../src/text/en-more';
+import { words as en } from '../src/text/en/words';
+import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
 import { problemText, reasonText, remedyText } from '../src/text/reasons';
 

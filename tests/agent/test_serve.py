@@ -1,6 +1,7 @@
 """The agent that listens, asked over real HTTP and TLS."""
 
 import contextlib
+import itertools
 import socket
 import ssl
 import subprocess
@@ -22,6 +23,7 @@ from gpuboard.probes.simulated import simulate
 from gpuboard.wire.report import decode_report
 from tests.parts import require
 from tests.started import eventually
+from tests.tls import Authority
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # made up for these tests
 SHOWN = {"authorization": f"Bearer {TOKEN}"}
@@ -136,16 +138,23 @@ def test_whoever_has_shown_the_token_is_not_cut_for_others(agent: ListenOutlet, 
         assert kept in agent.connections
 
 
-def test_a_request_that_is_never_whole_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte now and then does not buy more time; nor does an answer that nobody takes."""
+@pytest.mark.parametrize("is_tls", [False, True])
+def test_a_request_that_is_never_whole_ends_at_its_deadline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_tls: bool
+) -> None:
+    """A byte now and then does not buy more time; not in the handshake of TLS either."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
-    outlet = ListenOutlet(options())
+    certificate, key = Authority(tmp_path).certificate("127.0.0.1")
+    tls = {"tls_certificate": str(certificate), "tls_key": str(key)} if is_tls else {}
+    outlet = ListenOutlet(options(**tls))
     outlet.start()
     with socket.create_connection(("127.0.0.1", outlet.port), timeout=20) as slow:
         ends = time.monotonic() + 20
+        said = itertools.chain([b"\x16\x03\x01\x02\x00"] if is_tls else [], itertools.repeat(b"G"))
         with contextlib.suppress(OSError):
             while time.monotonic() < ends:
-                slow.sendall(b"G")
+                # The first bytes of a hello that says to be long, or of a request.
+                slow.sendall(next(said))
                 slow.settimeout(0.1)
                 with contextlib.suppress(TimeoutError):
                     assert slow.recv(1) == b""

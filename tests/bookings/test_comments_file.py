@@ -17,7 +17,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuReading, NodeReport
 
 TOMORROW = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%d %H:%M}"
-YESTERDAY = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d %H:%M}"
+LAST_WEEK = f"{datetime.now(UTC) - timedelta(days=7):%Y-%m-%d %H:%M}"
 
 
 class Booked:
@@ -64,9 +64,9 @@ def entry(name: str, date: str = TOMORROW) -> dict[str, str]:
 
 
 async def test_bookings_are_taken_up_as_people_make_them(tmp_path: Path) -> None:
-    """Both forms of the file are read; what has ended is left out."""
+    """Both forms of the file are read; what has ended long ago is left out."""
     path = tmp_path / "comments.json"
-    path.write_text(bookings(gpu1=[entry("ana"), entry("ben", YESTERDAY)]))
+    path.write_text(bookings(gpu1=[entry("ana"), entry("ben", LAST_WEEK)]))
     booked = Booked()
     async with following(path, booked):
         await booked.until({("gpu1", 0): "ana"})

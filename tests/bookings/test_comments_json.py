@@ -8,7 +8,7 @@ from hypothesis import given
 from gpuboard.bookings import comments_json
 from gpuboard.bookings.comments_json import Comments
 from gpuboard.model.errors import WireError
-from gpuboard.model.verdict import Claim
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
 from tests.mutations import anything
 
 NOW = 1_530_400_000.0  # 2018-06-30 23:06:40 UTC
@@ -58,10 +58,11 @@ def test_the_date_is_the_end_and_without_a_zone_it_is_the_boards() -> None:
     assert claims({**SANTA, "date": "2018-07-01"})["box", 0].until == MIDNIGHT
 
 
-def test_a_claim_that_has_ended_is_none() -> None:
+def test_a_claim_that_has_ended_is_told_for_three_days() -> None:
     """It holds until its end, and not a second longer."""
-    assert claims(SANTA, now=MIDNIGHT - 1)
-    assert not claims(SANTA, now=MIDNIGHT)
+    for now, holds in ((MIDNIGHT - 1, True), (MIDNIGHT, False), (MIDNIGHT + 3 * 86400 - 1, False)):
+        assert claims(SANTA, now=now)["box", 0].holds_at(now) is holds
+    assert not claims(SANTA, now=MIDNIGHT + 3 * 86400)
 
 
 @pytest.mark.parametrize(
@@ -210,4 +211,4 @@ def test_no_file_breaks_the_reader(data: bytes) -> None:
         for (node, index), claim in parse_comments(data, NOW).items():
             assert node
             assert index >= 0
-            assert claim.until is None or claim.until > NOW
+            assert claim.until is None or claim.until > NOW - ENDED_CLAIM_SECONDS

@@ -1,6 +1,7 @@
 """`gpuboard serve`: what it says before it runs."""
 
 import contextlib
+import http.client
 import json
 import socket
 import subprocess
@@ -109,3 +110,42 @@ def test_a_board_without_settings_and_without_gpus_is_empty(
 
 def _children_of(pid: int) -> int:
     return len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+
+
+def test_a_second_board_on_the_same_state_directory_is_refused(tmp_path: Path) -> None:
+    """Two would undo what the other writes down; after a kill the next one starts."""
+    with running_board("--demo", "1", log=tmp_path / "log") as board:
+        done = serve("--demo", "1", "--listen", "127.0.0.1:0", "--state-dir", str(board.state))
+        assert (done.returncode, f"another board (process {board.process.pid})" in done.stderr) == (1, True)
+        board.process.kill()
+        board.process.wait()
+    with running_board("--demo", "1", log=tmp_path / "log"):
+        pass
+
+
+def test_a_board_with_few_descriptors_left_says_so(tmp_path: Path) -> None:
+    """Those who look already see it, before anybody is turned away."""
+    command = ["prlimit", "--nofile=64:64", *SERVE, "--demo", "1", "--state-dir", str(tmp_path / "state")]
+    with (
+        subprocess.Popen([*command, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as process,
+        contextlib.ExitStack() as visitors,
+    ):
+        assert process.stderr is not None
+        url = process.stderr.readline().split("open ")[1].strip()
+        address = ("127.0.0.1", int(url.rsplit(":", 1)[1].strip("/")))
+        try:
+            eventually(lambda: _answers(f"{url}healthz"))
+            looker = http.client.HTTPConnection(*address, timeout=30)
+            visitors.callback(looker.close)
+            taken = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+            for _ in range(60 - taken):
+                visitors.enter_context(socket.create_connection(address, timeout=10))
+
+            def is_said() -> bool:
+                looker.request("GET", "/readyz")
+                parts = json.loads(looker.getresponse().read())["components"]
+                return any(part["code"] == "descriptors" for part in parts)
+
+            eventually(is_said)
+        finally:
+            process.terminate()

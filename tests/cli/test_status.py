@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from collections import Counter
 from typing import Any
 
@@ -140,3 +141,11 @@ def test_a_driver_that_takes_seconds_to_wake_is_waited_for(run: Run) -> None:
     machine = nvml.eight_busy_datacenter().with_rules(nvml.Rules(delays={"nvmlDeviceGetMemoryInfo": 900}))
     done = run(machine, "status", "--json", "--probe", "nvml")
     assert (done.returncode, words(done.stdout)) == (0, {"busy": 8})
+
+
+def test_processes_are_shown_with_pid_and_program_when_wanted(run: Run) -> None:
+    """What one needs to find or end it."""
+    machine = nvml.eight_busy_datacenter(pids=[os.getpid()])
+    line = f"{os.getpid()} python"
+    assert line not in run(machine, "status").stdout
+    assert line in run(machine, "status", "-p").stdout

@@ -18,6 +18,7 @@ from gpuboard.discovery.consul import ConsulDiscovery, ConsulOptions
 from gpuboard.discovery.consul_answer import read_catalog, read_health
 from gpuboard.discovery.grace import Grace
 from gpuboard.model.errors import WireError
+from gpuboard.outside.resolve import is_of_here
 from gpuboard.settings.base import Duration
 from tests.fakes.consul import TOKEN, consul_double
 from tests.fakes.consul_admin import Admin, Consul, trouble_is
@@ -131,11 +132,13 @@ async def test_nodes_come_and_go_as_consul_says(consul: Consul, token_file: Path
     await admin.register("gpu1.lab", "10.0.0.1", Port=8043)
     async with following(discovery(consul, token_file, grace=Duration(2))) as lists:
         await lists.until(["gpu1"])
-        first = Target(node="gpu1", whole_name="gpu1.lab", host="10.0.0.1", port=8043)
+        first = Target(node="gpu1", whole_name="gpu1.lab", host="10.0.0.1", port=8043, may_be_here=False)
         assert list(lists.targets) == [first]
         await admin.register("gpu2.lab", "10.0.0.2", Address="10.9.9.2")
         await lists.until(["gpu1", "gpu2"])
-        assert lists.targets[-1] == Target(node="gpu2", whole_name="gpu2.lab", host="10.9.9.2")
+        assert lists.targets[-1] == Target(
+            node="gpu2", whole_name="gpu2.lab", host="10.9.9.2", may_be_here=False
+        )
         await admin.deregister("gpu1.lab")
         await lists.until(["gpu2"])
     assert lists.all == [["gpu1"], ["gpu1", "gpu2"], ["gpu2"]]
@@ -206,7 +209,7 @@ def nodes(targets: Sequence[Target]) -> str:
 
 def test_who_vanishes_keeps_a_grace() -> None:
     """Each node its own, counted from when it was last named."""
-    grace = Grace(600)
+    grace = Grace(600, limit=100)
     assert nodes(grace.update([target("a"), target("b")], 0)) == "ab"
     assert nodes(grace.update([target("a")], 300)) == "ab"
     assert nodes(grace.update([target("a")], 601)) == "a"
@@ -216,7 +219,7 @@ def test_who_vanishes_keeps_a_grace() -> None:
 
 def test_no_grace_runs_while_the_list_cannot_be_had() -> None:
     """After an outage of an hour, everybody has the time again that was left before it."""
-    grace = Grace(600)
+    grace = Grace(600, limit=100)
     grace.update([target("a")], 0)
     grace.update([], 500)
     for moment in range(600, 4100, 100):
@@ -227,7 +230,7 @@ def test_no_grace_runs_while_the_list_cannot_be_had() -> None:
 
 def test_who_moves_is_followed_at_once() -> None:
     """The newest address stands."""
-    grace = Grace(600)
+    grace = Grace(600, limit=100)
     grace.update([target("a", "old")], 0)
     assert grace.update([target("a", "new")], 1)[0].host == "new"
 
@@ -236,7 +239,8 @@ def test_nodes_that_cannot_be_named_or_asked_are_left_out() -> None:
     """One bad registration must not cost the others."""
     data = b"""[{"Node": "gpu 1", "Address": "10.0.0.1"}, {"Node": "gpu2", "Address": "a b"},
         {"Node": "gpu3", "Address": ""}, {"Node": "GPU4", "Address": "::1", "ServicePort": 99999}]"""
-    assert read_catalog(data) == (Target(node="gpu3", host="gpu3"), Target(node="gpu4", host="::1"))
+    found = [(target.node, target.host, target.port) for target in read_catalog(data)]
+    assert found == [("gpu3", "gpu3", None), ("gpu4", "::1", None)]
     assert [each.host for each in read_catalog(data, connect="name")] == ["gpu2", "gpu3", "GPU4"]
 
 
@@ -253,3 +257,44 @@ def test_any_bytes_are_an_answer_or_a_wire_error(read: Any, data: bytes) -> None
     """Consul's port may be somebody else's today."""
     with suppress(WireError):
         read(data)
+
+
+def names(count: int, *, start: int = 0) -> list[Target]:
+    """A list of so many."""
+    return [Target(node=f"gpu{number}", host="10.0.0.1") for number in range(start, start + count)]
+
+
+def test_of_too_many_nodes_those_that_were_known_stay() -> None:
+    """Whoever may register services could else drown the real ones, or the board, in invented ones."""
+    grace = Grace(600, limit=10)
+    grace.update(names(6), now=0)
+    kept = grace.update([*names(60_000, start=100), *names(6)], now=1)
+    assert len(kept) == 10
+    assert {f"gpu{number}" for number in range(6)} <= {target.node for target in kept}
+    assert grace.left_out == 60_000 - 4
+    # Others each time are no more than that either.
+    assert len(grace.update(names(60_000, start=200_000), now=2)) == 10
+    assert {target.node for target in grace.update(names(6), now=700)} == {f"gpu{n}" for n in range(6)}
+    assert grace.left_out == 0
+
+
+async def test_too_many_nodes_are_said_in_words(token_file: Path) -> None:
+    """The board shows it as the trouble of this list."""
+    async with consul_double() as consul:
+        admin = Admin(consul)
+        for number in range(5):
+            await admin.register(f"gpu{number}.lab", f"10.0.0.{number}")
+        looking = discovery(consul, token_file, max_nodes=3)
+        async with following(looking) as lists:
+            await lists.until(["gpu0", "gpu1", "gpu2"])
+            assert looking.trouble is not None
+            assert looking.trouble.code == "too-many"
+            assert "more than 3 nodes; 2 are left out" in looking.trouble.text
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "0.0.0.0"])
+def test_consul_does_not_send_us_to_ourselves(address: str) -> None:
+    """Its nodes are marked, and whoever asks them refuses such addresses, also behind a name."""
+    (target,) = read_catalog(msgspec.json.encode([{"Node": "gpu01", "Address": address}]))
+    assert not target.may_be_here
+    assert is_of_here(address)

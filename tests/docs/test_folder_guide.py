@@ -19,8 +19,8 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "folder.md").read_text(
 CRON = re.findall(r"^(?:\* ){5}(.+)$", GUIDE, re.MULTILINE)
 SHOWN = re.findall(r"`((?:gpuboard|gpustat|nvidia-smi) [^`]*)`", GUIDE.replace("\n", " "))
 # What keeps running; and flags of a command, shown in passing.
-FOREVER = [command for command in SHOWN if "agent --drop" in command]
-ONCE = [command for command in SHOWN if command not in FOREVER and ("DIR" in command or "status" in command)]
+FOREVER = [command for command in SHOWN if "agent --drop DIR" in command]
+ONCE = [command for command in SHOWN if command not in FOREVER and re.search("DIR|status --folder", command)]
 
 
 class Walk:
@@ -54,7 +54,7 @@ class Walk:
 
     def seen(self) -> list[tuple[str, int]]:
         """What a board with the guide's settings sees: the state and number of GPUs of each node."""
-        (settings,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
+        settings = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0]
         config = self.folder.with_name("gpuboard.toml")
         config.write_text(self.on_this_machine(settings).replace('"cml*"', '"*"'))
         done = subprocess.run(

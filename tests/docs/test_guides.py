@@ -12,6 +12,7 @@ from gpuboard.discovery.consul import ConsulOptions
 from gpuboard.discovery.hosts_file import HostsFileOptions
 from gpuboard.discovery.registry import DISCOVERIES, make
 from gpuboard.discovery.ssh_config import SshConfigOptions
+from gpuboard.sources.folder import FolderOptions
 from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.sources.ssh import SshOptions
@@ -19,7 +20,7 @@ from gpuboard.sources.ssh import SshOptions
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 SAMPLES = [
     pytest.param(sample, id=f"{page} {number}")
-    for page in ("consul.md", "hosts.md", "pull.md", "ssh.md")
+    for page in ("consul.md", "folder.md", "hosts.md", "pull.md", "ssh.md")
     for number, sample in enumerate(re.findall(r"```toml\n(.*?)```", (GUIDES / page).read_text(), re.DOTALL))
 ]
 
@@ -28,6 +29,7 @@ SAMPLES = [
     ("page", "options"),
     [
         ("consul.md", ConsulOptions),
+        ("folder.md", FolderOptions),
         ("pull.md", PullOptions),
         ("hosts.md", HostsFileOptions),
         ("hosts.md", SshConfigOptions),

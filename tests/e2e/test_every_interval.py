@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from tests.board import RunningBoard, running_board
 from tests.e2e.test_every_source import agent, eventually
-from tests.pushing import invite
+from tests.pushing import enroll_by_command
 from tests.sources.formats.test_formats import SAMPLES
 from tests.sources.formats.test_gpu_monitor import FILES
 from tests.sources.pull.agents import TOKEN, Agent
@@ -42,7 +42,8 @@ def pulling(stack: contextlib.ExitStack, folder: Path, stir: list[Agent | OldNod
         old = OldNode(f"127.0.4.{number}")
         stack.callback(old.stop)
         stir.append(old)
-        rest = f'protocol = "seed4"\npassword_file = "{folder}/password"'
+        protocol = "seed4" if number == 1 else "gpu-cluster-monitor"
+        rest = f'protocol = "{protocol}"\npassword_file = "{folder}/password"'
         yield pull_table(f"127.0.4.{number}", old.port, interval, rest)
 
 
@@ -105,9 +106,9 @@ def board(tmp_path: Path) -> Iterator[RunningBoard]:
         settings = tmp_path / "gpuboard.toml"
         settings.write_text("\n".join(tables))
         running = stack.enter_context(running_board("--config", str(settings), log=tmp_path / "log"))
-        code = invite(running.state, "pushing")
         token = str(tmp_path / "node.token")
-        stack.enter_context(agent("--push", running.url, "--enroll", code, "--token-file", token))
+        enroll_by_command(running, "pushing", token)
+        stack.enter_context(agent("--push", running.url, "--token-file", token))
         stack.callback(over.set)
         threading.Thread(target=sample, daemon=True).start()
         yield running

@@ -13,6 +13,7 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
 from gpuboard.model.report import Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
+from gpuboard.model.verdict import Claim
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.views import FleetView
 
@@ -164,3 +165,14 @@ def test_a_host_whose_command_fails_is_on_the_page(tmp_path: Path, content: str)
     page = out.read_text()
     assert "<h2>cml10</h2>" in page
     assert "error: cml10: " in page
+
+
+def test_a_booking_that_has_ended_is_told_for_a_while() -> None:
+    """People wonder whose it was."""
+    fleet = Fleet(SteadyClock())
+    now = fleet.clock.now()
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=(GpuReading(uuid="u", index=0),)))
+    fleet.set_claims("comments-json", {("a", 0): Claim(who="<ana>", until=now - 3 * 3600)})
+    fleet.settle()
+    page = to_html(fleet_view(fleet))
+    assert re.search(r"<dt>booked before</dt><dd>&lt;ana&gt;, ended 3h.* ago</dd>", page)

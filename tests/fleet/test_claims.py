@@ -3,9 +3,11 @@
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.claims import ClaimBook, merge
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import find_gpu
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Claim
+from gpuboard.wire.redact import hide_names_in_gpu
 from tests.clock import HandClock
 
 GPU = GpuReading(
@@ -105,3 +107,21 @@ def test_claims_said_again_unchanged_touch_nobody() -> None:
     book = ClaimBook()
     assert book.write("booking", [(PLACE, Claim(who="ana"))], 0.0) == {"a"}
     assert book.write("booking", [(PLACE, Claim(who="ana"))], 1.0) == set()
+
+
+def test_a_claim_that_has_ended_is_told_for_three_days() -> None:
+    """The last one of a place; it holds nothing, and whoever sees no names sees none here."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    ends = clock.time + 60
+    claims = (Claim(who="ana", until=ends), Claim(who="ben", until=clock.time - 60))
+    fleet.set_claims("comments-json", {PLACE: claims})
+    said = []
+    for now in (clock.time, ends, ends + 3 * 86400 - 1, ends + 3 * 86400):
+        clock.time = now
+        tracker.tick()
+        gpu = find_gpu(fleet, "GPU-1")
+        assert gpu is not None
+        said.append((gpu.claim and gpu.claim.who, gpu.ended_claim and gpu.ended_claim.who))
+        assert "ben" not in repr(hide_names_in_gpu(gpu))
+    assert said == [("ana", "ben"), (None, "ana"), (None, "ana"), (None, None)]

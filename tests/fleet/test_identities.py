@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.identities import LONGEST, Identities, own_name
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.names import device_uuid
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from tests.clock import HandClock
 from tests.fleet.test_state import GPU, INSTANCE, REPORT
@@ -142,3 +143,8 @@ def test_identities_that_are_held_by_nobody_are_not_remembered() -> None:
     assert node is not None
     assert len(node.gpus) == 2
     assert len(fleet._devices._identities._holders) == 2
+
+
+def test_a_disputed_gpu_can_still_be_taken_by_its_uuid() -> None:
+    """The driver on the node knows nothing of the board's name for it."""
+    assert device_uuid(own_name("a", "GPU-1")) == device_uuid("GPU-1") == "GPU-1"

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.summary import people_of
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB, MIB
 from gpuboard.model.verdict import Claim
@@ -48,6 +49,29 @@ def test_somebody_else_still_is_one() -> None:
     assert row_of(GpuProcess(pid=1, user="b1"), booked_by="alice", people={"b1": "bob"}).flags == (
         "trespass",
     )
+
+
+def test_booked_and_used_are_told_apart() -> None:
+    """Whoever has booked a GPU that another uses is there too; somebody who does both is one person."""
+    users = ("ben", "Ana", None, "ana")
+    rows = [
+        replace(
+            row_of(*([GpuProcess(pid=1, user=user)] if user else []), booked_by=booked_by),
+            uuid=f"GPU-{number}",
+            label=str(number),
+        )
+        for number, (user, booked_by) in enumerate(zip(users, ("cem", "ana", "cem", None), strict=True))
+    ]
+    people = people_of(rows, at=0).people or ()
+    found = {
+        person.user: (
+            [label for holding in person.holdings for label in holding.labels],
+            [label for holding in person.booked for label in holding.labels],
+        )
+        for person in people
+    }
+    assert found == {"Ana": (["1", "3"], ["1"]), "ben": (["0"], []), "cem": ([], ["0", "2"])}
+    assert [(person.gpus, person.booked_gpus) for person in people] == [(2, 1), (1, 0), (0, 2)]
 
 
 @pytest.mark.parametrize(

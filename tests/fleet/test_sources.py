@@ -80,6 +80,19 @@ def test_a_first_source_that_never_read_the_node_does_not_hide_it() -> None:
     assert [problem.kind for problem in node.problems()] == ["duplicate-node"]
 
 
+def test_a_source_that_only_expects_a_node_is_no_duplicate_until_it_tries() -> None:
+    """A node may have a token only to sign the files that it drops."""
+    fleet = Fleet(HandClock())
+    bring(fleet.sink(FIRST), "one")
+    second = fleet.sink(SECOND)
+    second.expect(["a"])
+    node = fleet.get("a")
+    assert node is not None
+    before = node.problems()
+    second.trouble("a", UNREACHABLE)
+    assert (before, [problem.kind for problem in node.problems()]) == ((), ["duplicate-node"])
+
+
 def test_a_first_source_that_has_read_the_node_once_keeps_it() -> None:
     """A node that is lost by the first source is lost: it does not change places with another machine."""
     clock = HandClock()

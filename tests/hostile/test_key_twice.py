@@ -37,7 +37,7 @@ def drop(inner: str, *, frame: str = "") -> bytes:
 def read_answer(body: bytes) -> object:
     """Read what a node answers."""
     answer = Answer(status=200, headers={"content-type": "application/json"}, body=body)
-    return AgentProtocol().read(answer, NODE)
+    return AgentProtocol(NODE).read(answer)
 
 
 GPUSTAT = {

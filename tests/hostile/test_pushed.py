@@ -111,7 +111,7 @@ def steady(board: RunningBoard, http: httpx.Client) -> Agent:
     agent = Agent(board, http, STEADY)
     agent.hello()
     agent.report(interval_seconds=3600.0)
-    wait_until(lambda: agent.view()["state"] == "live")
+    wait_until(lambda: agent.view().get("state") == "live")
     return agent
 
 
@@ -156,7 +156,7 @@ def test_a_hostile_report_is_refused_in_words(board: RunningBoard, http: httpx.C
             taken[name] = answer.status_code
     assert taken == {}
     assert len(REFUSED[kind]) >= 10
-    assert len(agent.view()["gpus"]) == 8
+    wait_until(lambda: len(agent.view().get("gpus", ())) == 8)
     agent.report()
     wait_until(lambda: agent.view()["state"] == "live")
 
@@ -213,7 +213,7 @@ def test_replays_are_refused(board: RunningBoard, http: httpx.Client) -> None:
             assert refusals(socket.recv(timeout=10, decode=False))
     assert agent.post(encode(Hello(node=agent.node, boot_id="boot-2"))).status_code == 200
     again = agent.post(encode(Hello(node=agent.node, boot_id=BOOT)))
-    assert (again.status_code, "share its token" in problem_of(again)) == (403, True)
+    assert (again.status_code, "another machine has used the token" in problem_of(again)) == (403, True)
 
 
 @pytest.mark.parametrize(
@@ -249,9 +249,9 @@ def test_what_cannot_be_seen_is_escaped(board: RunningBoard, http: httpx.Client,
     ):
         tree = put(path, value).change(tree)
     assert refusals(agent.post(agent.message(msgspec.msgpack.encode(tree))).content) == []
+    wait_until(lambda: "\\" in str((agent.view().get("host") or {}).get("hostname")))
     shown = msgspec.json.encode(agent.view()).decode()
     assert all(part not in shown for part in text if not part.isprintable())
-    assert "\\\\" in shown
 
 
 @pytest.mark.parametrize("text", MARKUP)
@@ -261,6 +261,7 @@ def test_markup_stays_text(board: RunningBoard, http: httpx.Client, text: str) -
     agent.hello()
     tree = put("gpus.0.processes", [{"pid": 1, "user": text, "program": text}]).change(agent.tree())
     assert refusals(agent.post(agent.message(msgspec.msgpack.encode(tree))).content) == []
+    wait_until(lambda: msgspec.json.encode(text) in msgspec.json.encode(agent.view()))
     answer = http.get(f"{board.url}api/v1/nodes/{agent.node}")
     assert answer.json()["gpus"][0]["reading"]["processes"][0]["user"] == text
     assert answer.headers["content-type"] == "application/json"

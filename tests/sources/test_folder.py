@@ -1,7 +1,6 @@
 """Nodes that leave files in a shared folder, whole, half-written and hostile."""
 
 import asyncio
-import logging
 import os
 import socket
 import threading
@@ -307,33 +306,6 @@ async def test_a_drop_of_three_days_ago_is_three_days_old_to_a_new_board(tmp_pat
     report = simulate("dgx-01", time.time() - 3 * 86400)
     await asyncio.to_thread(write_drop, tmp_path, "dgx-01", Sample(report, 0.0))
     assert await age_at_the_first_look(tmp_path, "dgx-01") > 2 * 86400
-
-
-async def test_a_node_that_is_lost_and_back_leaves_one_line_each(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whoever reads the log sees when a server stopped writing, and when it went on."""
-    caplog.set_level(logging.INFO)
-    path = tmp_path / "cml10"
-    path.write_text(GPUSTAT)
-    os.utime(path, (time.time() - 3600, time.time() - 3600))
-    sink = RecordingSink()
-
-    async def looks(count: int) -> None:
-        """Wait until it has looked so often again."""
-        before = len(sink.expected)
-        await sink.until(lambda: len(sink.expected) >= before + count)
-
-    async with running(source(tmp_path), sink):
-        await looks(3)
-        path.write_text(GPUSTAT.replace("97 %", "42 %"))
-        await looks(3)
-        path.unlink()
-        await looks(3)
-        path.write_text(GPUSTAT)
-        await looks(3)
-    said = [record.message.partition(" folder=")[0] for record in caplog.records]
-    assert said == ["node lost: node=cml10", "node back: node=cml10"] * 2
 
 
 @pytest.mark.parametrize(

@@ -62,3 +62,25 @@ def test_viewers_are_counted_by_the_address_that_can_be_believed(
     """Nobody escapes the count by a header, and nobody pays for others behind a proxy."""
     headers = Headers([] if forwarded is None else [(b"x-forwarded-for", forwarded.encode())])
     assert POLICY.counted_address(peer, headers) == counted
+
+
+@pytest.mark.parametrize(
+    ("peer", "is_proxy"),
+    [
+        ("10.1.2.3", True),
+        ("::ffff:10.1.2.3", True),
+        ("2001:db8::7", True),
+        ("192.0.2.1", True),
+        ("10.2.0.1", False),
+        ("2001:db9::7", False),
+        ("proxy.lab.example", False),
+        (None, False),
+    ],
+)
+def test_proxies_are_listed_by_address_or_network(peer: str | None, is_proxy: bool) -> None:  # noqa: FBT001
+    """A cluster's proxies have many addresses of one network."""
+    networks = frozenset({"10.1.0.0/16", "2001:db8::/32", "192.0.2.1"})
+    policy = AccessPolicy(trusted_proxies=networks)
+    headers = Headers([(b"x-forwarded-for", b"198.51.100.7, 10.1.9.9")])
+    assert policy.is_proxy(peer) is is_proxy
+    assert policy.viewer_address(peer, headers) == ("198.51.100.7" if is_proxy else None)

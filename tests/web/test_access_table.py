@@ -11,13 +11,14 @@ from litestar.routes import HTTPRoute, WebSocketRoute
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from gpuboard.web.needs import NEEDS
 from gpuboard.web.pages import UI
 from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
 from tests.board import RunningBoard, running_board
 from tests.pushing import report_of, token_of, wait_until
 from tests.web.conftest import decode_frame, web_app
 
-# People who are not signed in, on boards that show them nothing, counts or names; and on the first of these,
+# Visitors, on boards that show them nothing, counts or names; and on the first of these,
 # where the token alone decides, a node with its token and somebody with a wrong one.
 VISITORS = ("nothing", "counts", "names", "node", "wrong")
 NODE = "gpu-1"
@@ -128,6 +129,30 @@ def routes() -> dict[tuple[str, str], None]:
             assert isinstance(route, WebSocketRoute)
             found["WEBSOCKET", route.path_format] = None
     return found
+
+
+def declared() -> dict[tuple[str, str], str | None]:
+    """What every route says it needs."""
+    found: dict[tuple[str, str], str | None] = {}
+    for route in web_app().routes:
+        if isinstance(route, HTTPRoute):
+            for handler in route.route_handlers:
+                methods = handler.http_methods - {"OPTIONS"}
+                found |= {(method, route.path_format): handler.opt.get(NEEDS) for method in methods}
+        elif isinstance(route, WebSocketRoute):
+            found["WEBSOCKET", route.path_format] = route.route_handler.opt.get(NEEDS)
+    return found
+
+
+def test_every_route_declares_what_it_needs_and_means_it() -> None:
+    """Whoever needs something gets nothing without it, whatever else the table says."""
+    said = declared()
+    assert said.keys() == TABLE.keys()
+    assert {cell for cell, need in said.items() if need is None} == set()
+    refusing = {cell: not set(answers[:1]) & {401, 403, 4401} for cell, answers in TABLE.items()}
+    assert {cell: need == "nothing" for cell, need in said.items()} == refusing
+    nodes = {cell for cell, need in said.items() if need == "token"}
+    assert nodes == {cell for cell, answers in TABLE.items() if answers[3] != answers[4]}
 
 
 def filled(path: str, uuid: str) -> str:

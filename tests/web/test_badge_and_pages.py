@@ -63,7 +63,7 @@ def test_who_may_see_nothing_is_told_to_sign_in(tmp_path: Path) -> None:
     with running_board("--demo", "1", "--anonymous", "nothing", log=tmp_path / "log") as board:
         answer = httpx.get(f"{board.url}badge.svg", params={"model": "a100"})
     assert answer.status_code == 200
-    assert title_of(answer.text) == "GPUs: sign in"
+    assert title_of(answer.text) == "GPUs: not shown"
 
 
 def test_nothing_free_is_not_green() -> None:

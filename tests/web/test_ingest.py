@@ -5,9 +5,11 @@ import gzip
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -34,8 +36,8 @@ from gpuboard.wire.ingest import (
     encode,
     encode_sample,
 )
-from tests.board import RunningBoard
-from tests.pushing import invite, report_of, revoke, token_of, wait_until
+from tests.board import RunningBoard, free_port, running_board
+from tests.pushing import enrol, invite, report_of, revoke, token_of, wait_until
 
 
 @pytest.fixture
@@ -344,6 +346,35 @@ def test_a_forgotten_node_is_off_the_board_at_once_and_stays_off(board: RunningB
     token_of(board, "dgx-33")
     wait_until(lambda: node_view(board, "dgx-33"))
     assert node_view(board, "dgx-33")["state"] == "never"
+
+
+def test_a_good_token_is_never_refused_while_the_board_starts(tmp_path: Path) -> None:
+    """From the moment that the port is open; agents that hear 401 stay away."""
+    nodes = [f"early-{number}" for number in range(8)]
+    tokens = enrol(tmp_path / "state", *nodes)
+    port, is_open = free_port(), threading.Event()
+
+    def come(node: str) -> int:
+        headers = {"authorization": f"Bearer {tokens[node]}", "content-type": "application/msgpack"}
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30) as client:
+            is_open.wait()
+            return client.post("/api/v1/reports", content=encode(Hello(node=node, boot_id="b"))).status_code
+
+    def look() -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            is_open.set()
+        return is_open.wait(0.02)
+
+    with ThreadPoolExecutor(len(nodes) + 1) as pool:
+        coming = [pool.submit(come, node) for node in nodes]
+        try:
+            pool.submit(wait_until, look, 60)
+            with running_board("--demo", "1", log=tmp_path / "log", port=port):
+                codes = {one.result(60) for one in coming}
+        finally:
+            is_open.set()
+    assert codes <= {200, 503}
+    assert 200 in codes
 
 
 def test_what_a_revoked_node_had_sent_before_does_not_bring_it_back(board: RunningBoard) -> None:

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from gpuboard.web.limits import MAX_REMEMBERED
-from gpuboard.web.throttle import AddressCount, FailureLimit, Pace
+from gpuboard.web.throttle import AddressCount, FailureLimit, Pace, RateLimit
 
 
 @given(st.lists(st.floats(0, 0.2), min_size=100, max_size=200))
@@ -73,3 +73,22 @@ def test_a_crowd_that_has_left_is_forgotten() -> None:
         crowd.enter(f"192.0.2.{number}")
         crowd.leave(f"192.0.2.{number}")
     assert not crowd._here
+
+
+def test_failures_of_one_ipv6_customer_count_as_one() -> None:
+    """Whoever has a network of them would otherwise guess from another address each time."""
+    limit = FailureLimit(failures=3, seconds=30)
+    for number in range(5):
+        limit.note_failure(f"2001:db8::{number:x}", 0.0)
+    assert (limit.is_blocked("2001:db8::ffff", 1.0), limit.is_blocked("2001:db8:0:1::1", 1.0)) == (
+        True,
+        False,
+    )
+
+
+def test_an_address_that_asks_too_fast_waits_and_no_other() -> None:
+    """And what is not counted never waits."""
+    limit = RateLimit(per_second=10, burst=5)
+    hasty = [limit.delay("192.0.2.1", 0.0) for _ in range(7)]
+    assert [wait > 0 for wait in hasty] == [False] * 5 + [True] * 2
+    assert (limit.delay("192.0.2.2", 0.0), limit.delay(None, 0.0), limit.delay("192.0.2.1", 1.0)) == (0, 0, 0)

@@ -1,4 +1,4 @@
-import type { Activity, GpuView, NodeView } from './wire';
+import type { ActivityHour, GpuView, NodeView } from './wire';
 
 /** The board said no, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -17,7 +17,7 @@ export class Client {
   node = (name: string): Promise<NodeView> => this.#get(`nodes/${encodeURIComponent(name)}`);
   gpu = (uuid: string): Promise<GpuView> => this.#get(`gpus/${encodeURIComponent(uuid)}`);
   /** The last hour, of one node or of all. */
-  activity = (node: string | null): Promise<Activity> =>
+  activity = (node: string | null): Promise<ActivityHour> =>
     this.#get(node === null ? 'activity' : `activity?node=${encodeURIComponent(node)}`);
 
   async #get<Answer>(path: string): Promise<Answer> {

@@ -19,6 +19,8 @@ export interface BoardInfo {
   just_freed_seconds: number;
   title: string | null;
   copy: string;
+  host_lines: (number)[];
+  gpu_lines: (number)[];
 }
 
 export interface Bye {
@@ -179,6 +181,7 @@ export interface GpuView {
   verdict: Verdict;
   users: (HolderView)[] | null;
   claim: ClaimView | null;
+  ended_claim: ClaimView | null;
   reading: GpuReading;
 }
 
@@ -276,10 +279,11 @@ export interface Person {
   user: string;
   gpus: number;
   idle_gpus: number;
-  booked_gpus: number;
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
+  booked_gpus: number;
+  booked: (Holding)[];
 }
 
 export interface Problem {

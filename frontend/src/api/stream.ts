@@ -79,6 +79,14 @@ export class Stream {
     this.#connect();
   }
 
+  /** Ask for everything anew. */
+  refresh(): void {
+    if (this.#stopped) return;
+    this.#resume = this.#tag = null;
+    this.#drop();
+    this.#connect();
+  }
+
   #connect(): void {
     const address = new URL(this.parts.address);
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';

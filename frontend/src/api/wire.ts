@@ -1,68 +1,45 @@
 /** What the board says, word for word. Times are Unix seconds by the board's clock; null means "cannot tell". */
 
 import type {
-  BoardInfo,
   Bye,
-  ClaimView,
-  ComponentView,
+  ChangeMessage as AnyChange,
   GpuRow,
   Heartbeat,
-  HolderView,
   NodeRow,
-  Verdict as VerdictView,
+  Snapshot as AnySnapshot,
 } from './generated';
 
 export type {
-  ActivityHour as Activity,
-  BoardInfo as BoardFacts,
+  ActivityHour,
+  BoardInfo,
   Bye,
+  ComponentView,
   GpuProcess,
   GpuReading,
+  GpuRow,
   GpuView,
   Heartbeat,
-  HostFacts as HostView,
+  HostFacts,
+  NodeRow,
   NodeView,
   Problem,
   Reason,
 } from './generated';
-export type Claim = ClaimView;
-export type Trouble = ComponentView;
-export type GpuUser = HolderView;
-export type Verdict = VerdictView['word'];
+
+export type Verdict = GpuRow['verdict'];
+export type Tier = AnySnapshot['tier'];
 
 export const VERDICTS: readonly Verdict[] = ['free', 'busy', 'idle', 'booked', 'stale', 'broken', 'unknown'];
 
-export type NodeState = 'live' | 'late' | 'lost' | 'never' | 'refused' | 'error';
-export type Flag = GpuRow['flags'][number];
-export type Tier = 'names' | 'counts';
-
-export type NodeRecord = NodeRow;
-export type GpuRecord = GpuRow;
-
-/** An object of equally long arrays: one per field of the record. */
+/** An object of equally long arrays: one per field of the row. */
 export type Columns<Row> = { [Field in keyof Row]: Row[Field][] };
 
-export interface Snapshot {
-  kind: 'snapshot';
-  stream: string;
-  sequence: number;
-  at: number;
-  tier: Tier;
-  board: BoardInfo;
-  nodes: Columns<NodeRecord>;
-  gpus: Columns<GpuRecord>;
-  troubles: Trouble[];
+/** The document of the API does not say what is in the columns. */
+interface Rows {
+  nodes: Columns<NodeRow>;
+  gpus: Columns<GpuRow>;
 }
+export type Snapshot = Omit<AnySnapshot, keyof Rows> & Rows;
+export type ChangeMessage = Omit<AnyChange, keyof Rows> & Rows;
 
-export interface Change {
-  kind: 'change';
-  sequence: number;
-  at: number;
-  nodes: Columns<NodeRecord>;
-  gpus: Columns<GpuRecord>;
-  gone: { nodes: string[]; gpus: string[] };
-  /** Null: as before. */
-  troubles: Trouble[] | null;
-}
-
-export type StreamMessage = Snapshot | Change | Heartbeat | Bye;
+export type StreamMessage = Snapshot | ChangeMessage | Heartbeat | Bye;

@@ -1,6 +1,6 @@
 /** What a GPU says in a cell, and as a sentence. */
 
-import type { GpuRecord, NodeRecord, Reason } from '../api/wire';
+import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import type { Fleet } from '../state/fleet.svelte';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
@@ -16,12 +16,12 @@ export interface CellWords {
 }
 
 /** Who uses it, biggest first: "chen", "chen +2"; nothing where names are hidden. */
-export function userNames(gpu: GpuRecord): string {
+export function userNames(gpu: GpuRow): string {
   const names = [...new Set((gpu.users ?? []).map((use) => use.name))];
   return names.length > 1 ? `${names[0]} +${names.length - 1}` : (names[0] ?? '');
 }
 
-export function cellWords(gpu: GpuRecord, now: number, language: Language, justFreed: number): CellWords {
+export function cellWords(gpu: GpuRow, now: number, language: Language, justFreed: number): CellWords {
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
   // A card that is cut up is told by its instances.
@@ -66,7 +66,7 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
 }
 
 /** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRecord, now: number, language: Language, justFreed: number): string {
+export function cellSentence(gpu: GpuRow, now: number, language: Language, justFreed: number): string {
   const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
@@ -78,18 +78,18 @@ export function cellSentence(gpu: GpuRecord, now: number, language: Language, ju
 }
 
 /** How long it has been so, or until when it is booked; nothing where neither tells much. */
-export function lasting(gpu: GpuRecord, now: number, { say, duration, time }: Language): string {
+export function lasting(gpu: GpuRow, now: number, { say, duration, time }: Language): string {
   if (gpu.verdict === 'booked' && gpu.claim?.until) return say('until', { time: time(gpu.claim.until, now) });
   return gpu.since === null || gpu.verdict === 'busy' ? '' : duration(now - gpu.since);
 }
 
 /** What the "!" on a cell stands for. */
-export function flagWords({ flags }: GpuRecord, { say, knows }: Language): string[] {
+export function flagWords({ flags }: GpuRow, { say, knows }: Language): string[] {
   return flags.map((flag) => (knows(`flag_${flag}`) ? say(`flag_${flag}`) : flag));
 }
 
 /** Why a node is not live, or nothing. */
-export function nodeTrouble(node: NodeRecord, now: number, language: Language): string {
+export function nodeTrouble(node: NodeRow, now: number, language: Language): string {
   if (node.state === 'live') return '';
   return node.reason
     ? reasonText(node.reason, now, language, node.sampled_at)
@@ -97,7 +97,7 @@ export function nodeTrouble(node: NodeRecord, now: number, language: Language): 
 }
 
 /** What is wrong with a node in one line: why it is not live, or the first of its problems. */
-export function nodeProblem(node: NodeRecord, now: number, language: Language): string {
+export function nodeProblem(node: NodeRow, now: number, language: Language): string {
   const more = node.problems.length > 1 ? ` +${node.problems.length - 1}` : '';
   return (
     nodeTrouble(node, now, language) ||
@@ -106,7 +106,7 @@ export function nodeProblem(node: NodeRecord, now: number, language: Language): 
 }
 
 /** What to say of a node that shows no GPU: that it has none only where that is known. */
-export function withoutGpus({ gpus_known }: NodeRecord, { say }: Language): string {
+export function withoutGpus({ gpus_known }: NodeRow, { say }: Language): string {
   return gpus_known ? say('noGpus') : say('gpusNotKnown');
 }
 
@@ -114,7 +114,7 @@ export function withoutGpus({ gpus_known }: NodeRecord, { say }: Language): stri
 export function takeCommand(
   { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
   name: string,
-  gpus: Pick<GpuRecord, 'uuid' | 'index'>[],
+  gpus: Pick<GpuRow, 'uuid' | 'index'>[],
 ): string {
   // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
   const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);

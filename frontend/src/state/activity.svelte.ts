@@ -1,12 +1,12 @@
 import type { Client } from '../api/client';
 import { Polled } from './polled.svelte';
-import type { Activity } from '../api/wire';
+import type { ActivityHour } from '../api/wire';
 
 type Hour = (number | null)[];
 
 /** An hour of use per GPU, one value a minute; asked for only while something draws it. */
 export class ActivityFeed {
-  #polled: Polled<Activity>;
+  #polled: Polled<ActivityHour>;
 
   constructor(client: Client, node: string | null) {
     this.#polled = new Polled(() => client.activity(node), 60);

@@ -103,6 +103,13 @@ export class Connection {
     this.#stream.retry();
   }
 
+  /** Show everything anew and at once, whatever the pace. */
+  refresh(): void {
+    this.#paused = false;
+    this.#flushedAt = -Infinity;
+    this.#stream.refresh();
+  }
+
   pause(): void {
     this.#paused = true;
     this.#cancelFlush();

@@ -7,11 +7,11 @@
  */
 
 import { nominalModel } from './models';
-import { VERDICTS, type GpuRecord, type NodeRecord, type Verdict } from '../api/wire';
+import { VERDICTS, type GpuRow, type NodeRow, type Verdict } from '../api/wire';
 
 export interface Facts {
-  gpu: GpuRecord;
-  node: NodeRecord | undefined;
+  gpu: GpuRow;
+  node: NodeRow | undefined;
   /** Free GPUs on the same node. */
   nodeFree: number;
   now: number;

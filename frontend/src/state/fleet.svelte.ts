@@ -2,13 +2,13 @@ import { rows } from '../api/columns';
 import { nominalModel } from './models';
 import {
   VERDICTS,
-  type BoardFacts,
-  type Change,
-  type GpuRecord,
-  type NodeRecord,
+  type BoardInfo,
+  type ChangeMessage,
+  type GpuRow,
+  type NodeRow,
   type Snapshot,
   type Tier,
-  type Trouble,
+  type ComponentView,
   type Verdict,
 } from '../api/wire';
 
@@ -17,22 +17,22 @@ export const natural = new Intl.Collator('en', { numeric: true });
 
 /** One GPU. `live` redraws who reads it; `record` is the same value without the tracking, for sums over thousands. */
 export class Gpu {
-  record: GpuRecord;
+  record: GpuRow;
   /** Model and memory as people say it. */
   model: string;
-  #live: GpuRecord;
+  #live: GpuRow;
 
-  constructor(record: GpuRecord) {
+  constructor(record: GpuRow) {
     this.record = record;
     this.model = nominalModel(record);
     this.#live = $state.raw(record);
   }
 
-  get live(): GpuRecord {
+  get live(): GpuRow {
     return this.#live;
   }
 
-  set(record: GpuRecord): void {
+  set(record: GpuRow): void {
     const before = this.record;
     if (record.model !== before.model || record.memory_total_bytes !== before.memory_total_bytes)
       this.model = nominalModel(record);
@@ -43,20 +43,20 @@ export class Gpu {
 
 /** One node and its GPUs in the driver's order. */
 export class FleetNode {
-  record: NodeRecord;
+  record: NodeRow;
   /** Orders names as people count: gpu2 before gpu10. */
   readonly sortKey: string;
   gpus: Gpu[] = [];
-  #live: NodeRecord;
+  #live: NodeRow;
   #liveGpus = $state.raw<Gpu[]>([]);
 
-  constructor(record: NodeRecord) {
+  constructor(record: NodeRow) {
     this.record = record;
     this.sortKey = record.name.replace(/\d+/g, (digits) => digits.padStart(8, '0'));
     this.#live = $state.raw(record);
   }
 
-  get live(): NodeRecord {
+  get live(): NodeRow {
     return this.#live;
   }
 
@@ -64,7 +64,7 @@ export class FleetNode {
     return this.#liveGpus;
   }
 
-  set(record: NodeRecord): void {
+  set(record: NodeRow): void {
     this.record = record;
     this.#live = record;
   }
@@ -97,15 +97,15 @@ export class Fleet {
   readonly #nodes = new Map<string, FleetNode>();
   #version = $state(0);
   #tier = $state<Tier>('counts');
-  #board = $state.raw<BoardFacts | null>(null);
+  #board = $state.raw<BoardInfo | null>(null);
   #at = $state<number | null>(null);
-  #troubles = $state.raw<Trouble[]>([]);
+  #troubles = $state.raw<ComponentView[]>([]);
   #unread = $derived([...this.nodes.values()].filter((node) => !node.record.gpus_known).length);
   #counts = $derived(countVerdicts(this.gpus.values()));
 
   #snapshot: Snapshot | null = null;
-  #waitingNodes = new Map<string, NodeRecord | null>();
-  #waitingGpus = new Map<string, GpuRecord | null>();
+  #waitingNodes = new Map<string, NodeRow | null>();
+  #waitingGpus = new Map<string, GpuRow | null>();
   #waitingAt: number | null = null;
 
   /** Rises whenever something changed. */
@@ -129,7 +129,7 @@ export class Fleet {
     return this.#tier;
   }
 
-  get board(): BoardFacts | null {
+  get board(): BoardInfo | null {
     return this.#board;
   }
 
@@ -143,8 +143,18 @@ export class Fleet {
     return this.#board?.title ?? (this.#board && !this.#board.demo ? this.#board.name : 'gpuboard');
   }
 
+  /** Where the bars of hosts get darker, in percent. */
+  get hostLines(): number[] {
+    return this.#board?.host_lines ?? [];
+  }
+
+  /** And those of GPUs. */
+  get gpuLines(): number[] {
+    return this.#board?.gpu_lines ?? [];
+  }
+
   /** The parts of the board itself that do not work just now. */
-  get troubles(): Trouble[] {
+  get troubles(): ComponentView[] {
     return this.#troubles;
   }
 
@@ -168,7 +178,7 @@ export class Fleet {
   }
 
   /** Keep a frame for the next flush. */
-  queue(message: Snapshot | Change | { kind: 'heartbeat'; at: number }): void {
+  queue(message: Snapshot | ChangeMessage | { kind: 'heartbeat'; at: number }): void {
     this.#waitingAt = message.at;
     if (message.kind === 'heartbeat') return;
     this.#troubles = message.troubles ?? this.#troubles;
@@ -213,7 +223,7 @@ export class Fleet {
     for (const gpu of gpus) this.#setGpu(gpu.uuid, gpu, touched);
   }
 
-  #setNode(name: string, record: NodeRecord | null, touched: Set<string>): void {
+  #setNode(name: string, record: NodeRow | null, touched: Set<string>): void {
     const known = this.#nodes.get(name);
     if (!record) this.#nodes.delete(name);
     else if (known) known.set(record);
@@ -223,7 +233,7 @@ export class Fleet {
     }
   }
 
-  #setGpu(uuid: string, record: GpuRecord | null, touched: Set<string>): void {
+  #setGpu(uuid: string, record: GpuRow | null, touched: Set<string>): void {
     const known = this.#gpus.get(uuid);
     if (!record) {
       if (known) touched.add(known.record.node);

@@ -1,8 +1,8 @@
-import type { GpuRecord } from '../api/wire';
+import type { GpuRow } from '../api/wire';
 
 /** "H100 80 GB": the model with its memory, written one way whether or not the name already says how much. */
 export function nominalModel(
-  gpu: Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>,
+  gpu: Pick<GpuRow, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>,
 ): string {
   // Not the "1g.10gb" of a part of a GPU: that is a name.
   const name = (gpu.model ?? 'GPU').replace(/(?<![.\w])(\d+)\s*Gi?B?(?![.\w])/i, '$1 GB');
@@ -13,9 +13,7 @@ export function nominalModel(
 
 /** "8 × H100 80 GB", or several models, most first; of the GPUs that are counted. */
 export function summarizeModels(
-  gpus: Iterable<
-    Pick<GpuRecord, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified' | 'counted'>
-  >,
+  gpus: Iterable<Pick<GpuRow, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified' | 'counted'>>,
 ): string {
   const counts = new Map<string, number>();
   for (const gpu of gpus) {

@@ -1,7 +1,7 @@
-import type { remedies } from './de-remedies';
-import type { trouble } from './de-trouble';
-import type { Words } from './en';
-import type { MoreWords } from './en-more';
+import type { remedies } from './de/remedies';
+import type { trouble } from './de/trouble';
+import type { Words } from './en/words';
+import type { MoreWords } from './en/more';
 
 export type TroubleWords = Record<keyof typeof trouble, string>;
 export type RemedyWords = Record<keyof typeof remedies, string>;
@@ -22,31 +22,31 @@ interface Spoken {
 export const LANGUAGES = {
   en: {
     name: 'English',
-    load: async () => (await import('./en')).en,
-    loadMore: async () => (await import('./en-more')).more,
+    load: async () => (await import('./en/words')).words,
+    loadMore: async () => (await import('./en/more')).more,
     loadTrouble: async () => ({}),
     loadRemedies: async () => ({}),
   },
   'zh-TW': {
     name: '繁體中文',
-    load: async () => (await import('./zh-TW')).zhTW,
-    loadMore: async () => (await import('./zh-TW-more')).more,
-    loadTrouble: async () => (await import('./zh-TW-trouble')).trouble,
-    loadRemedies: async () => (await import('./zh-TW-remedies')).remedies,
+    load: async () => (await import('./zh-TW/words')).words,
+    loadMore: async () => (await import('./zh-TW/more')).more,
+    loadTrouble: async () => (await import('./zh-TW/trouble')).trouble,
+    loadRemedies: async () => (await import('./zh-TW/remedies')).remedies,
   },
   fr: {
     name: 'Français',
-    load: async () => (await import('./fr')).fr,
-    loadMore: async () => (await import('./fr-more')).more,
-    loadTrouble: async () => (await import('./fr-trouble')).trouble,
-    loadRemedies: async () => (await import('./fr-remedies')).remedies,
+    load: async () => (await import('./fr/words')).words,
+    loadMore: async () => (await import('./fr/more')).more,
+    loadTrouble: async () => (await import('./fr/trouble')).trouble,
+    loadRemedies: async () => (await import('./fr/remedies')).remedies,
   },
   de: {
     name: 'Deutsch',
-    load: async () => (await import('./de')).de,
-    loadMore: async () => (await import('./de-more')).more,
-    loadTrouble: async () => (await import('./de-trouble')).trouble,
-    loadRemedies: async () => (await import('./de-remedies')).remedies,
+    load: async () => (await import('./de/words')).words,
+    loadMore: async () => (await import('./de/more')).more,
+    loadTrouble: async () => (await import('./de/trouble')).trouble,
+    loadRemedies: async () => (await import('./de/remedies')).remedies,
   },
 } as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from gpuboard.model.errors import AccessRefused, UsageError
 from gpuboard.model.node import is_node_name
-from gpuboard.storage.database import Database, set_fact
+from gpuboard.storage.database import Database, read_row, set_fact
 from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_TOKENS
 from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, digest, make_token, read_code
 
@@ -142,10 +142,7 @@ class NodeTokens:
         good = or_(NODE_TOKENS.c.expires_at.is_(None), NODE_TOKENS.c.expires_at > now)
         query = select(NODE_TOKENS.c.node, NODE_TOKENS.c.digest, NODE_TOKENS.c.expires_at).where(good)
         with self._database.read() as connection:
-            return [
-                KnownToken(node=row.node, digest=row.digest, expires_at=row.expires_at)
-                for row in connection.execute(query)
-            ]
+            return [read_row(KnownToken, row) for row in connection.execute(query)]
 
     def records(self) -> list[NodeRecord]:
         """Every node that is enrolled or has a code, by name."""

@@ -1,11 +1,11 @@
 """The side of the board that agents push to: storage, tokens, the source, the door."""
 
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from gpuboard.accounts.connected import ConnectedNodes
-from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.fleet.places import Places
@@ -13,12 +13,15 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import BoardTable
-from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
+from gpuboard.sources.push.ledger import CountingLedger
+from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.storage.database import Database, open_database
+from gpuboard.storage.lock import BoardLock
 from gpuboard.storage.named import NamedValues
-from gpuboard.storage.place import state_directory
+from gpuboard.storage.place import prepare_directory, state_directory
 from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
+from gpuboard.storage.watch import StorageWatch
 from gpuboard.storage.writer import ChangeWriter
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
@@ -33,7 +36,9 @@ PLACES_SECONDS: Final = 5.0
 class AgentSide:
     """Everything for agents that push; nodes come by token only."""
 
-    def __init__(self, database: Database, components: Components, fleet: Fleet) -> None:
+    def __init__(self, database: Database, lock: BoardLock, components: Components, fleet: Fleet) -> None:
+        self._lock = lock
+        self._watch = StorageWatch(database)
         tokens = NodeTokens(database)
         self._database = database
         self._roster = Roster(tokens, forget=fleet.forget)
@@ -62,10 +67,11 @@ class AgentSide:
             ("positions", self._positions.follow),
             ("places", self._places.follow),
             ("connected", lambda: self._connected.follow(self.door.connected)),
+            (STORAGE, self._watch.follow),
         )
 
     def _trouble(self) -> Reason | None:
-        return self._roster.trouble or self._positions.trouble or self._places.trouble
+        return self._watch.trouble or self._roster.trouble or self._positions.trouble or self._places.trouble
 
     def close(self) -> None:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
@@ -73,6 +79,7 @@ class AgentSide:
         self._places.write_last()
         self._connected.save({})
         self._database.close()
+        self._lock.release()
 
 
 def _keep_places(database: Database, fleet: Fleet) -> ChangeWriter[Places]:
@@ -91,10 +98,16 @@ def open_agent_side(settings: BoardTable, url: str, components: Components, flee
     """
     directory = state_directory(settings.state_dir)
     try:
-        database = open_database(directory)
-        # So that `gpuboard node enroll` can print the whole command.
-        database.set_fact(BOARD_URL, url)
-        return AgentSide(database, components, fleet)
+        with contextlib.ExitStack() as opened:
+            lock = BoardLock(prepare_directory(directory))
+            opened.callback(lock.release)
+            database = open_database(directory)
+            opened.callback(database.close)
+            # So that `gpuboard node enroll` can print the whole command.
+            database.set_fact(BOARD_URL, url)
+            side = AgentSide(database, lock, components, fleet)
+            opened.pop_all()
+            return side
     except StorageError as error:
         if settings.state_dir:
             raise

@@ -14,6 +14,7 @@ import uvicorn
 from gpuboard import __version__
 from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.demo import demo_ahead, demo_claims
+from gpuboard.assembly.descriptors import Descriptors
 from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.reload import Parts, Reload
@@ -71,6 +72,7 @@ class Board:
             names=names_of(settings.names),
             forget_after_seconds=settings.board.forget_after,
         )
+        self.fleet.roll_call.speaks = True
         tracker = ChangeTracker(self.fleet)
         hostname = socket.gethostname()
         info = BoardInfo(
@@ -80,6 +82,8 @@ class Board:
             tick_seconds=float(settings.board.tick),
             title=settings.board.title or None,
             copy=settings.board.copy,
+            host_lines=settings.board.host_lines,
+            gpu_lines=settings.board.gpu_lines,
         )
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
@@ -134,6 +138,10 @@ class Board:
         ticking = Keeper("tick", self._ticker.run, pause=pause)
         self._components.add("stream", "", ticking.trouble)
         yield ticking
+        descriptors = Descriptors()
+        counting = Keeper("descriptors", descriptors.follow, pause=pause)
+        self._components.add("descriptors", "", lambda: counting.trouble() or descriptors.trouble)
+        yield counting
         comments = self._settings.bookings.comments_json
         if comments is not None:
             follower = CommentsFile(

@@ -32,6 +32,8 @@ def server_config(app: ASGIApp, settings: BoardTable) -> uvicorn.Config:
         host=host,
         port=port,
         lifespan="off",
+        # Through the same log as everything else.
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,

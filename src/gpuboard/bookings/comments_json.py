@@ -9,7 +9,7 @@ import msgspec
 from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
-from gpuboard.model.verdict import Claim
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
@@ -34,7 +34,7 @@ class Comments(NamedTuple):
 def parse_comments(
     data: bytes, now: float, *, written_at: float | None = None, zone: tzinfo | None = None
 ) -> Comments:
-    """Read the claims that hold now, by node and GPU number; ended ones are left out.
+    """Read the claims that hold now or have ended a while ago, by node and GPU number.
 
     Dates without a zone are in the board's (None: this machine's). A duration in a date's place counts from
     when the file was written (from now where that is unknown).
@@ -57,7 +57,7 @@ def parse_comments(
             claim = _claim(entry, now if written_at is None else written_at, zone)
             if claim.until is None:
                 found.unread.append(f"{place} has no end that can be read")
-            elif claim.until <= now:
+            elif claim.until <= now - ENDED_CLAIM_SECONDS:
                 continue
             found.claims[node, index] = claim
             # People write hosts with or without their domain.

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        command, arguments = _read(words)
+        command, arguments = read_words(words)
         return command.run(arguments)
     except GpuboardError as error:
         print(f"gpuboard: {_harmless(str(error))}", file=sys.stderr)
@@ -82,7 +82,7 @@ def _harmless(text: str) -> str:
     return "\n".join(map(clean_text, text.splitlines()))
 
 
-def _read(words: Sequence[str]) -> tuple[Command, argparse.Namespace]:
+def read_words(words: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     """The command that was meant, and its arguments; only its module is loaded."""
     parser = argparse.ArgumentParser(
         prog="gpuboard",

@@ -3,7 +3,6 @@
 import argparse
 import logging
 import signal
-import sys
 import threading
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from gpuboard.assembly.agent import Agent, AgentOptions, has_token
 from gpuboard.cli import enroll
 from gpuboard.cli.environment import add_ca_file, add_setting, add_switch, seconds
 from gpuboard.cli.exits import DONE
+from gpuboard.cli.logs import set_up_logging
 from gpuboard.model.errors import UsageError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 from gpuboard.wire.report import encode_report
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Enroll, sample once, or sample until told to stop."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    set_up_logging()
     if arguments.action == "enroll":
         return enroll.run(arguments)
     _refuse_old_enrolment(arguments)

@@ -11,6 +11,7 @@ from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
+from gpuboard.model.names import device_uuid
 from gpuboard.model.units import format_size, parse_size
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
 
@@ -80,7 +81,8 @@ def _print(answer: FreeAnswer, form: str) -> None:
         block = next(block for block in answer.blocks if len(block.uuids) >= answer.wanted)
         # A shell will run what stands here, and others than we have chosen these names.
         print(f"GPUBOARD_NODE={quote(block.node)}")
-        print(f"CUDA_VISIBLE_DEVICES={quote(','.join(block.uuids[: answer.wanted]))}")
+        devices = ",".join(device_uuid(uuid) for uuid in block.uuids[: answer.wanted])
+        print(f"CUDA_VISIBLE_DEVICES={quote(devices)}")
 
 
 def _line(block: FreeBlock) -> str:

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -95,9 +96,9 @@ def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
     code = show_code(NodeTokens(database).invite(arguments.node.lower()))
     print(f"code: {code}   (for {arguments.node.lower()}, once, within an hour)")
     print("run on the node, and type the code when it asks:")
-    print(f"  gpuboard agent enroll {url} --token-file {TOKEN_FILE}")
+    print(f"  gpuboard agent enroll {quote(url)} --token-file {TOKEN_FILE}")
     print("then start the agent there:")
-    print(f"  gpuboard agent --push {url} --token-file {TOKEN_FILE}")
+    print(f"  gpuboard agent --push {quote(url)} --token-file {TOKEN_FILE}")
     if "//127." in url or "//localhost" in url or "//[::1]" in url:
         print(
             "gpuboard: the board listens on this machine only; for other nodes start it with "
@@ -175,7 +176,7 @@ def _forget(database: "Database", arguments: argparse.Namespace) -> int:
 
     node = arguments.node.lower()
     NodeTokens(database).forget(node)
-    print(f"{node} is forgotten; it comes back only if a source lists it or it is enrolled again")
+    print(f"the board forgets {node} now, or when it starts; it comes back if a source lists it still")
     return DONE
 
 

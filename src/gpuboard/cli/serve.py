@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import functools
-import logging
 import signal
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.cli.exits import DONE
+from gpuboard.cli.logs import set_up_logging
 from gpuboard.model.address import is_loopback, split_address
 from gpuboard.model.errors import UsageError
 from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anonymous",
         choices=("nothing", "counts", "names"),
-        help="what people who are not signed in see (default: names on this machine, counts beyond)",
+        help="what visitors see (default: names on this machine, counts beyond)",
     )
     parser.add_argument(
         "--state-dir",
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpuboard.assembly.board import Board  # noqa: PLC0415
     from gpuboard.assembly.listening import bound_address, take_address  # noqa: PLC0415
 
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
+    set_up_logging()
     read = functools.partial(_settings, arguments)
     settings = read()
     if arguments.check:

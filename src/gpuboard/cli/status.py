@@ -19,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-i", "--interval", metavar="TIME", nargs="?", const="2s", help="repeat every TIME (default 2s)"
     )
+    parser.add_argument(
+        "-p", "--processes", action="store_true", help="a line per process: pid, program, user, memory, since"
+    )
     add_where(parser)
 
 
@@ -44,12 +47,12 @@ def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
 
         print(to_csv(fleet), end="")
     else:
-        _print_table(fleet)
+        _print_table(fleet, with_processes=arguments.processes)
     sys.stdout.flush()
     return exit_code(fleet, arguments)
 
 
-def _print_table(fleet: FleetView) -> None:
+def _print_table(fleet: FleetView, *, with_processes: bool) -> None:
     gpus = [gpu for node in fleet.nodes for gpu in node.gpus]
     if not gpus:
         for node in fleet.nodes:
@@ -60,7 +63,8 @@ def _print_table(fleet: FleetView) -> None:
     from gpuboard.terminal.table import print_fleet  # noqa: PLC0415 - the same
 
     width = None if sys.stdout.isatty() else 140
-    print_fleet(Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=width), fleet)
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=width)
+    print_fleet(console, fleet, with_processes=with_processes)
 
 
 def _why_none(node: NodeView) -> str:

@@ -18,6 +18,9 @@ class Target(Struct, frozen=True, kw_only=True):
     port: int | None = None
     # The account to use, where the way to the node has accounts (ssh).
     user: str | None = None
+    # Whether it may be reached at an address that is this machine's own, or one that every link has. Whoever
+    # names nodes from outside could else send us, and what we show them, to anything that listens here.
+    may_be_here: bool = True
 
 
 Found = Callable[[Sequence[Target]], None]

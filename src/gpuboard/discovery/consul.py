@@ -5,14 +5,16 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import quote, urlencode, urlsplit
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from gpuboard.discovery.base import Found, Target
 from gpuboard.discovery.consul_answer import Address, read_catalog, read_health
 from gpuboard.discovery.grace import Grace
+from gpuboard.discovery.ranges import MAX_HOSTS
 from gpuboard.model.errors import GpuboardError, OutsideError, SettingsError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.answer import Answer
@@ -55,6 +57,10 @@ class ConsulOptions(Struct, frozen=True, kw_only=True):
     connect: Address = "address"
     # Whether the port that the service registered is the one to ask.
     ports: bool = True
+    # Whether nodes may have addresses of this machine itself, or link-local ones.
+    allow_loopback: bool = False
+    # More nodes than these are not taken.
+    max_nodes: Annotated[int, Meta(ge=1, le=MAX_HOSTS)] = 2000
     # How long a node that is no longer named, or a list that became empty, is kept.
     grace: Duration = Duration(600)
     # How long one blocking query waits for news.
@@ -87,7 +93,7 @@ class ConsulDiscovery:
         self._tls = tls_by(options.ca_file) if url.scheme == "https" else None
         self._token = None if options.token_file is None else secret_in(options.token_file)
         self._read = read_health if options.passing else read_catalog
-        self._grace = Grace(options.grace)
+        self._grace = Grace(options.grace, limit=options.max_nodes)
         self._index = 0
         self.trouble: Reason | None = None
 
@@ -139,8 +145,17 @@ class ConsulDiscovery:
             raise self._refusal(answer)
         targets = self._read(answer.body, connect=self._options.connect, ports=self._options.ports)
         self._note_index(answer)
-        self._note(_doubt(answer) if not targets else None)
-        return self._grace.update(targets, self._clock())
+        if self._options.allow_loopback:
+            targets = tuple(replace(target, may_be_here=True) for target in targets)
+        kept = self._grace.update(targets, self._clock())
+        self._note(self._crowd() if targets else _doubt(answer))
+        return kept
+
+    def _crowd(self) -> Reason | None:
+        if not self._grace.left_out:
+            return None
+        text = f"Consul names more than {self._options.max_nodes} nodes; {self._grace.left_out} are left out"
+        return Reason(code="too-many", text=f"{text}: see who registers {self.name}, or raise max_nodes")
 
     async def _request(self, server: Server, wait: float) -> bytes:
         asked: dict[str, str | int] = (

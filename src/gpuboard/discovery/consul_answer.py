@@ -82,5 +82,5 @@ def _targets(entries: list[tuple[str, str, int]], *, connect: Address, ports: bo
             continue
         # Port 0 is Consul's way to say that a service has none.
         known = port if ports and 1 <= port <= 65535 else None  # noqa: PLR2004 - the largest port
-        targets.append(Target(node=node, host=host, port=known))
+        targets.append(Target(node=node, host=host, port=known, may_be_here=False))
     return name_nodes(sorted(targets, key=lambda target: (target.node, target.port or 0)))

@@ -150,6 +150,9 @@ def _facts(gpu: GpuView, now: float) -> Iterator[tuple[str, str]]:
     if gpu.claim is not None:
         until = "" if gpu.claim.until is None else f" for {format_duration(gpu.claim.until - now)} more"
         yield "booked", f"{gpu.claim.who or 'somebody'}{until} {gpu.claim.comment or ''}".strip()
+    if gpu.ended_claim is not None and gpu.ended_claim.until is not None:
+        ended = format_duration(now - gpu.ended_claim.until)
+        yield "booked before", f"{gpu.ended_claim.who or 'somebody'}, ended {ended} ago"
     for process in reading.processes or ():
         run = "" if process.started_at is None else f", {format_duration(now - process.started_at)}"
         state = f", {process.state}" if process.state in ("zombie", "gone") else ""

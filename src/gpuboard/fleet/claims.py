@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from gpuboard.model.verdict import Claim
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
 
 Giver = Literal["block", "booking", "lease", "comments-json"]
 # The node and the number of a GPU in it.
@@ -55,6 +55,16 @@ class ClaimBook:
     def at(self, place: Place, now: float) -> Claim | None:
         """The claim on a GPU that holds now."""
         return merge(self._pages.get(place, ()), now)
+
+    def ended(self, place: Place, now: float) -> Claim | None:
+        """The claim on a GPU that ended last, for as long as people may wonder whose it was."""
+        since = now - ENDED_CLAIM_SECONDS
+        ended = [
+            claim
+            for claim in self._pages.get(place, ())
+            if claim.until is not None and since < claim.until <= now
+        ]
+        return max(ended, key=lambda claim: claim.until or 0.0, default=None)
 
     def holds_on(self, node: str, now: float) -> bool:
         """Whether a claim holds on any GPU of a node now."""

@@ -9,7 +9,8 @@ import hashlib
 from itertools import islice
 from typing import Final
 
-MARK: Final = "@"
+from gpuboard.model.names import NODE_MARK
+
 LONGEST: Final = 256
 TWINS_NAMED: Final = 3
 
@@ -71,7 +72,7 @@ class Identities:
         """What a node's GPU is called on this board."""
         holder = self._holders.get(uuid)
         is_alone = not isinstance(holder, _Shared) or (holder.present or holder.left) == {node}
-        return uuid if is_alone and MARK not in uuid else own_name(node, uuid)
+        return uuid if is_alone and NODE_MARK not in uuid else own_name(node, uuid)
 
     def twins(self, node: str) -> frozenset[str]:
         """Some of the nodes that have a UUID of this node too."""
@@ -114,11 +115,11 @@ class Identities:
 
 def own_name(node: str, uuid: str) -> str:
     """The name of a GPU that no other node can invent."""
-    room = LONGEST - len(MARK) - len(node)
+    room = LONGEST - len(NODE_MARK) - len(node)
     if len(uuid) > room:
         digest = hashlib.sha256(uuid.encode()).hexdigest()[:16]
         uuid = f"{uuid[: room - len(digest)]}{digest}"
-    return f"{uuid}{MARK}{node}"
+    return f"{uuid}{NODE_MARK}{node}"
 
 
 def _undisputed(shared: _Shared) -> set[str]:

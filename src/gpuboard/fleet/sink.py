@@ -31,6 +31,12 @@ class Board(Protocol):
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
+    def trouble(self, node: Node, trouble: Trouble) -> None:
+        """Note why a node could not be read this time."""
+
+    def set_address(self, node: Node, address: str) -> None:
+        """Note where a node is listed."""
+
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed."""
 
@@ -39,9 +45,6 @@ class Board(Protocol):
 
     def leave(self, name: str, sink: "FleetSink") -> None:
         """Hear that a source no longer names a node."""
-
-    def place(self, node: Node, address: str) -> None:
-        """Note where a node is listed."""
 
 
 class FleetSink:
@@ -61,7 +64,7 @@ class FleetSink:
         for name in before - self._names:
             self._fleet.leave(name, self)
         for name in self._names & (addresses or {}).keys():
-            self._fleet.place(self._fleet.ensure(name, self), (addresses or {})[name])
+            self._fleet.set_address(self._fleet.ensure(name, self), (addresses or {})[name])
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report, to be shown and taken."""
@@ -91,7 +94,7 @@ class FleetSink:
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
         """Say why a node could not be read this time; its last data stays and ages."""
         if self._is_mine(node):
-            self._fleet.ensure(node, self).trouble = Trouble(reason, state)
+            self._fleet.trouble(self._fleet.ensure(node, self), Trouble(reason, state))
 
     def _is_mine(self, node: str) -> bool:
         """Whether this source has the node; what comes of one that was taken away comes too late."""

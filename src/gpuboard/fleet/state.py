@@ -1,24 +1,24 @@
 """The fleet: what every node said last, how old that is, and the verdicts that follow."""
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
+from gpuboard.fleet.candidates import Candidates
 from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import Devices
+from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
+from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
-
-log = logging.getLogger(__name__)
 
 # Why none is free on a node where a GPU is booked by its number and the numbers may have moved.
 _MOVED: Final = Reason(
@@ -45,12 +45,11 @@ class Fleet:
         # Whoever takes every sample for good, if anybody does; the assembly knows.
         self.taker: Taker | None = None
         self._forget_after = forget_after_seconds
-        # The nodes that are shown, and all that sources have under each name: mostly that one.
+        self.roll_call = RollCall()
+        # The nodes that are shown, and those that sources have under the same names.
         self._nodes: dict[str, Node] = {}
-        self._candidates: dict[str, dict[FleetSink, Node]] = {}
+        self._candidates = Candidates()
         self._sinks: dict[str, FleetSink] = {}
-        # Sources that were said to have a node besides the one that is shown.
-        self._told: dict[str, frozenset[str]] = {}
         self._book = ClaimBook()
         self._touched: set[str] = set()
         self._changed: set[str] = set()
@@ -96,9 +95,8 @@ class Fleet:
         for sink, identity in identities.items():
             sink.identity = identity
         self._sinks = {sink.identity.name: sink for sink in self._sinks.values()}
-        for name, candidates in self._candidates.items():
-            for sink, node in candidates.items():
-                node.identity = sink.identity
+        self._candidates.identify()
+        for name in self._candidates:
             self._choose_and_show(name)
 
     def places(self) -> dict[str, Places]:
@@ -114,12 +112,14 @@ class Fleet:
         """The claim on a GPU that holds now, if there is one."""
         if not self._book:
             return None
-        index = reading.index
-        if reading.mig_parent_uuid is not None:
-            # People claim whole GPUs by their number; an instance goes with its GPU.
-            cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
-            index = next(cards, -1)
-        claim = self._book.at((node.name, index), self.clock.now())
+        claim = self._book.at(_place(node, reading), self.clock.now())
+        return None if claim is None else self.names.in_claim(claim)
+
+    def ended_claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
+        """The claim on a GPU that ended last, if that was not long ago."""
+        if not self._book:
+            return None
+        claim = self._book.ended(_place(node, reading), self.clock.now())
         return None if claim is None else self.names.in_claim(claim)
 
     def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
@@ -139,6 +139,13 @@ class Fleet:
             self._choose(node.name)
         if self.is_shown(node):
             self._show(node)
+
+    def trouble(self, node: Node, trouble: Trouble) -> None:
+        """Note why a node could not be read this time."""
+        is_first = node.trouble is None
+        node.trouble = trouble
+        if is_first:
+            self._choose_and_show(node.name)
 
     def is_shown(self, node: Node) -> bool:
         """Whether the node is shown as this source knows it."""
@@ -175,10 +182,9 @@ class Fleet:
 
     def ensure(self, name: str, sink: FleetSink) -> Node:
         """The node of this name as a source knows it; one that had left is back."""
-        candidates = self._candidates.setdefault(name, {})
-        node = candidates.get(sink)
+        node = self._candidates.get(name, sink)
         if node is None:
-            node = candidates[sink] = Node(name, sink.identity)
+            node = self._candidates.add(name, sink)
             self._choose_and_show(name)
         elif node.left_at is not None:
             node.left_at = None
@@ -187,7 +193,7 @@ class Fleet:
 
     def leave(self, name: str, sink: FleetSink) -> None:
         """Hear that a source no longer names a node: it is forgotten later, or another source has it now."""
-        node = self._candidates.get(name, {}).get(sink)
+        node = self._candidates.get(name, sink)
         if node is not None and node.left_at is None:
             node.left_at = self.clock.now()
             self._choose_and_show(name)
@@ -201,36 +207,15 @@ class Fleet:
         self._rename(self._devices.leave(name, has_left=node.left_at is not None))
 
     def _choose(self, name: str) -> None:
-        """Decide from which source a node is shown: the first configured one that has ever read it."""
-        candidates = self._candidates[name]
-        best = min(candidates.values(), key=_precedence)
-        # Whoever has left is shown only as long as nobody else has the node.
-        self._candidates[name] = {
-            sink: node for sink, node in candidates.items() if node is best or node.left_at is None
-        }
-        before = self._nodes.get(name)
+        before, best = self._nodes.get(name), self._candidates.choose(name)
         self._nodes[name] = best
-        # Whoever only expects it has not got it: a node may have a token just to sign what it drops.
-        best.also_from = frozenset(
-            node.source
-            for node in self._candidates[name].values()
-            if node is not best and (node.report is not None or node.trouble is not None)
-        )
         self._touched.add(name)
-        self._tell_duplicates(best)
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
             best.memories, before.memories = before.memories, {}
             best.seen = before.seen
 
-    def _tell_duplicates(self, node: Node) -> None:
-        told = self._told.get(node.name, frozenset())
-        both = node.also_from | {node.source} if node.also_from else node.also_from
-        if not both <= told:
-            self._told[node.name] = told | both
-            log.warning("node from several sources: node=%s sources=%s", node.name, ", ".join(sorted(both)))
-
-    def place(self, node: Node, address: str) -> None:
+    def set_address(self, node: Node, address: str) -> None:
         """Note where a node is listed."""
         if node.address != address:
             node.address = address
@@ -238,17 +223,16 @@ class Fleet:
 
     def forget(self, name: str) -> None:
         """Forget all about a node; a source that still names it begins anew with it."""
-        sinks = [sink for sink, node in self._candidates.get(name, {}).items() if node.left_at is None]
-        self._forget(name)
-        for sink in sinks:
+        for sink in self._forget(name):
             self.ensure(name, sink)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str) -> list[FleetSink]:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
-            del self._candidates[name]
-            self._told.pop(name, None)
+        sinks = self._candidates.forget(name)
+        self.roll_call.forget(name)
         self._rename(self._devices.forget(name))
+        return sinks
 
     def settle(self) -> None:
         """Bring ages and verdicts up to now; cheap when nothing happened."""
@@ -272,24 +256,34 @@ class Fleet:
 
     def _judge_touched(self) -> Iterator[Node]:
         now = self.clock.now()
+        self._forget_the_old(now)
+        come_or_gone = []
+        for node in self._nodes.values():
+            fresh = node.freshness_at(now)
+            if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
+                self._touched.add(node.name)
+                come_or_gone.append(node)
+            node.freshness = fresh
+        self._touched.update(self._book.due(now))
+        touched, self._touched = self._touched & self._nodes.keys(), set()
+        come_or_gone += [
+            self._nodes[name] for name in touched if self._nodes[name].notes or name in self.roll_call.short
+        ]
+        self.roll_call.call(come_or_gone, self._nodes, now)
+        for name in touched:
+            node = self._nodes[name]
+            self._judge(node, now)
+            yield node
+
+    def _forget_the_old(self, now: float) -> None:
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
-            if now - (node.left_at or now) >= self._forget_after:
+            # Of one that was never read there is nothing to remember.
+            if node.report is None or now - (node.left_at or now) >= self._forget_after:
                 self._forget(node.name)
         if self._strangers_until is not None and now >= self._strangers_until:
             self._strangers_until = None
             for name in self._devices.places.keys() - self._nodes.keys():
                 self._forget(name)
-        for node in self._nodes.values():
-            fresh = node.freshness_at(now)
-            if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
-                self._touched.add(node.name)
-            node.freshness = fresh
-        self._touched.update(self._book.due(now))
-        touched, self._touched = self._touched & self._nodes.keys(), set()
-        for name in touched:
-            node = self._nodes[name]
-            self._judge(node, now)
-            yield node
 
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
@@ -315,13 +309,17 @@ class Fleet:
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
 
 
+def _place(node: Node, reading: GpuReading) -> tuple[str, int]:
+    """Where people claim a GPU: whole ones, by their number; an instance goes with its GPU."""
+    if reading.mig_parent_uuid is None:
+        return node.name, reading.index
+    cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
+    return node.name, next(cards, -1)
+
+
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
     """A verdict lasts since its word last changed, unless it knows better itself."""
     # Free is a GPU since somebody left it, not since its node came back or the board began to look.
     if verdict.since is not None or before is None or verdict.word == "free":
         return verdict
     return replace(verdict, since=before.since if before.word == verdict.word else now)
-
-
-def _precedence(node: Node) -> tuple[bool, bool, SourceIdentity]:
-    return node.left_at is not None, node.report is None, node.identity

@@ -11,7 +11,7 @@ from gpuboard.model.units import fits_size
 from gpuboard.model.verdict import Word, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
 from gpuboard.wire.tally import tally_rows
-from gpuboard.wire.views import GpuRow, NodeRow
+from gpuboard.wire.views import GpuRow, HolderView, NodeRow
 
 WORDS: Final[tuple[str, ...]] = get_args(Word)
 
@@ -42,40 +42,51 @@ def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) ->
     )
 
 
-def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
-    """Everybody who is on a GPU that is counted, or has booked one that is kept free; the heaviest first."""
-    held: dict[str, list[GpuRow]] = defaultdict(list)
-    memory: Counter[str] = Counter()
-    processes: Counter[str] = Counter()
-    for row in gpus:
-        if row.verdict == "stale" or not row.counted:
-            continue
-        for user in row.users or ():
-            memory[user.name] += user.memory_used_bytes or 0
-            processes[user.name] += user.processes
-        for name in _holders_of(row):
-            held[name].append(row)
-    people = [
-        Person(
-            user=name,
-            gpus=len(rows),
-            idle_gpus=sum(row.verdict == "idle" for row in rows),
-            booked_gpus=sum(row.verdict == "booked" for row in rows),
-            memory_bytes=memory[name],
-            processes=processes[name],
-            holdings=_holdings(rows),
+class _Sum:
+    """What adds up for one person."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.held: list[GpuRow] = []
+        self.booked: list[GpuRow] = []
+        self.memory = 0
+        self.processes = 0
+
+    def hold(self, row: GpuRow, holder: HolderView) -> None:
+        """Add one GPU, or one more account on it."""
+        if not self.held or self.held[-1] is not row:
+            self.held.append(row)
+        self.memory += holder.memory_used_bytes or 0
+        self.processes += holder.processes
+
+    def person(self) -> Person:
+        """All of it."""
+        return Person(
+            user=self.name,
+            gpus=len(self.held),
+            idle_gpus=sum(row.verdict == "idle" for row in self.held),
+            memory_bytes=self.memory,
+            processes=self.processes,
+            holdings=_holdings(self.held),
+            booked_gpus=len(self.booked),
+            booked=_holdings(self.booked),
         )
-        for name, rows in held.items()
-    ]
-    people.sort(key=lambda person: (-person.gpus, -person.memory_bytes, person.user))
+
+
+def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
+    """Everybody who holds a GPU that is counted, on a live node, or has booked one; the heaviest first."""
+    sums: dict[str, _Sum] = {}
+    rows = [row for row in gpus if row.counted]
+    for row in rows:
+        # What a silent node said last is no news of who uses it; a booking holds all the same.
+        for user in row.users or () if row.verdict != "stale" else ():
+            sums.setdefault(user.name.casefold(), _Sum(user.name)).hold(row, user)
+    for row in rows:
+        if row.claim is not None and row.claim.who is not None:
+            sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
+    people = [one.person() for one in sums.values()]
+    people.sort(key=lambda person: (-person.gpus, -person.booked_gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
-
-
-def _holders_of(row: GpuRow) -> set[str]:
-    names = {user.name for user in row.users or ()}
-    if row.verdict == "booked" and row.claim is not None and row.claim.who is not None:
-        names.add(row.claim.who)
-    return names
 
 
 def _holdings(rows: list[GpuRow]) -> tuple[Holding, ...]:

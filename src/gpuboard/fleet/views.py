@@ -8,7 +8,16 @@ from gpuboard.model.names import holder_name
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import Holder
-from gpuboard.wire.views import FleetView, GpuRow, GpuView, HolderView, NodeRow, NodeView, claim_view
+from gpuboard.wire.views import (
+    ClaimView,
+    FleetView,
+    GpuRow,
+    GpuView,
+    HolderView,
+    NodeRow,
+    NodeView,
+    claim_view,
+)
 
 _UNJUDGED = Verdict(word="unknown", reason=Reason(code="new", text="just arrived"))
 
@@ -60,8 +69,14 @@ def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, pl
         verdict=memory.verdict or _UNJUDGED,
         users=_people(memory),
         claim=claim_view(memory.claim),
+        ended_claim=_ended(fleet, node, reading),
         reading=reading,
     )
+
+
+def _ended(fleet: Fleet, node: str, reading: GpuReading) -> ClaimView | None:
+    found = fleet.get(node)
+    return None if found is None else claim_view(fleet.ended_claim_of(found, reading))
 
 
 def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:

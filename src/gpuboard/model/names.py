@@ -12,6 +12,9 @@ _NOISE: Final = re.compile(
 )
 _SIZE: Final = re.compile(r"(\d+) ?GB\b", re.IGNORECASE)
 
+# Between the UUID of a GPU and its node, where several nodes have the same; no UUID has it in itself.
+NODE_MARK: Final = "@"
+
 
 @lru_cache(maxsize=1024)
 def short_model(model: str) -> str:
@@ -43,3 +46,8 @@ def gpu_labels(gpus: Sequence[GpuReading]) -> list[str]:
 def place_key(label: str) -> tuple[int, ...]:
     """Labels in the order of their numbers: `2`, `10`, `10:0`."""
     return tuple(int(part) if part.isdigit() else -1 for part in label.split(":"))
+
+
+def device_uuid(uuid: str) -> str:
+    """What the driver calls a GPU that the board calls so."""
+    return uuid.partition(NODE_MARK)[0]

@@ -32,6 +32,7 @@ Kind = Literal[
     "xid",
     "clock-off",
     "duplicate-node",
+    "token-shared",
     "duplicate-gpu",
     "gpu-missing",
     "gpu-replaced",
@@ -157,6 +158,11 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "duplicate-node": _Words(
         "two sources have a node of this name",
         "remove the node from one of the two sources, or give the machines different names",
+    ),
+    "token-shared": _Words(
+        "two machines use the token of this node, and only the one that came last is shown",
+        "enroll the node anew on the machine that it is (gpuboard node enroll), which ends the old token, "
+        "and enroll the other under a name of its own",
     ),
     "duplicate-gpu": _Words(
         "GPUs of this node have the same identity as those of another, and both are shown",

@@ -33,6 +33,10 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     flags: tuple[Flag, ...] = ()
 
 
+# So long a claim that has ended is still told: people wonder whose it was.
+ENDED_CLAIM_SECONDS: Final = 3 * 86400.0
+
+
 class Claim(Struct, frozen=True, kw_only=True, gc=False):
     """That somebody holds a GPU by agreement, from a time until a time; None: since ever, without end."""
 

@@ -13,7 +13,7 @@ from typing import Final
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.answer import Answer, AnswerReader
 from gpuboard.outside.network_words import in_words
-from gpuboard.outside.resolve import Resolver, stays_here
+from gpuboard.outside.resolve import Resolver, is_of_here, stays_here
 
 _READ_BYTES: Final = 64 * 1024
 # A name with several addresses, the first of them dead, must not use up the whole deadline.
@@ -52,13 +52,19 @@ class Server:
         resolver: Resolver,
         tls: ssl.SSLContext | None = None,
         only_private: bool = False,
+        only_elsewhere: bool = False,
     ) -> None:
-        """Make a server known; `only_private` refuses to talk to it unless by TLS or loopback."""
+        """Make a server known.
+
+        `only_private` refuses to talk to it unless by TLS or loopback, `only_elsewhere` at an address of this
+        machine or of its links.
+        """
         self._host = host
         self._port = port
         self._resolver = resolver
         self._tls = tls
         self._only_private = only_private
+        self._only_elsewhere = only_elsewhere
         self._connection: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._doing = ""
 
@@ -117,6 +123,7 @@ class Server:
         share = deadline * _CONNECT_SHARE / len(addresses) if len(addresses) > 1 else None
         for last, address in enumerate(addresses, start=1 - len(addresses)):
             self._refuse_in_clear(address)
+            self._refuse_here(address)
             try:
                 async with asyncio.timeout(share):
                     return await asyncio.open_connection(
@@ -136,6 +143,12 @@ class Server:
             text = f"the secret is not sent unencrypted to {address}"
             remedy = "use TLS, or allow_plaintext = true if nobody else can listen on that network"
             raise OutsideError(f"{text}: {remedy}", code="secret-in-clear")
+
+    def _refuse_here(self, address: str) -> None:
+        if self._only_elsewhere and is_of_here(address):
+            text = f"its list says that it is at {address}, which is this machine itself or its own link"
+            remedy = "correct the list, or set allow_loopback = true where the list may say so"
+            raise OutsideError(f"{text}: {remedy}", code="address-here")
 
     async def _exchange(
         self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes, limit: int

@@ -71,3 +71,14 @@ def stays_here(address: str) -> bool:
         return False
     mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
     return (mapped or parsed).is_loopback
+
+
+def is_of_here(address: str) -> bool:
+    """Whether an address means this machine or its own links: no list from outside may name it."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    plain = mapped or parsed
+    return plain.is_loopback or plain.is_link_local or plain.is_unspecified or plain.is_multicast

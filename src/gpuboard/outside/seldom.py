@@ -13,17 +13,24 @@ MAX_KINDS: Final = 4096
 class SeldomLog:
     """A log that nobody can fill by doing the same wrong thing again and again."""
 
-    def __init__(self, log: logging.Logger, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        log: logging.Logger,
+        *,
+        seconds: float = SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._log = log
+        self._seconds = seconds
         self._clock = clock
         # When each kind was last said, and how often it came since; the oldest first.
         self._said: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
     def say(self, kind: Hashable, text: str, *values: object, level: int = logging.WARNING) -> None:
-        """Write it down, or count it if the same kind was written down within the minute."""
+        """Write it down, or count it if the same kind was written down within its time."""
         now = self._clock()
         said_at, unsaid = self._said.get(kind, (float("-inf"), 0))
-        if now - said_at < SECONDS:
+        if now - said_at < self._seconds:
             self._said[kind] = said_at, unsaid + 1
             return
         self._said[kind] = now, 0

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.problems import problem
 from gpuboard.model.report import MAX_GPUS, MAX_PROBLEMS, GpuProcess, GpuReading, NodeReport, Problem
+from gpuboard.probes.pids import with_believable_processes
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.report import MAX_PROCESSES, MAX_REPORT_BYTES, encode_report
 
@@ -19,7 +20,7 @@ _SHORT: Final = 120
 
 def fit(report: NodeReport) -> NodeReport:
     """Return the report, cleaned, and without what would make a board refuse it; a problem says what."""
-    whole = report if is_plain(report) else clean_facts(report)
+    whole = with_believable_processes(report if is_plain(report) else clean_facts(report))
     fitted = _with_processes(_with_gpus(whole, MAX_GPUS), MAX_PROCESSES)
     fitted = _with_problems(fitted, MAX_PROBLEMS - _SPARE_PROBLEMS)
     left_out = []

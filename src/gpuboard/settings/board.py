@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import Duration, Rule, Size, between, read_options
-from gpuboard.settings.rules import check_base_path, check_copy, check_hostnames, check_listen, check_proxies
+from gpuboard.settings.rules import (
+    check_base_path,
+    check_copy,
+    check_hostnames,
+    check_lines,
+    check_listen,
+    check_proxies,
+)
 from gpuboard.settings.words import close_to, what_it_looks_like
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8042"
@@ -26,6 +33,9 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     title: Annotated[str, Meta(max_length=200)] = ""
     # What people get who copy a command for GPUs: {address}, {node}, {devices} are filled in.
     copy: Annotated[str, Meta(max_length=1000), Rule(check_copy)] = DEFAULT_COPY
+    # Where the bars of hosts and of GPUs get darker, in percent.
+    host_lines: Annotated[tuple[Percent, Percent], Rule(check_lines)] = (35.0, 70.0)
+    gpu_lines: Annotated[tuple[Percent, Percent], Rule(check_lines)] = (20.0, 60.0)
     # The path under which a proxy passes requests on, if it does not take it away itself.
     base_path: Annotated[str, Meta(examples=["/gpus/"]), Rule(check_base_path)] = "/"
     # Names of the board besides this machine's own.

@@ -37,6 +37,12 @@ def check_copy(value: str) -> None:
         )
 
 
+def check_lines(value: tuple[float, float]) -> None:
+    """The lower line first."""
+    if not value[0] < value[1]:
+        raise ValueError("the lower line comes first, as in [35, 70]")
+
+
 def check_hostnames(value: tuple[str, ...]) -> None:
     """Names alone: what a browser sends as Host, without scheme, port and path."""
     for name in value:

@@ -1,14 +1,17 @@
 """The board's database. Every call blocks: never from the event loop, always in a thread."""
 
 import contextlib
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
 import sqlalchemy
-from sqlalchemy import Connection, create_engine, event, insert, select
+from msgspec import Struct
+from sqlalchemy import Connection, Row, create_engine, event, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from gpuboard.model.errors import StorageError
@@ -16,8 +19,16 @@ from gpuboard.storage.migrations import migrate
 from gpuboard.storage.place import prepare_directory
 from gpuboard.storage.tables import FACTS
 
+log = logging.getLogger(__name__)
+
 FILE_NAME: Final = "gpuboard.sqlite"
 BUSY_SECONDS: Final = 10.0
+DAMAGED: Final = (
+    "it is damaged: stop the board, put a copy in its place or move it away, and enroll nodes anew"
+)
+
+
+Kind = TypeVar("Kind", bound=Struct)
 
 
 class Database:
@@ -25,6 +36,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._identity = _identity_of(path)
         # Autocommit, so that the transactions are those that we begin: DDL would end pysqlite's own.
         self._engine = create_engine(
             sqlalchemy.URL.create("sqlite", database=str(path)),
@@ -57,6 +69,10 @@ class Database:
         ):
             yield connection
 
+    def is_in_place(self) -> bool:
+        """Whether the file that was opened is still the one of its name. Blocks."""
+        return _identity_of(self.path) == self._identity
+
     def close(self) -> None:
         """Let go of the file."""
         self._engine.dispose()
@@ -76,7 +92,18 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            raise StorageError(f"the database {self.path} cannot be used: {error.orig}") from error
+            # Damage is of the base class itself; what may pass (locked, disk full) is of one below it.
+            is_damaged = type(error.orig) is sqlite3.DatabaseError
+            remedy = f"; {DAMAGED}" if is_damaged else ""
+            raise StorageError(f"the database {self.path} cannot be used: {error.orig}{remedy}") from error
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def open_database(directory: Path) -> Database:
@@ -89,6 +116,8 @@ def open_database(directory: Path) -> Database:
     path = place / FILE_NAME
     try:
         is_new = not path.exists()
+        if not is_new and path.is_file() and path.stat().st_size == 0:
+            log.warning("database was empty, made anew: path=%s", path)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         if is_new and os.geteuid() == 0:
             # Made by an administrator for a board that runs as somebody else.
@@ -104,6 +133,19 @@ def open_database(directory: Path) -> Database:
         database.close()
         raise
     return database
+
+
+def read_row(kind: type[Kind], row: Row[*tuple[Any, ...]]) -> Kind:
+    """Read a row as what it should be; SQLite keeps anything.
+
+    Raises:
+        StorageError: the row holds something else.
+    """
+    try:
+        # The names are of a class of their own, which the decoder does not know.
+        return msgspec.convert({str(name): value for name, value in row._asdict().items()}, kind)
+    except msgspec.ValidationError as error:
+        raise StorageError(f"a row of the database holds no {kind.__name__} ({error}); {DAMAGED}") from None
 
 
 def set_fact(connection: Connection, name: str, value: str) -> None:

@@ -7,6 +7,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from gpuboard.model.report import GpuProcess
 from gpuboard.model.units import GIB, format_duration, format_size
 from gpuboard.wire.tally import tally_view
 from gpuboard.wire.views import FleetView, GpuView, HolderView, NodeView
@@ -24,17 +25,17 @@ LOOKS: Final = {
 _BAR_CELLS: Final = 8
 
 
-def print_fleet(console: Console, fleet: FleetView) -> None:
-    """Print every node with its GPUs, then the answer in one line."""
+def print_fleet(console: Console, fleet: FleetView, *, with_processes: bool = False) -> None:
+    """Print every node with its GPUs, if wanted with a line per process, then the answer in one line."""
     for node in fleet.nodes:
-        console.print(_node(node, fleet.at))
+        console.print(_node(node, fleet.at, with_processes=with_processes))
     console.print(_answer(fleet))
 
 
-def _node(node: NodeView, now: float) -> Group:
+def _node(node: NodeView, now: float, *, with_processes: bool) -> Group:
     parts: list[Text | Table] = [_heading(node, now)]
     if node.gpus:
-        parts.append(_gpus(node, now))
+        parts.append(_gpus(node, now, with_processes=with_processes))
     parts.extend(_problems(node))
     return Group(*parts)
 
@@ -62,14 +63,27 @@ def _host_details(node: NodeView) -> Iterator[str]:
         yield f"RAM {host.memory_used_bytes / GIB:.0f}/{host.memory_total_bytes / GIB:.0f} GiB"
 
 
-def _gpus(node: NodeView, now: float) -> Table:
+def _gpus(node: NodeView, now: float, *, with_processes: bool) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 1), show_header=False, pad_edge=False)
     for justify in ("right", "left", "left", "right", "left", "right", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
     table.columns[-1].no_wrap = False
     for gpu in node.gpus:
         table.add_row(Text(f"[{gpu.label}]", style="cyan"), *_cells(gpu, now))
+        for process in (gpu.reading.processes or ()) if with_processes else ():
+            table.add_row(*[""] * (len(table.columns) - 1), _process(process, now))
     return table
+
+
+def _process(process: GpuProcess, now: float) -> Text:
+    line = Text(f"{process.pid}", style="cyan").append(f" {process.program or '—'}", style="not cyan")
+    who = process.user or (f"uid {process.uid}" if process.uid is not None else "—")
+    line.append(f" {who}", style="bold not cyan")
+    if process.memory_used_bytes is not None:
+        line.append(f" {format_size(process.memory_used_bytes)}", style="yellow")
+    if process.started_at is not None:
+        line.append(f" {format_duration(now - process.started_at)}", style="bright_black")
+    return line
 
 
 def _cells(gpu: GpuView, now: float) -> list[Text]:

@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -9,7 +10,7 @@ from litestar.datastructures import Headers
 from msgspec import Struct
 
 from gpuboard.model.address import is_loopback
-from gpuboard.wire.views import Tier
+from gpuboard.model.identity import Identity, Tier
 
 Anonymous = Literal["nothing", "counts", "names"]
 
@@ -17,10 +18,11 @@ FORWARDED: Final = ("x-forwarded-for", "forwarded", "x-real-ip")
 
 
 class AccessPolicy(Struct, kw_only=True):
-    """What people who are not signed in may see."""
+    """What visitors may see."""
 
     # None: names on loopback, counts beyond.
     anonymous: Anonymous | None = None
+    # Addresses and networks.
     trusted_proxies: frozenset[str] = frozenset()
     hostnames: frozenset[str] = frozenset({"localhost"})
 
@@ -28,6 +30,14 @@ class AccessPolicy(Struct, kw_only=True):
         """Judge by another policy from now on; whoever holds this one need not hear of it."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(other, name))
+
+    def identify(self, peer: str | None, headers: Headers) -> Identity:
+        """Who asks, as far as one can tell."""
+        return Identity(
+            address=self.viewer_address(peer, headers) or peer,
+            counted_as=self.counted_address(peer, headers),
+            tier=self.tier(peer, headers),
+        )
 
     def tier(self, peer: str | None, headers: Headers) -> Tier | None:
         """The tier of a viewer; None when it may see nothing."""
@@ -44,12 +54,12 @@ class AccessPolicy(Struct, kw_only=True):
         """
         if not any(name in headers for name in FORWARDED):
             return peer
-        if peer not in self.trusted_proxies:
+        if not self.is_proxy(peer):
             return None
         # Some proxies add to the line that came in, others add a second line: the last hop is in the last.
         lines: list[str] = headers.getall("x-forwarded-for", [])
         hops = [hop.strip() for hop in ",".join(lines).split(",")]
-        return next((hop for hop in reversed(hops) if hop not in self.trusted_proxies), None)
+        return next((hop for hop in reversed(hops) if not self.is_proxy(hop)), None)
 
     def counted_address(self, peer: str | None, headers: Headers) -> str | None:
         """The address whose viewers are counted; None for those that are not limited.
@@ -59,12 +69,18 @@ class AccessPolicy(Struct, kw_only=True):
         """
         address = self.viewer_address(peer, headers)
         if not address:
-            address = None if peer in self.trusted_proxies else peer
+            address = None if self.is_proxy(peer) else peer
         return None if is_loopback(address) else address
+
+    def is_proxy(self, address: str | None) -> bool:
+        """Whether this is one of the listed proxies, by its address or its network."""
+        if address is None or not self.trusted_proxies:
+            return False
+        return address in self.trusted_proxies or _is_within(address, self.trusted_proxies)
 
     def is_limited(self, peer: str) -> bool:
         """Whether connections of this peer are counted: not those of this machine and of listed proxies."""
-        return not is_loopback(peer) and peer not in self.trusted_proxies
+        return not is_loopback(peer) and not self.is_proxy(peer)
 
     def accepts_host(self, host: str | None) -> bool:
         """Whether a Host header names this board; keeps pages of others from reaching it by rebinding.
@@ -88,6 +104,17 @@ def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:
     """The names under which this board may be asked for."""
     name = hostname.lower()
     return frozenset({"localhost", name, name.split(".", maxsplit=1)[0], *(e.lower() for e in extra)})
+
+
+@lru_cache(maxsize=1024)
+def _is_within(address: str, networks: frozenset[str]) -> bool:
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    # A socket for both kinds of addresses shows the old ones as new ones.
+    known = getattr(known, "ipv4_mapped", None) or known
+    return any(known in ipaddress.ip_network(each, strict=False) for each in networks)
 
 
 def _host_name(host: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
@@ -14,6 +14,7 @@ from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.answers import COMPRESSED
 from gpuboard.web.guard import Guard
+from gpuboard.web.needs import check_needs, needs
 from gpuboard.web.openapi import DocumentPlugin, whole_document
 from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
 from gpuboard.web.routes import badge, familiar, fleet, health, ingest, preview, stream
@@ -48,6 +49,7 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
             "services": Provide(lambda: services, sync_to_thread=False),
             "base_path": Provide(lambda: base_path, sync_to_thread=False),
         },
+        guards=[check_needs],
         exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
         compression_config=CompressionConfig(
             backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=COMPRESSED
@@ -61,6 +63,9 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
                 security_schemes={ingest.NODE_TOKEN: SecurityScheme(type="http", scheme="bearer")}
             ),
             # JSON only: the usual viewers load scripts from elsewhere.
+            openapi_router=Router(
+                path="/api", route_handlers=[], opt=needs("nothing"), include_in_schema=False
+            ),
             render_plugins=[DocumentPlugin(path="/openapi.json")],
         ),
         request_max_body_size=256 * 1024,

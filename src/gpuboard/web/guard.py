@@ -8,8 +8,10 @@ from litestar.datastructures import Headers
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from gpuboard.model.identity import Identity
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.limits import VISITS_BURST, VISITS_PER_SECOND
+from gpuboard.web.needs import IDENTITY
 from gpuboard.web.problems import REFUSAL, send_problem
 from gpuboard.web.room import Room
 from gpuboard.web.throttle import RateLimit
@@ -58,7 +60,7 @@ class Guard:
         if kind not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
+        refusal = self._refusal(scope, Headers.from_scope(scope))
         if refusal is None:
             self._strip_base(scope)
             if kind == "websocket":
@@ -86,8 +88,7 @@ class Guard:
             scope["path"] = f"/{rest}"
             scope["raw_path"] = scope["raw_path"][len(self._base) - 1 :]
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        headers = Headers.from_scope(scope)
+    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         hosts, origin = headers.getall("host", []), headers.get("origin")
         # Whoever reads the one and whoever reads the other would not mean the same board.
         if len(hosts) != 1:
@@ -101,14 +102,15 @@ class Guard:
         is_read = scope.get("method") in ("GET", "HEAD", "OPTIONS")
         if not is_read and not self._access.accepts_origin(origin, hosts[0]):
             return 421, f"a page of {origin!r} may not use this board", ()
-        return self._haste(scope, headers)
+        identity = self._access.identify(scope["client"][0] if scope["client"] else None, headers)
+        scope.setdefault("state", {})[IDENTITY] = identity
+        return self._haste(scope, headers, identity)
 
-    def _haste(self, scope: Scope, headers: Headers) -> Refusal | None:
+    def _haste(self, scope: Scope, headers: Headers, identity: Identity) -> Refusal | None:
         """Why a visitor should wait before it asks again; agents have an allowance of their own."""
         if "authorization" in headers and scope["path"].endswith(_AGENTS):
             return None
-        peer = scope["client"][0] if scope["client"] else None
-        wait = self._visits.delay(self._access.counted_address(peer, headers), time.monotonic())
+        wait = self._visits.delay(identity.counted_as, time.monotonic())
         if not wait:
             return None
         after = (b"retry-after", str(math.ceil(wait)).encode())

@@ -69,3 +69,11 @@ CPU_SECONDS_BURST: Final = 0.5
 # An honest agent says hello at once, and later something every few seconds.
 HELLO_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 600.0
+
+# --- Codes and tokens -----------------------------------------------------------------------------------
+
+# Wrong ones that an address may show before its next wrong one is refused unseen; right ones never are.
+TOKEN_FAILURES: Final = 20
+TOKEN_FAILURES_SECONDS: Final = 60.0
+CODE_FAILURES: Final = 10
+CODE_FAILURES_SECONDS: Final = 900.0

@@ -11,6 +11,7 @@ from litestar import MediaType, Response, Router, get
 from litestar.exceptions import NotFoundException
 
 from gpuboard.web.answers import COMPRESS_FROM_BYTES, COMPRESSED, AnyRequest, may_compress
+from gpuboard.web.needs import needs
 from gpuboard.web.routes import preview
 from gpuboard.web.services import Services
 
@@ -118,4 +119,6 @@ def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:20]
 
 
-ROUTER = Router(path="/", route_handlers=[page, page_below, asset, top_file], opt={COMPRESSED: True})
+ROUTER = Router(
+    path="/", route_handlers=[page, page_below, asset, top_file], opt=needs("nothing", **{COMPRESSED: True})
+)

@@ -4,14 +4,13 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from gpuboard.model.address import is_loopback
+from gpuboard.model.address import customer, is_loopback
 from gpuboard.web.limits import (
     MAX_UNTAKEN_BYTES,
     MAX_UNTAKEN_BYTES_OF_ONE,
     MAX_VISITORS,
     MAX_VISITORS_OF_ONE,
 )
-from gpuboard.web.throttle import customer
 
 log = logging.getLogger(__name__)
 

@@ -1,9 +1,8 @@
 """Limits on how often somebody may try or send, and be here at once. Pure: the caller brings the clock."""
 
-import ipaddress
 from collections import Counter, OrderedDict
-from typing import Final
 
+from gpuboard.model.address import customer
 from gpuboard.web.limits import (
     CPU_SECONDS_BURST,
     CPU_SECONDS_PER_SECOND,
@@ -12,9 +11,6 @@ from gpuboard.web.limits import (
     MESSAGES_BURST,
     MESSAGES_PER_SECOND,
 )
-
-# Whoever has IPv6 has this much of it.
-_HOME_NETWORK_BITS: Final = 64
 
 
 class Pace:
@@ -52,21 +48,6 @@ class NodeAllowance:
     def charge(self, seconds: float, now: float) -> None:
         """Count the time that its message took."""
         self._time.delay(now, seconds)
-
-
-class Seldom:
-    """Something that is worth saying once in a while."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._next = float("-inf")
-
-    def is_due(self, now: float) -> bool:
-        """Whether it is time to say it again."""
-        if now < self._next:
-            return False
-        self._next = now + self._seconds
-        return True
 
 
 class RateLimit:
@@ -143,16 +124,3 @@ class AddressCount:
         self._here[who] -= 1
         if self._here[who] <= 0:
             del self._here[who]
-
-
-def customer(address: str) -> str:
-    """Addresses that are one customer's are counted as one."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(known, ipaddress.IPv4Address):
-        return str(known)
-    if known.ipv4_mapped is not None:
-        return str(known.ipv4_mapped)
-    return str(ipaddress.ip_network((int(known), _HOME_NETWORK_BITS), strict=False))

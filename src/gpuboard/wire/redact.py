@@ -95,7 +95,14 @@ def hide_names_in_gpu(gpu: GpuView) -> GpuView:
     """The same GPU without people and processes."""
     verdict: Verdict = replace(gpu.verdict, reason=hide_names_in_reason(gpu.verdict.reason))
     reading: GpuReading = replace(gpu.reading, processes=None)
-    return replace(gpu, users=None, claim=_anonymous(gpu.claim), verdict=verdict, reading=reading)
+    return replace(
+        gpu,
+        users=None,
+        claim=_anonymous(gpu.claim),
+        ended_claim=_anonymous(gpu.ended_claim),
+        verdict=verdict,
+        reading=reading,
+    )
 
 
 def _only_figures(host: HostFacts | None) -> HostFacts | None:

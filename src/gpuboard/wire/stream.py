@@ -24,6 +24,9 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     title: str | None = None
     # The command for chosen GPUs that people copy: {address}, {node} and {devices} are to be filled in.
     copy: str = "ssh {address}"
+    # Where bars get darker, in percent.
+    host_lines: tuple[float, ...] = (35.0, 70.0)
+    gpu_lines: tuple[float, ...] = (20.0, 60.0)
 
 
 class Gone(Struct, frozen=True, kw_only=True):

@@ -39,20 +39,20 @@ class Holding(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """What one person holds now."""
+    """What one person uses now, and what is booked for that person, whoever uses it."""
 
     user: str
     gpus: int
     idle_gpus: int
-    # Those of them that are only booked: nobody is on them.
-    booked_gpus: int
     memory_bytes: int
     processes: int
     holdings: tuple[Holding, ...]
+    booked_gpus: int
+    booked: tuple[Holding, ...]
 
 
 class People(Struct, frozen=True, kw_only=True):
-    """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
+    """Everybody who holds a GPU or has booked one, the heaviest first; null where names are hidden."""
 
     at: float
     tier: str

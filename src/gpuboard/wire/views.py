@@ -1,16 +1,14 @@
 """What the board tells people and programs: whole views by GET, flat rows on the live stream."""
 
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from gpuboard.model.identity import Tier as Tier  # noqa: PLC0414 - views are made for one
 from gpuboard.model.node import NodeState
 from gpuboard.model.report import GpuReading, HostFacts, Problem
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict, Word
-
-# What a viewer may see: everything, or verdicts and figures without names.
-Tier = Literal["names", "counts"]
 
 
 class HolderView(Struct, frozen=True, kw_only=True, gc=False):
@@ -48,6 +46,8 @@ class GpuView(Struct, frozen=True, kw_only=True, gc=False):
     verdict: Verdict
     users: tuple[HolderView, ...] | None
     claim: ClaimView | None
+    # The one that ended last, for three days; left out where there is none.
+    ended_claim: ClaimView | None = None
     reading: GpuReading
 
 

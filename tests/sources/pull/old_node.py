@@ -17,6 +17,8 @@ class OldNode:
     def __init__(self, address: str = "127.0.0.1") -> None:
         self.last_update = ""
         self.requests = 0
+        # Whether it takes samples by itself, as long as it is asked.
+        self.is_running = True
         self._server = ThreadingHTTPServer((address, 0), self._handler())
         self.port = int(self._server.server_address[1])
         self.sample()
@@ -48,6 +50,8 @@ class OldNode:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 node.requests += 1
+                if node.is_running:
+                    node.sample()
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 allowed = self.path == "/get-status" and asked.get("passwd") == PASSWORD
                 body = json.dumps(node.status()).encode() if allowed else b"not found"

@@ -13,13 +13,13 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.settings.base import Duration
 from gpuboard.sources.pull import PullOptions, PullSource
-from gpuboard.sources.pull.seed4_age import own_age
+from gpuboard.sources.pull.node_time import Age, own_age
 from tests.fakes.http import always, answer_bytes, raw_server
 from tests.fakes.sink import RecordingSink, running
 from tests.sources.pull.agents import INTERVAL, at, pull
 from tests.sources.pull.old_node import PASSWORD, OldNode, old_node
 
-OPTIONS = PullOptions(protocol="seed4", timeout=Duration(2))
+OPTIONS = PullOptions(protocol="gpu-cluster-monitor", timeout=Duration(5))
 NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
 
@@ -83,24 +83,50 @@ async def test_a_frozen_old_node_grows_old_although_it_answers(node: OldNode, op
                 fleet.settle()
 
     async with running(pull(at("old", node.port), options=options), sink):
+        await turns("live")
+        node.is_running = False
         await turns("lost")
         answered = node.requests
         assert entry.freshness.reason is not None
         assert entry.freshness.reason.code == "frozen"
-        node.sample()
+        node.is_running = True
         await turns("live")
         assert node.requests > answered
 
 
-async def test_a_node_that_froze_before_the_board_started_is_old_from_the_first_answer(
-    node: OldNode, options: PullOptions
+@pytest.mark.parametrize("minutes", [0, 5, 15, 30, 720])
+async def test_of_a_node_that_froze_before_the_board_started_nothing_is_believed(
+    node: OldNode, options: PullOptions, minutes: int
 ) -> None:
-    """Its own clock in the answer tells."""
-    node.sample(datetime.now(UTC) - timedelta(minutes=5))
+    """Its times have no zone, so quarters of an hour cannot be told. As soon as it goes on, all is well."""
+    node.is_running = False
+    node.sample(datetime.now(UTC) - timedelta(minutes=minutes))
     sink = RecordingSink()
     async with running(pull(at("old", node.port), options=options), sink):
+        code, state, text = await sink.trouble_of("old")
+        assert (code, state, sink.reports) == ("age-unknown", "error", [])
+        assert "may be of any age" in text
+        node.is_running = True
         await sink.reports_of("old", 1)
-    assert sink.reports[0][1].age_seconds == pytest.approx(300, abs=5)
+    assert sink.reports[0][1].age_seconds < 5
+
+
+async def test_a_node_that_says_no_time_is_never_believed(node: OldNode, options: PullOptions) -> None:
+    """Else whatever it says would be fresh for ever."""
+    node.is_running = False
+    node.last_update = ""
+    sink = RecordingSink()
+    async with running(pull(at("old", node.port), options=options), sink):
+        code, _, text = await sink.trouble_of("old")
+    assert (code, sink.reports) == ("age-unknown", [])
+    assert "does not say when" in text
+
+
+async def test_the_old_name_of_the_protocol_still_works(node: OldNode, options: PullOptions) -> None:
+    """Settings are written once."""
+    sink = RecordingSink()
+    async with running(pull(at("old", node.port), options=replace(options, protocol="seed4")), sink):
+        await sink.reports_of("old", 1)
 
 
 @pytest.mark.parametrize(
@@ -118,24 +144,24 @@ async def test_what_is_no_status_is_a_bad_report(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize("hours", [-12, -3.5, 0, 1, 5.75, 14])
-def test_the_age_is_known_in_every_time_zone(hours: float) -> None:
+def test_the_age_is_known_within_a_quarter_of_an_hour_in_every_time_zone(hours: float) -> None:
     """The node says local time without a zone, and its clock in UTC."""
     stamp = (NOON + timedelta(hours=hours) - timedelta(seconds=42)).replace(tzinfo=None).isoformat()
-    assert own_age(stamp, NOON.timestamp()) == 42
+    assert own_age(stamp, NOON.timestamp()) == Age(42, is_known=False)
 
 
 def test_an_age_that_no_zone_explains_is_an_age() -> None:
     """Two days are at least one and a half."""
     stamp = (NOON - timedelta(days=2)).replace(tzinfo=None).isoformat()
-    assert own_age(stamp, NOON.timestamp()) == timedelta(hours=36).total_seconds()
+    assert own_age(stamp, NOON.timestamp()) == Age(timedelta(hours=36).total_seconds(), is_known=True)
 
 
 @pytest.mark.parametrize("stamp", ["", "yesterday", "2026-03-09T12:00:00", "2026-03-01T12:00:03"])
 def test_a_stamp_that_tells_nothing_is_no_age(stamp: str) -> None:
     """Nonsense, or a moment that has not come yet."""
-    assert own_age(stamp, NOON.timestamp()) == 0
+    assert own_age(stamp, NOON.timestamp()) == Age(0, is_known=False)
 
 
 def test_a_stamp_with_a_zone_is_taken_at_its_word() -> None:
     """A newer node may write one."""
-    assert own_age("2026-03-01T11:00:00+00:00", NOON.timestamp()) == 3600
+    assert own_age("2026-03-01T11:00:00+00:00", NOON.timestamp()) == Age(3600, is_known=True)

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -300,3 +301,18 @@ async def test_a_real_agent_that_is_killed_and_started_again_comes_back(
                 await sink.more_troubles_than(failures)
     assert caplog.text.count("pull works again") == 2
     assert caplog.text.count("reason=127.0.0.1:") <= 6
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.9.9.9"])
+async def test_a_list_from_outside_cannot_send_the_token_to_what_listens_here(
+    tmp_path: Path, host: str
+) -> None:
+    """By address or by name; the node's trouble says what to set where that is meant."""
+    async with raw_server(silent) as fake:
+        somewhere = replace(at("gpu01", fake.port, host), may_be_here=False)
+        sink = RecordingSink()
+        options = await asyncio.to_thread(with_token, tmp_path)
+        async with running(pull(somewhere, options=options), sink):
+            code, _, text = await sink.trouble_of("gpu01")
+    assert (code, fake.connections) == ("address-here", 0)
+    assert "allow_loopback = true" in text

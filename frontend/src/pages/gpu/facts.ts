@@ -1,10 +1,10 @@
-import type { GpuRecord, GpuView } from '../../api/wire';
+import type { GpuRow, GpuView } from '../../api/wire';
 import type { Language } from '../../text/language.svelte';
 
 type Fact = [string, string | null];
 
 /** Everything the driver says about one GPU, in two columns: what it is, and how it is. */
-export function gpuFacts(gpu: GpuRecord, view: GpuView | null, language: Language): [Fact[], Fact[]] {
+export function gpuFacts(gpu: GpuRow, view: GpuView | null, language: Language): [Fact[], Fact[]] {
   const { say, number, memory } = language;
   const reading = view?.reading;
   const unit = (value: number | null | undefined, text: string) =>

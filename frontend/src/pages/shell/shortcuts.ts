@@ -17,6 +17,7 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     m: () => onBoard(() => (view.text = toggleTerm(view.text, 'user:me'))),
     t: () => preferences.set({ theme: NEXT_THEME[preferences.theme] }),
     p: () => (connection.paused ? connection.resume() : connection.pause()),
+    r: () => connection.refresh(),
     w: () => onBoard(() => router.setQuery({ wall: router.query.has('wall') ? null : '1' })),
     y: () => {
       const gpu = selection.uuid === null ? undefined : fleet.gpus.get(selection.uuid)?.record;

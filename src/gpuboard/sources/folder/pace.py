@@ -7,6 +7,7 @@ from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 
 _GAPS: Final = 5
 _ENOUGH: Final = 2
+_BOOTS: Final = 16
 
 Place = Literal["new", "same", "older"]
 
@@ -49,6 +50,8 @@ class Track:
         # False: nobody can tell; it is made up, and too long ago to count as fresh.
         self.is_age_known = True
         self._mark: Mark | None = None
+        # How far each clock has come: what was read of a boot once is never new again.
+        self._highest: dict[str, float] = {}
         # One that seemed older than what was seen: if the next one follows on it, the clock was set back.
         self._doubted: Mark | None = None
         self._is_begun = False
@@ -73,27 +76,36 @@ class Track:
             sampled_at = written_at - (age if is_age_known else 0.0)
             self.pace.add(max(0.0, sampled_at - self.sampled_at))
             self.sampled_at = sampled_at
-        self._is_begun, self._mark, self._doubted = True, mark, None
+        self._is_begun, self._doubted = True, None
+        if mark is not None:
+            self._note(mark)
         return place
 
-    def _place(self, mark: Mark | None) -> Place:
-        before = self._mark
-        if mark is None or before is None:
-            return "new"
-        if mark[:2] == before[:2]:
-            return "same"
-        return "new" if _is_later(mark, before) or self._follows_on_doubted(mark, before) else "older"
+    def _note(self, mark: Mark) -> None:
+        self._mark = mark
+        self._highest.pop(mark.clock, None)
+        self._highest[mark.clock] = mark.number
+        if len(self._highest) > _BOOTS:
+            del self._highest[next(iter(self._highest))]
 
-    def _follows_on_doubted(self, mark: Mark, before: Mark) -> bool:
+    def _place(self, mark: Mark | None) -> Place:
+        # A file of another kind says nothing about when; the marks of before still count after it.
+        if mark is None or self._mark is None:
+            return "new"
+        if mark[:2] == self._mark[:2]:
+            return "same"
+        return "new" if self._is_later(mark, self._mark) or self._follows_on_doubted(mark) else "older"
+
+    def _is_later(self, mark: Mark, before: Mark) -> bool:
+        highest = self._highest.get(mark.clock)
+        if highest is not None:
+            return mark.number > highest
+        # A boot that was not seen yet: it must not be one of before, put back.
+        return mark.wall is None or before.wall is None or mark.wall >= before.wall
+
+    def _follows_on_doubted(self, mark: Mark) -> bool:
+        """Whether the node's clock was set back, and goes on from there; within one boot that cannot be."""
         doubted = self._doubted
-        # Within one boot the clock that counts cannot be set back.
-        if doubted is None or (mark.clock and mark.clock == before.clock):
+        if doubted is None or (mark.clock and mark.clock in self._highest):
             return False
         return mark.clock == doubted.clock and mark.number > doubted.number
-
-
-def _is_later(mark: Mark, before: Mark) -> bool:
-    if mark.clock == before.clock:
-        return mark.number > before.number
-    # Another boot: it must not be one of before, put back.
-    return mark.wall is None or before.wall is None or mark.wall >= before.wall

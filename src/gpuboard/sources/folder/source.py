@@ -16,7 +16,6 @@ from gpuboard.outside.threads import off_loop
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.reader import FolderReader, Read, Scan
-from gpuboard.sources.folder.roll_call import RollCall
 from gpuboard.sources.folder.signatures import Keys, Signatures, no_keys
 
 log = logging.getLogger(__name__)
@@ -56,7 +55,6 @@ class FolderSource:
         self._reader = FolderReader(self._path, options.pattern, signatures=signatures)
         self._nodes: set[str] = set()
         self._skipped: set[str] = set()
-        self._roll_call = RollCall(options.path)
 
     async def run(self, sink: Sink) -> None:
         """Look at the folder again and again, until cancelled."""
@@ -90,7 +88,6 @@ class FolderSource:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
         else:
             self._take(scan, sink)
-            self._roll_call.call(self._nodes, time.time())
 
     def _take(self, scan: Scan, sink: Sink) -> None:
         before, self.trouble = self.trouble, None
@@ -125,7 +122,6 @@ class FolderSource:
         # A file is never newer than our last look, so a look's length is part of every node's interval.
         interval = max(said, options.interval, read.pace_seconds)
         age = max(0.0, time.time() - read.sampled_at)
-        self._roll_call.heard(read.report.node, sampled_at=read.sampled_at, interval=interval)
         return replace(read.report, age_seconds=age, interval_seconds=float(interval))
 
     def _skip(self, name: str, why: str) -> None:

@@ -4,11 +4,14 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from gpuboard.model.units import format_duration
 from gpuboard.settings.base import Duration, Port
 
-AGENT_PORT: Final = 8043
-SEED4_PORT: Final = 7080
+# Where the nodes of each protocol listen.
+PORTS: Final = {"gpuboard": 8043, "gpu-cluster-monitor": 7080, "seed4": 7080, "gpu-monitor": 8114}
 MIN_INTERVAL_SECONDS: Final = 2.0
+# Old nodes say local times without a zone: how old something is can only be told by asking before it changes.
+MAX_OLD_INTERVAL_SECONDS: Final = 300.0
 
 
 class PullOptions(Struct, frozen=True, kw_only=True):
@@ -17,9 +20,12 @@ class PullOptions(Struct, frozen=True, kw_only=True):
     kind: Literal["pull"] = "pull"
     hosts: tuple[str, ...] = ()
     discover: dict[str, Any] | None = None
-    # gpuboard: our own agents. seed4: the old `node_info.py` that answers POST /get-status.
-    protocol: Literal["gpuboard", "seed4"] = "gpuboard"
-    # Where a host names none itself; 8043, for seed4 7080.
+    # reported: a node that is listed by its address is called by the host name that it reports.
+    names: Literal["listed", "reported"] = "listed"
+    # gpuboard: our own agents. gpu-cluster-monitor (once called seed4): its node_info.py, which answers
+    # POST /get-status. gpu-monitor: the folder of CSV files that its nodes serve.
+    protocol: Literal["gpuboard", "gpu-cluster-monitor", "gpu-monitor", "seed4"] = "gpuboard"
+    # Where a host names none itself; by default where nodes of that protocol listen.
     port: Port | None = None
     interval: Duration = Duration(5)
     # For one whole question: looking up, connecting, asking, reading.
@@ -43,12 +49,22 @@ class PullOptions(Struct, frozen=True, kw_only=True):
             raise ValueError("ca_file has no effect without tls = true")
         if self.token_file is not None and self.token_folder is not None:
             raise ValueError("give token_file or token_folder; for both, write two [[source]] tables")
-        if self.protocol == "seed4" and (self.token_file or self.token_folder) is not None:
-            raise ValueError('protocol = "seed4" knows no token: use password_file')
+        self._check_secrets()
+        if self.protocol != "gpuboard" and self.interval > MAX_OLD_INTERVAL_SECONDS:
+            limit = format_duration(MAX_OLD_INTERVAL_SECONDS)
+            raise ValueError(f'interval must be at most {limit} with protocol = "{self.protocol}"')
+
+    def _check_secrets(self) -> None:
+        has_token = (self.token_file or self.token_folder) is not None
+        if self.protocol == "gpu-monitor" and (has_token or self.password_file is not None):
+            raise ValueError('protocol = "gpu-monitor" knows no secret: its nodes tell everybody')
+        if self.protocol != "gpuboard" and has_token:
+            raise ValueError(f'protocol = "{self.protocol}" knows no token: use password_file')
         if self.protocol == "gpuboard" and self.password_file is not None:
-            raise ValueError('password_file belongs to protocol = "seed4": agents use token_file')
+            text = 'password_file belongs to protocol = "gpu-cluster-monitor"'
+            raise ValueError(f"{text}: agents use token_file")
 
     @property
     def default_port(self) -> int:
         """The port of a host that names none itself."""
-        return self.port or (AGENT_PORT if self.protocol == "gpuboard" else SEED4_PORT)
+        return self.port or PORTS[self.protocol]

@@ -16,24 +16,28 @@ from gpuboard.model.errors import OutsideError, SourceError, WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.answer import Answer
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.http import Server, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import FileValue
 from gpuboard.sources.base import Sink
-from gpuboard.sources.pull.protocols import NodeProtocol
+from gpuboard.sources.pull.protocols import NodeProtocol, Question
 from gpuboard.sources.pull.samples import Samples
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.report import MAX_REPORT_BYTES
 
 log: Final = logging.getLogger(__name__)
 _LONGEST_REASON: Final = 600
+# For a question that comes when the time is already up, so that it says so by itself.
+_SHORTEST_SECONDS: Final = 0.001
 
 
 class Way(Struct, frozen=True, kw_only=True):
     """How the nodes of one source are asked; shared by all of them."""
 
-    protocol: NodeProtocol
+    # Made anew for each node, which may be asked several things in a row.
+    protocol: Callable[[str], NodeProtocol]
     port: int
     interval: float
     deadline: float
@@ -58,7 +62,8 @@ class Poller:
         self._secret = None if way.secret_for is None else way.secret_for(target)
         self._samples = Samples()
         self._server: Server | None = None
-        self._asked: tuple[str | None, bytes] | None = None
+        self._protocol = way.protocol(target.node)
+        self._written: tuple[Question, bytes] | None = None
         self._backoff = Backoff(way.interval, limit=way.retry_limit)
         # What was logged last, so that a lasting trouble is logged once.
         self._logged: str | None = None
@@ -103,22 +108,29 @@ class Poller:
     async def _ask(self) -> NodeReport | None:
         way = self._way
         secret = None if self._secret is None else await self._secret.value()
-        self._server = self._server or await self._reach()
-        request = self._request(self._server, secret)
-        answer = await self._server.ask(request, deadline=way.deadline, limit=MAX_REPORT_BYTES)
-        sample = way.protocol.read(answer, self._target.node)
+        ends = self._clock() + way.deadline
+
+        async def ask(question: Question) -> Answer:
+            self._server = self._server or await self._reach()
+            request = self._request(self._server, question)
+            # All questions of a round share one deadline.
+            left = max(_SHORTEST_SECONDS, ends - self._clock())
+            return await self._server.ask(request, deadline=left, limit=MAX_REPORT_BYTES)
+
+        sample = await self._protocol.sample(ask, secret)
         self._note_name(sample.said_name)
-        report = self._samples.judge(sample.report, mark=sample.mark, now=self._clock())
+        report = self._samples.judge(
+            sample.report, mark=sample.mark, now=self._clock(), is_age_known=sample.is_age_known
+        )
         if report is None and self._samples.is_frozen(self._clock(), way.interval):
             age = format_duration(self._samples.age(self._clock()))
             text = f"it answers, but always with the same data of {age} ago"
             raise SourceError(f"{text}: restart the agent there", code="frozen")
         return report
 
-    def _request(self, server: Server, secret: str | None) -> bytes:
-        """What to send; written anew only when the secret changes."""
-        if self._asked is None or self._asked[0] != secret:
-            question = self._way.protocol.question(secret)
+    def _request(self, server: Server, question: Question) -> bytes:
+        """What to send; the same question is written once."""
+        if self._written is None or self._written[0] is not question:
             written = request_bytes(
                 question.method,
                 question.path,
@@ -126,8 +138,8 @@ class Poller:
                 headers=question.headers,
                 body=question.body,
             )
-            self._asked = (secret, written)
-        return self._asked[1]
+            self._written = (question, written)
+        return self._written[1]
 
     async def _reach(self) -> Server:
         way = self._way
@@ -137,6 +149,7 @@ class Poller:
             resolver=way.resolver,
             tls=None if way.tls is None else await way.tls.value(),
             only_private=self._secret is not None and not way.allow_plaintext,
+            only_elsewhere=not self._target.may_be_here,
         )
 
     def _succeeded(self, report: NodeReport | None) -> None:

@@ -1,6 +1,6 @@
 """What is asked of a node and how its answer is read, and our own agents' way of it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -37,35 +37,48 @@ class Sample(NamedTuple):
     mark: int | str | None
     # What the node calls itself, where it says so.
     said_name: str | None = None
+    # Whether the report's age is one; if not, only a change of the mark tells that a sample is new.
+    is_age_known: bool = True
+
+
+Ask = Callable[[Question], Awaitable[Answer]]
 
 
 class NodeProtocol(Protocol):
-    """One way of asking a node how it is."""
+    """One way of asking one node how it is."""
 
-    def question(self, secret: str | None) -> Question:
-        """What to send."""
-
-    def read(self, answer: Answer, node: str) -> Sample:
-        """Turn the answer into a sample.
+    async def sample(self, ask: Ask, secret: str | None) -> Sample:
+        """Ask what there is to ask, and turn the answers into a sample.
 
         Raises:
             SourceError: the node refuses, or the answer is none of a node.
             WireError: the answer is damaged or hostile.
+            OutsideError: there is no answer.
         """
 
 
 class AgentProtocol:
     """Our own agents: GET /report with a bearer token."""
 
-    def question(self, secret: str | None) -> Question:
-        """What to send."""
-        headers = {"Accept": "application/msgpack, application/json;q=0.5"}
-        if secret is not None:
-            headers["Authorization"] = f"Bearer {secret}"
-        return Question("GET", "/report", headers)
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._question: tuple[str | None, Question] | None = None
 
-    def read(self, answer: Answer, node: str) -> Sample:
-        """Turn the answer into a sample; a node can speak only for itself, so its name is ours."""
+    async def sample(self, ask: Ask, secret: str | None) -> Sample:
+        """Ask for a sample; a node can speak only for itself, so its name is ours."""
+        return self.read(await ask(self._ask_with(secret)))
+
+    def _ask_with(self, secret: str | None) -> Question:
+        """What to send; the same object as long as the secret stays, so that it is written once."""
+        if self._question is None or self._question[0] != secret:
+            headers = {"Accept": "application/msgpack, application/json;q=0.5"}
+            if secret is not None:
+                headers["Authorization"] = f"Bearer {secret}"
+            self._question = (secret, Question("GET", "/report", headers))
+        return self._question[1]
+
+    def read(self, answer: Answer) -> Sample:
+        """Turn an answer into a sample."""
         if answer.status in {401, 403}:
             text = "the agent refuses the token: put its own into token_file, or its file in token_folder"
             raise SourceError(f"{text} (HTTP {answer.status})", state="refused", code="token-refused")
@@ -77,7 +90,7 @@ class AgentProtocol:
         report = decode_report(answer.body, encoding)
         if encoding == "json":
             refuse_twice(answer.body)
-        return Sample(replace(report, node=node), report.sequence, report.node)
+        return Sample(replace(report, node=self._node), report.sequence, report.node)
 
 
 def not_an_agent(answer: Answer, expected: str) -> SourceError:

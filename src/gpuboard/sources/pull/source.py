@@ -10,16 +10,21 @@ from gpuboard.discovery.base import Discovery, Target
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import FileValue, secret_in, secret_of, tls_by
 from gpuboard.sources.base import Sink
+from gpuboard.sources.pull.cluster_monitor import ClusterMonitorProtocol
+from gpuboard.sources.pull.gpu_monitor import GpuMonitorProtocol
 from gpuboard.sources.pull.options import PullOptions
 from gpuboard.sources.pull.poller import Poller, Way
 from gpuboard.sources.pull.protocols import AgentProtocol, NodeProtocol
-from gpuboard.sources.pull.seed4 import Seed4Protocol
+from gpuboard.sources.reported_names import ReportedNames
 
 log: Final = logging.getLogger(__name__)
 
-PROTOCOLS: Final[Mapping[str, Callable[[], NodeProtocol]]] = {
+PROTOCOLS: Final[Mapping[str, Callable[[str], NodeProtocol]]] = {
     "gpuboard": AgentProtocol,
-    "seed4": Seed4Protocol,
+    "gpu-cluster-monitor": ClusterMonitorProtocol,
+    # Its name in the first settings.
+    "seed4": ClusterMonitorProtocol,
+    "gpu-monitor": GpuMonitorProtocol,
 }
 
 # A node that comes back is seen again after this long at the latest.
@@ -36,9 +41,10 @@ class PullSource:
     def __init__(self, options: PullOptions, discovery: Discovery, *, interval: float | None = None) -> None:
         """Prepare to ask; `interval` is for tests, which have less time than people."""
         self._discovery = discovery
+        self._takes_names = options.names == "reported"
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
         self._way = Way(
-            protocol=PROTOCOLS[options.protocol](),
+            protocol=PROTOCOLS[options.protocol],
             port=options.default_port,
             interval=interval or options.interval,
             deadline=options.timeout,
@@ -57,7 +63,8 @@ class PullSource:
                 "whoever listens on the network can read the token"
             )
         try:
-            await self._discovery.run(lambda targets: self._look_after(targets, sink))
+            named = ReportedNames(sink) if self._takes_names else sink
+            await self._discovery.run(lambda targets: self._look_after(targets, named))
         finally:
             await self._stop()
 

@@ -4,13 +4,12 @@ from html import escape
 from typing import Annotated, Final
 
 from litestar import Response, get
-from litestar.exceptions import NotAuthorizedException
 from litestar.params import Parameter
 from msgspec import Struct
 
 from gpuboard.fleet.summary import Wish, summarize
 from gpuboard.web.answers import AnyRequest
-from gpuboard.web.routes.fleet import admit
+from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.services import Services
 
 GREEN: Final = "#008560"
@@ -29,7 +28,7 @@ class Badge(Struct, frozen=True, kw_only=True):
     colour: str
 
 
-@get("/badge.svg", include_in_schema=False)
+@get("/badge.svg", include_in_schema=False, opt=needs("nothing"))
 async def badge(
     request: AnyRequest,
     services: Services,
@@ -37,10 +36,8 @@ async def badge(
 ) -> Response[bytes]:
     """Answer with a picture in any case: a broken image tells nobody what is wrong."""
     label = f"{model} GPUs" if model else "GPUs"
-    try:
-        admit(request, services)
-    except NotAuthorizedException:
-        shown = Badge(label="GPUs", text="sign in", colour=GREY)
+    if identity_of(request).tier is None:
+        shown = Badge(label="GPUs", text="not shown", colour=GREY)
     else:
         shown = count_badge(services, label, Wish(model=model))
     # Every look asks again: proxies for pictures keep what they may.

@@ -9,14 +9,20 @@ from litestar import Response, get
 from gpuboard.fleet.views import fleet_view
 from gpuboard.model.units import MIB
 from gpuboard.web.answers import COMPRESSED, AnyRequest, respond
+from gpuboard.web.needs import needs, tier_of
 from gpuboard.web.problems import problems
-from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.redact import hide_names
 from gpuboard.wire.views import GpuView, NodeView, Tier
 
 
-@get(["/index", "/index.php", "/gpus"], include_in_schema=False, status_code=302, sync_to_thread=False)
+@get(
+    ["/index", "/index.php", "/gpus"],
+    include_in_schema=False,
+    status_code=302,
+    opt=needs("nothing"),
+    sync_to_thread=False,
+)
 def to_the_board(request: AnyRequest) -> Response[bytes]:
     """Lead to the page; relative, so that it works under any path that a proxy gives it."""
     depth = request.scope["raw_path"].count(b"/") - 1
@@ -26,12 +32,12 @@ def to_the_board(request: AnyRequest) -> Response[bytes]:
 @get(
     "/get-status",
     summary="All nodes, as gpu-cluster-monitor tells them",
-    opt={COMPRESSED: True},
+    opt=needs("counts", **{COMPRESSED: True}),
     responses=problems(401),
 )
 async def get_status(request: AnyRequest, services: Services) -> Response[dict[str, Any]]:
     """For scripts that were written for that board; of commands only the program's name is known here."""
-    tier = admit(request, services)
+    tier = tier_of(request)
     made = services.broadcaster.answers.get(("get-status", tier), lambda: _encode(services, tier))
     answer = respond(request, made, headers={"cache-control": "no-cache"})
     return cast("Response[dict[str, Any]]", answer)

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.exceptions import NotAuthorizedException, NotFoundException, ValidationException
+from litestar.exceptions import NotFoundException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
 from msgspec import Struct
@@ -18,6 +18,7 @@ from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
 from gpuboard.model.units import SIZE_PATTERN, parse_size
 from gpuboard.web.answers import COMPRESSED, Answer, AnyRequest, not_modified, respond
+from gpuboard.web.needs import needs, tier_of
 from gpuboard.web.problems import problems
 from gpuboard.web.services import Services
 from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
@@ -25,7 +26,7 @@ from gpuboard.wire.summary import FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
 
 NAMES_HINT: Final = (
-    "Names are hidden from people who are not signed in. Who runs this board shows them with "
+    "Names are hidden from visitors. Who runs this board shows them with "
     '[access] anonymous = "names", or: gpuboard serve --anonymous names'
 )
 
@@ -38,19 +39,6 @@ class ActivityHour(Struct, frozen=True, kw_only=True):
     gpus: dict[str, list[float | None]]
 
 
-def admit(request: AnyRequest, services: Services) -> Tier:
-    """Let a request in: its tier.
-
-    Raises:
-        NotAuthorizedException: this viewer may see nothing.
-    """
-    peer = request.client.host if request.client else None
-    tier = services.access.tier(peer, request.headers)
-    if tier is None:
-        raise NotAuthorizedException("This board shows nothing to people who are not signed in.")
-    return tier
-
-
 @get(
     "/fleet",
     summary="All nodes with all their GPUs",
@@ -59,7 +47,7 @@ def admit(request: AnyRequest, services: Services) -> Tier:
 )
 async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetView | None]:
     """Everything, at one moment; send the ETag back to hear 304 while nothing has changed."""
-    tier = admit(request, services)
+    tier = tier_of(request)
     tag = f'"{services.broadcaster.version}-{tier}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     made = services.broadcaster.answers.get(("fleet", tier), lambda: _encode_fleet(services, tier))
@@ -76,7 +64,7 @@ def _encode_fleet(services: Services, tier: Tier) -> bytes:
 @get("/nodes/{name:str}", summary="One node", responses=problems(400, 401, 404))
 async def get_node(request: AnyRequest, services: Services, name: str) -> NodeView:
     """Everything about one node."""
-    tier = admit(request, services)
+    tier = tier_of(request)
     node = services.fleet.get(name)
     found = None if node is None else node_view(services.fleet, node)
     if found is None:
@@ -89,7 +77,7 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
 @get("/gpus/{uuid:path}", summary="One GPU", responses=problems(400, 401, 404))
 async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView:  # noqa: ARG001 - described
     """Everything about one GPU, its processes too."""
-    tier = admit(request, services)
+    tier = tier_of(request)
     # As it was asked for: the framework folds the slashes of a path.
     asked = unquote(request.scope["raw_path"].decode("latin-1").partition("/gpus/")[2])
     view = find_gpu(services.fleet, asked)
@@ -111,7 +99,6 @@ async def get_activity(
     node: Annotated[str | None, Parameter(max_length=63, description="Only this node's.")] = None,
 ) -> Response[ActivityHour]:
     """Utilisation per minute, for small plots."""
-    admit(request, services)
     if node is None:
         made = services.broadcaster.answers.get(
             "activity", lambda: _encode_activity(services, services.fleet)
@@ -129,9 +116,8 @@ def _encode_activity(services: Services, nodes: Iterable[Node]) -> bytes:
 
 
 @get("/summary", summary="The fleet in a few numbers", responses=problems(401))
-async def get_summary(request: AnyRequest, services: Services) -> Summary:
+async def get_summary(services: Services) -> Summary:
     """Counts by verdict and model, memory and power."""
-    admit(request, services)
     rows = services.tracker
     return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
 
@@ -139,14 +125,13 @@ async def get_summary(request: AnyRequest, services: Services) -> Summary:
 @get("/people", summary="Who holds what", responses=problems(401))
 async def get_people(request: AnyRequest, services: Services) -> People:
     """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
-    tier = admit(request, services)
+    tier = tier_of(request)
     found = people_of(services.tracker.gpus.values(), at=services.fleet.clock.now())
     return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
 @get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
-async def get_free(  # noqa: PLR0917 - the framework passes all by name
-    request: AnyRequest,
+async def get_free(
     services: Services,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
     memory: Annotated[
@@ -161,7 +146,6 @@ async def get_free(  # noqa: PLR0917 - the framework passes all by name
     same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
 ) -> FreeAnswer:
     """The free GPUs that fit, the largest blocks of one node first."""
-    admit(request, services)
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
@@ -173,4 +157,5 @@ async def get_free(  # noqa: PLR0917 - the framework passes all by name
 ROUTER = Router(
     path="/api/v1",
     route_handlers=[get_fleet, get_node, get_gpu, get_activity, get_summary, get_people, get_free],
+    opt=needs("counts"),
 )

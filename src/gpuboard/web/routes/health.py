@@ -12,8 +12,8 @@ from gpuboard.metrics.fleet import fleet_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, Family, write
 from gpuboard.web.answers import COMPRESSED, AnyRequest, respond
+from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.problems import problems
-from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.component import Readiness, component_for_tier
 from gpuboard.wire.redact import hide_names_in_node_row
@@ -27,6 +27,7 @@ START_SECONDS: Final = 10.0
     "/healthz",
     media_type=MediaType.TEXT,
     summary="The process is alive",
+    opt=needs("nothing"),
     responses=problems(),
     sync_to_thread=False,
 )
@@ -38,6 +39,7 @@ def healthz() -> str:
 @get(
     "/readyz",
     summary="The board and its parts work",
+    opt=needs("nothing"),
     responses={**problems(), 503: ResponseSpec(Readiness, description="No node is live")},
 )
 async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]:
@@ -52,7 +54,7 @@ async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]
     is_ready = not states or (live > 0 and not is_starting)
     services.components.look(services.fleet.clock.now())
     is_ok = is_ready and not services.components.troubles()
-    tier = services.access.tier(request.client.host if request.client else None, request.headers)
+    tier = identity_of(request).tier
     view = Readiness(ready=is_ready, ok=is_ok)
     if tier is not None:
         parts = [component_for_tier(part, tier) for part in services.components.views()]
@@ -64,12 +66,11 @@ async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]
     "/metrics",
     summary="The fleet for Prometheus",
     media_type=MediaType.TEXT,
-    opt={COMPRESSED: True},
+    opt=needs("counts", **{COMPRESSED: True}),
     responses=problems(401),
 )
 async def metrics(request: AnyRequest, services: Services) -> Response[str]:
     """Verdicts, figures and the board's own cost; no names of people."""
-    admit(request, services)
     made = services.broadcaster.answers.get("metrics", lambda: _write_metrics(services))
     # As a header: to a media type the framework adds its own charset.
     answer = respond(request, made, headers={"content-type": CONTENT_TYPE}, media_type=MediaType.TEXT)

@@ -21,6 +21,7 @@ from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.web.agents import AgentDoor, AnySocket, Line
 from gpuboard.web.direct import answer_directly
+from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
@@ -53,12 +54,12 @@ class _MessageOperation(Operation):
         self.request_body = RequestBody(content={"application/msgpack": binary}, required=True)
 
 
-@websocket("/api/v1/ingest")
+@websocket("/api/v1/ingest", opt=needs("token"))
 async def ingest(socket: AnySocket, services: Services) -> None:
     """Take in what one agent sends, message by message, until it leaves."""
     try:
         door = _door(services)
-        address = _address(socket, services)
+        address = identity_of(socket).address
         known = await door.admit(socket.headers, address)
     except HTTPException as error:
         await _refuse(socket, error)
@@ -120,6 +121,7 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
 
 @post(
     "/api/v1/reports",
+    opt=needs("token"),
     summary="One message of an agent",
     request_max_body_size=MAX_MESSAGE_BYTES,
     status_code=200,
@@ -131,7 +133,7 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
 async def post_report(request: AnyRequest, services: Services) -> Response[bytes]:
     """The same messages as over the WebSocket, for agents behind a proxy that refuses those."""
     door = _door(services)
-    known = await door.admit(request.headers, _address(request, services))
+    known = await door.admit(request.headers, identity_of(request).address)
     _check_form(request)
     wait = door.pace(known.node).delay(time.monotonic())
     if wait > LONGEST_WAIT_SECONDS:
@@ -151,6 +153,7 @@ async def post_report(request: AnyRequest, services: Services) -> Response[bytes
 
 @post(
     "/api/v1/enroll",
+    opt=needs("code"),
     summary="A node's token for an enrolment code",
     request_max_body_size=MAX_ENROLMENT_BYTES,
     media_type=MediaType.JSON,
@@ -165,7 +168,7 @@ async def post_enrolment(
         refuse_twice(await request.body())
     except WireError as error:
         raise ClientException(str(error)) from None
-    node, token = await _door(services).enrol(data.code, _address(request, services))
+    node, token = await _door(services).enrol(data.code, identity_of(request).address)
     answer = EnrolmentAnswer(node=node, token=token)
     return Response(answer, headers={"cache-control": "no-store"})
 
@@ -183,11 +186,6 @@ def _door(services: Services) -> AgentDoor:
             "This board has no usable state directory, so agents cannot push to it; its log says why."
         )
     return services.agents
-
-
-def _address(connection: "AnyRequest | AnySocket", services: Services) -> str | None:
-    peer = connection.client.host if connection.client else None
-    return services.access.viewer_address(peer, connection.headers) or peer
 
 
 async def _refuse(socket: AnySocket, error: HTTPException) -> None:

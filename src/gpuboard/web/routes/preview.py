@@ -6,12 +6,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from litestar import Response, get
-from litestar.exceptions import NotAuthorizedException
 
 from gpuboard.fleet.summary import summarize
 from gpuboard.web.answers import AnyRequest
+from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.picture import LETTER_HEIGHT, LETTER_WIDTH, Picture
-from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.wire.summary import Summary
 
@@ -40,7 +39,7 @@ _PALETTE: Final = ("#ffffff", "#12161c", "#545b66", *_VERDICTS.values())
 _MODELS_NAMED: Final = 3
 
 
-@get("/preview.png", include_in_schema=False)
+@get("/preview.png", include_in_schema=False, opt=needs("nothing"))
 async def preview(request: AnyRequest, services: Services) -> Response[bytes]:
     """Answer with a picture in any case, as the badge does."""
     summary = summary_for(request, services)
@@ -49,9 +48,7 @@ async def preview(request: AnyRequest, services: Services) -> Response[bytes]:
 
 def summary_for(request: AnyRequest, services: Services) -> Summary | None:
     """The counts, for whoever may see counts."""
-    try:
-        admit(request, services)
-    except NotAuthorizedException:
+    if identity_of(request).tier is None:
         return None
     rows = services.tracker
     return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
@@ -61,7 +58,7 @@ def draw(summary: Summary | None) -> bytes:
     """The free count, of how many, and a square for each GPU or each share of them."""
     sheet = Picture(_WIDTH, _HEIGHT, _PALETTE)
     if summary is None:
-        sheet.write("SIGN IN", _MARGIN, 120, 10, _SOFT)
+        sheet.write("NOT SHOWN", _MARGIN, 120, 8, _SOFT)
         return sheet.png()
     if summary.gpus == 0:
         sheet.write("NOT KNOWN YET" if summary.nodes_unknown else "NO GPU YET", _MARGIN, 120, 6, _SOFT)
@@ -144,6 +141,6 @@ def _scheme(request: AnyRequest, services: Services) -> str:
     """How the reader reached us; a proxy's word counts only if we trust the proxy."""
     peer = request.client.host if request.client else None
     said = request.headers.get("x-forwarded-proto")
-    if said in ("http", "https") and peer in services.access.trusted_proxies:
+    if said in ("http", "https") and services.access.is_proxy(peer):
         return said
     return str(request.scope["scheme"])

@@ -3,21 +3,20 @@
 import asyncio
 import contextlib
 import logging
-import time
 from typing import Any, Final, cast
 
 from litestar import Response, WebSocket, get, websocket
 from litestar.exceptions import HTTPException, WebSocketDisconnect
 from litestar.openapi.datastructures import ResponseSpec
 
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
 from gpuboard.web.deadline_socket import let_in
 from gpuboard.web.limits import MAX_VIEWERS
+from gpuboard.web.needs import identity_of, needs, tier_of
 from gpuboard.web.problems import problems
-from gpuboard.web.routes.fleet import admit
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster, Viewer
-from gpuboard.web.throttle import Seldom
 from gpuboard.wire.stream import Snapshot
 
 log = logging.getLogger(__name__)
@@ -31,42 +30,40 @@ _NO_UPGRADE: Final = (
     'proxy_set_header Connection "upgrade";'
 )
 _SAY_AGAIN_SECONDS: Final = 3600.0
-_news: Final = Seldom(_SAY_AGAIN_SECONDS)
+_news: Final = SeldomLog(log, seconds=_SAY_AGAIN_SECONDS)
 
 
-@websocket("/api/v1/stream")
+@websocket("/api/v1/stream", opt=needs("counts"))
 async def stream(
     socket: WebSocket[Any, Any, Any], services: Services, stream: str | None = None, after: int | None = None
 ) -> None:
     """Send one snapshot, then every change, until the viewer leaves or is too slow."""
     await socket.accept()
-    peer = socket.client.host if socket.client else None
-    tier = services.access.tier(peer, socket.headers)
-    if tier is None:
-        await socket.close(
-            code=NOT_ALLOWED, reason="this board shows nothing to people who are not signed in"
-        )
+    identity = identity_of(socket)
+    if identity.tier is None:
+        await socket.close(code=NOT_ALLOWED, reason="this board shows nothing to visitors")
         return
     if services.broadcaster.viewers >= MAX_VIEWERS:
         await socket.close(code=TRY_LATER, reason="too many viewers")
         return
-    address = services.access.counted_address(peer, socket.headers)
     here = services.viewers_per_address
-    if not here.enter(address):
+    if not here.enter(identity.counted_as):
         reason = f"{here.most} pages are open from your address already; close some of them"
         await socket.close(code=TRY_LATER, reason=reason)
         return
     let_in(socket.scope)
     try:
-        await _show(socket, services.broadcaster, services.broadcaster.join(tier, stream=stream, after=after))
+        await _show(
+            socket, services.broadcaster, services.broadcaster.join(identity.tier, stream=stream, after=after)
+        )
     finally:
-        here.leave(address)
+        here.leave(identity.counted_as)
 
 
 @get(
     "/api/v1/stream",
     summary="The live stream's snapshot",
-    opt={COMPRESSED: True},
+    opt=needs("counts", **{COMPRESSED: True}),
     responses={**problems(401, 426), 304: ResponseSpec(None, description="Nothing has changed")},
 )
 async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snapshot]:
@@ -77,7 +74,7 @@ async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snap
     if "sec-websocket-key" in request.headers:
         _note_proxy(request)
         raise HTTPException(status_code=426, detail=_NO_UPGRADE, headers={"upgrade": "websocket"})
-    tier = admit(request, services)
+    tier = tier_of(request)
     tag = f'"{services.broadcaster.version}-{tier}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     answer = not_modified(request, tag) or respond(
@@ -87,9 +84,8 @@ async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snap
 
 
 def _note_proxy(request: AnyRequest) -> None:
-    if _news.is_due(time.monotonic()):
-        peer = request.client.host if request.client else "?"
-        log.warning("WebSocket without Upgrade: proxy=%s remedy=%s", peer, _NO_UPGRADE)
+    peer = request.client.host if request.client else "?"
+    _news.say("upgrade", "WebSocket without Upgrade: proxy=%s remedy=%s", peer, _NO_UPGRADE)
 
 
 async def _show(socket: WebSocket[Any, Any, Any], broadcaster: Broadcaster, viewer: Viewer) -> None:

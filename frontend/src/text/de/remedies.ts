@@ -1,0 +1,62 @@
+/** What to do about it, where the board itself says it in English only. */
+export const remedies = {
+  'remedy_no-driver':
+    'Den NVIDIA-Treiber installieren und laden (modprobe nvidia); ein neuer Kernel braucht vielleicht ein neu gebautes Modul.',
+  'remedy_no-devices':
+    'Prüfen, ob die GPU steckt, Strom hat und nicht an eine virtuelle Maschine gereicht ist (lspci, dmesg).',
+  'remedy_driver-mismatch':
+    'Neu starten, oder alles auf den GPUs beenden und das Modul neu laden (rmmod nvidia_uvm nvidia).',
+  'remedy_driver-hung':
+    'In dmesg nach Xid-Fehlern sehen; ein hängender Treiber braucht meist einen Neustart.',
+  'remedy_driver-error': 'In dmesg nach Xid-Fehlern sehen; einen Container neu starten.',
+  'remedy_no-permission':
+    'Diesem Benutzer Zugriff auf /dev/nvidia* geben (oft die Gruppe video oder render), oder als root laufen.',
+  'remedy_gpu-lost':
+    'Neu starten; fällt sie wieder ab, Strom, Sitz und Temperatur prüfen und dmesg auf Xid 79 ansehen.',
+  'remedy_gpu-needs-reset':
+    'Ihre Prozesse beenden und als root nvidia-smi --gpu-reset ausführen, oder neu starten.',
+  'remedy_gpus-missing':
+    'Siehe das Problem jeder fehlenden GPU; eine ausgebaute ist nach dem nächsten Start vergessen.',
+  'remedy_ecc-uncorrected':
+    'Ergebnisse von ihr können falsch sein: zurücksetzen, und bei neuen Fehlern tauschen lassen.',
+  'remedy_sensor-error':
+    'So zeigt sich ein defekter Lüfter oder Sensor; fehlen mehr Werte, in dmesg nach Xid-Fehlern sehen.',
+  'remedy_truncated-output':
+    'Die nächste Messung sollte ganz sein; sonst prüfen, ob der Befehl abgebrochen wird oder die Platte voll ist.',
+  'remedy_unreadable-output':
+    'nvidia-smi von Hand ausführen und vergleichen; ein Wrapper oder ein sehr neuer Treiber kann sie verändert haben.',
+  'remedy_unattributed-process':
+    'Vielleicht hat sich gerade eine MIG-Instanz geändert: nvidia-smi -L zeigt sie.',
+  'remedy_no-device-access':
+    'Einen Container neu starten (mit --gpus); sonst nvidia-modprobe ausführen und /dev/nvidia* prüfen.',
+  'remedy_slow-driver':
+    'Persistenzmodus einschalten: nvidia-smi -pm 1 als root, oder der Dienst nvidia-persistenced.',
+  'remedy_report-too-large':
+    'Sonst geht nichts verloren; nachsehen, welche Prozesse oder Probleme so viele oder so lang sind.',
+  'remedy_too-many-gpus':
+    'Gezeigt werden die ersten; die übrigen werden weder gezählt noch als frei angeboten.',
+  'remedy_too-many-processes': 'Gezeigt werden die mit dem meisten Speicher.',
+  'remedy_disk-hung': 'Mit df und dmesg suchen; ein hängendes Laufwerk braucht meist einen Neustart.',
+  'remedy_processes-hung':
+    'Dort ps aux und getent passwd versuchen; ein Verzeichnisdienst (LDAP) kann ausgefallen sein.',
+  'remedy_duplicate-gpu':
+    'Ist es eine Maschine unter zwei Namen, eine aus ihrer Quelle nehmen; sonst prüfen, welcher Knoten lügt.',
+  'remedy_duplicate-node':
+    'Den Knoten aus einer der beiden Quellen nehmen, oder den Maschinen verschiedene Namen geben.',
+  'remedy_no-process-ids': 'Mit gpustat -pcu schreiben.',
+  'remedy_clock-off':
+    'Die Uhr stellen, am besten über NTP (timedatectl set-ntp true); bis dahin berichtigt die Tafel die Zeiten.',
+  'remedy_file-owner':
+    'Hat niemand den Auftrag, der sie schreibt, zu einem anderen Konto verlegt: herausfinden, wer es ist; chmod +t auf dem Ordner hindert andere daran, fremde Dateien zu ersetzen.',
+  'remedy_gpu-missing':
+    'Mit nvidia-smi und dmesg (Xid 79) suchen und neu starten; eine ausgebaute Karte ist nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+  'remedy_gpu-replaced':
+    'Nichts, wenn jemand die Karte gewechselt hat; Buchungen dieser Nummer gelten für die neue.',
+  'remedy_numbers-moved':
+    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; ausgebaute sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+  'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',
+  'remedy_unknown-age':
+    'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',
+  remedy_xid:
+    'Die Nummer in NVIDIAs Liste der Xid-Fehler nachschlagen; die GPU zurücksetzen oder neu starten und sehen, ob er wiederkommt.',
+};

@@ -1,0 +1,69 @@
+"""One log for every command that runs on: no line can be forged, and nobody can fill the disk with it."""
+
+import logging
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from gpuboard.wire.clean import clean_text
+
+# Of each kind of line, that is each place in the program that writes one.
+LINES_PER_MINUTE: Final = 30
+_MINUTE: Final = 60.0
+_MAX_KINDS: Final = 1000
+_LONGEST_LINE: Final = 2000
+
+
+def set_up_logging() -> None:
+    """Write the log to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLineFormatter("%(levelname)s %(name)s %(message)s"))
+    handler.addFilter(SameKindLimit())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+class OneLineFormatter(logging.Formatter):
+    """An event is a line: text from outside is cleaned, and a traceback is indented and begins none."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """The line itself, in which nothing is left that a terminal would obey."""
+        line = clean_text(super().formatMessage(record))
+        return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
+        """What failed where, below the line."""
+        text: str = super().formatException(ei)  # type: ignore[arg-type]
+        return "\n".join(f"  {clean_text(line)}" for line in text.splitlines())
+
+
+class SameKindLimit(logging.Filter):
+    """Lets through so many lines of a kind in a minute; the first of the next says how many there were."""
+
+    def __init__(self, *, most: int = LINES_PER_MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._most = most
+        self._clock = clock
+        # Kind → when its minute began, and how many there were since.
+        self._kinds: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether this line is written."""
+        kind = (record.name, str(record.msg))
+        now = self._clock()
+        since, count = self._kinds.pop(kind, (now, 0))
+        unsaid = 0
+        if now - since >= _MINUTE:
+            unsaid, since, count = max(0, count - self._most), now, 0
+        self._kinds[kind] = (since, count + 1)
+        while len(self._kinds) > _MAX_KINDS:
+            self._kinds.popitem(last=False)
+        if unsaid:
+            record.msg, record.args = f"{record.getMessage()} ({unsaid} more like it before, not written)", ()
+        elif count + 1 == self._most:
+            record.msg, record.args = (
+                f"{record.getMessage()} (more like it in this minute are not written)",
+                (),
+            )
+        return count < self._most

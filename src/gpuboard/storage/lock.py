@@ -1,0 +1,56 @@
+"""One board per state directory: two would undo what the other writes down."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+from gpuboard.model.errors import StorageError
+
+FILE_NAME: Final = "board.lock"
+
+
+class BoardLock:
+    """Held as long as a board runs; the kernel lets go of it however the board ends."""
+
+    def __init__(self, directory: Path) -> None:
+        """Take it.
+
+        Raises:
+            StorageError: another board has it, or the file cannot be written.
+        """
+        path = directory / FILE_NAME
+        try:
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            other = os.read(self._handle, 20).decode("ascii", "replace").strip()
+            os.close(self._handle)
+            raise StorageError(
+                f"another board{f' (process {other})' if other.isdecimal() else ''} uses the state directory "
+                f"{directory}; stop it, or name another directory with --state-dir"
+            ) from None
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let the next board have it."""
+        os.close(self._handle)
+
+
+def board_runs(directory: Path) -> bool:
+    """Whether a board uses this state directory just now."""
+    try:
+        handle = os.open(directory / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False

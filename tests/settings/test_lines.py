@@ -1,0 +1,25 @@
+"""The two lines at which bars get darker."""
+
+from pathlib import Path
+
+import pytest
+
+from gpuboard.model.errors import SettingsError
+from gpuboard.settings.board import read_settings
+
+
+def test_the_lines_of_bars_can_be_set(tmp_path: Path) -> None:
+    """Apart for hosts and GPUs; what is not set stays as it was."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_text("[board]\nhost_lines = [50, 90]\n")
+    board = read_settings(path).board
+    assert (board.host_lines, board.gpu_lines) == ((50.0, 90.0), (20.0, 60.0))
+
+
+@pytest.mark.parametrize("lines", ["[70, 35]", "[35]", "[35, 70, 90]", "[-1, 50]", "[10, 101]", "35"])
+def test_lines_that_make_no_sense_are_refused(tmp_path: Path, lines: str) -> None:
+    """Two percentages, the lower first."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_text(f"[board]\ngpu_lines = {lines}\n")
+    with pytest.raises(SettingsError, match="gpu_lines"):
+        read_settings(path)

@@ -1,0 +1,172 @@
+"""A damaged database is said; it never ends in a mistake of ours, and never goes unseen."""
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.assembly.agents import AgentSide, open_agent_side
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.errors import StorageError
+from gpuboard.settings.board import BoardTable
+from gpuboard.storage.database import FILE_NAME, open_database
+from gpuboard.storage.integrity import find_damage
+from gpuboard.storage.lock import BoardLock, board_runs
+from gpuboard.web.components import Components
+from gpuboard.wire.component import ComponentView
+
+PAGE = 4096
+Damage = Callable[[Path], None]
+
+
+def fill(directory: Path) -> Path:
+    """A database with many nodes in it."""
+    database = open_database(directory)
+    tokens = NodeTokens(database)
+    for number in range(60):
+        tokens.redeem(tokens.invite(f"gpu{number:03}"))
+    with database.write() as connection:
+        for number in range(60):
+            row = (f"gpu{number:03}", "boot", "[]", 1, 1)
+            connection.exec_driver_sql("INSERT INTO node_positions VALUES (?, ?, ?, ?, ?)", row)
+    database.close()
+    return directory / FILE_NAME
+
+
+def run_sql(statement: str) -> Damage:
+    """Damage by a statement that SQLite itself allows."""
+
+    def damage(path: Path) -> None:
+        connection = sqlite3.connect(path)
+        connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    return damage
+
+
+def write(at: int, data: bytes) -> Damage:
+    """Damage by a disk that keeps something else; from the end if `at` is negative."""
+
+    def damage(path: Path) -> None:
+        with path.open("r+b") as file:
+            file.seek(at, os.SEEK_END if at < 0 else os.SEEK_SET)
+            file.write(data)
+
+    return damage
+
+
+def cut(size: int) -> Damage:
+    """Damage by a disk that lost the end."""
+
+    def damage(path: Path) -> None:
+        os.truncate(path, path.stat().st_size - size)
+
+    return damage
+
+
+CASES: dict[str, Damage] = {
+    "no header": write(0, b"\0" * 100),
+    "another file": write(0, b"hello world" * 500),
+    "first page": write(100, b"\xff" * 3000),
+    "page size": write(16, b"\x13\x37"),
+    "half a page lost": cut(1000),
+    "many pages lost": cut(6 * PAGE),
+    "free list": write(32, b"\0\0\0\x09\0\0\0\x05"),
+    "last page zero": write(-PAGE, b"\0" * PAGE),
+    "last page ones": write(-PAGE, b"\xff" * PAGE),
+    "an index": write(6 * PAGE, b"\xff" * PAGE),
+    "no tokens": run_sql("DROP TABLE node_tokens"),
+    "no positions": run_sql("DROP TABLE node_positions"),
+    "no facts": run_sql("DROP TABLE facts"),
+    "no versions": run_sql("DROP TABLE schema_versions"),
+    "a newer schema": run_sql("INSERT INTO schema_versions VALUES (99, 0)"),
+    "boots are no list": run_sql("UPDATE node_positions SET earlier_boots = '{'"),
+    "shown is no number": run_sql("UPDATE node_positions SET shown = 'many'"),
+    "taken is half": run_sql("UPDATE node_positions SET taken = 1.5"),
+    "made at no time": run_sql("UPDATE node_tokens SET created_at = 'soon'"),
+    "expires at no time": run_sql("UPDATE node_tokens SET expires_at = 'soon'"),
+    "used at bytes": run_sql("UPDATE node_tokens SET last_used_at = x'00ff'"),
+    "digests are bytes": run_sql("UPDATE node_tokens SET digest = CAST(rowid AS BLOB)"),
+    "names are no text": run_sql("UPDATE node_tokens SET node = CAST(x'ff' AS TEXT)"),
+    "facts are no text": run_sql("UPDATE facts SET value = CAST(x'ff' AS TEXT)"),
+}
+
+
+def troubles(directory: Path, *, meanwhile: Callable[[], None] = lambda: None) -> list[ComponentView]:
+    """What a board says about its storage, as soon as it says something."""
+    components = Components()
+    side = open_agent_side(
+        BoardTable(state_dir=str(directory)), "http://x/", components, Fleet(SteadyClock())
+    )
+    assert side is not None
+    meanwhile()
+    try:
+        asyncio.run(_until_trouble(side, components))
+    finally:
+        side.close()
+    return components.troubles()
+
+
+async def _until_trouble(side: AgentSide, components: Components) -> None:
+    parts = [asyncio.ensure_future(start()) for _, start in side.parts()]
+    try:
+        async with asyncio.timeout(40):
+            while not components.troubles():
+                mistakes = [part.exception() for part in parts if part.done()]
+                assert mistakes == []
+                components.look(0.0)
+                await asyncio.sleep(0.02)
+    finally:
+        for part in parts:
+            part.cancel()
+        await asyncio.gather(*parts, return_exceptions=True)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_damaged_database_is_said(tmp_path: Path, name: str) -> None:
+    """At once, when it cannot be opened; else as a component in trouble; never in an internal error."""
+    CASES[name](fill(tmp_path))
+    with contextlib.suppress(StorageError):
+        assert {view.component for view in troubles(tmp_path)} == {"storage"}
+
+
+def test_a_whole_database_is_not_called_damaged(tmp_path: Path) -> None:
+    """Nor one that somebody writes to."""
+    path = fill(tmp_path)
+    assert find_damage(path) is None
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert find_damage(path) is None
+        other.execute("ROLLBACK")
+    other.close()
+
+
+def test_a_look_that_takes_too_long_ends_without_an_answer(tmp_path: Path) -> None:
+    """Unknown is not damaged."""
+    assert find_damage(fill(tmp_path), seconds=0.0) is None
+
+
+def test_a_database_that_is_deleted_while_the_board_runs_is_said(tmp_path: Path) -> None:
+    """What is written from then on would be lost."""
+    told = troubles(tmp_path, meanwhile=fill(tmp_path).unlink)
+    assert told[0].code in ("storage-replaced", "storage")
+    assert told[0].reason is not None
+    assert "deleted" in told[0].reason or "cannot be used" in told[0].reason
+
+
+def test_a_second_board_on_the_same_state_is_refused(tmp_path: Path) -> None:
+    """In words, with who has it; and let in when the first has ended."""
+    first = BoardLock(tmp_path)
+    assert board_runs(tmp_path)
+    with pytest.raises(StorageError, match=rf"another board \(process {os.getpid()}\) uses"):
+        BoardLock(tmp_path)
+    first.release()
+    assert not board_runs(tmp_path)
+    BoardLock(tmp_path).release()
