@@ -171,7 +171,7 @@ class AgentDoor:
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
-        # The node comes back with its token in a moment; the code is spent, so a disk that fails now is no no.
+        # The node comes back with its token; its code is spent, so a disk that fails now is no "no".
         with contextlib.suppress(StorageError):
             await self._roster.look()
         # Whatever kept it out before, other machines with its token included, is over.
