@@ -18,8 +18,8 @@ LEAF: Final = re.compile(r"([ \t]*<(\w{1,64})>)([ -%'-;=?-~]{0,128})</\2>", re.A
 _DISGUISES: Final = ("<!--", "<![")
 # Nobody can guess it, so no document can hold it.
 _MARK: Final = f"{secrets.token_hex(8)} "
-# So many plans are kept once for all nodes that have the same. Nodes choose the lines: longer documents, of which
-# none is honest, are not kept, so that all together stay below some tens of megabytes.
+# So many plans are kept once for all nodes that have the same. Nodes choose the lines: longer documents, of
+# which none is honest, are not kept, so that all together stay below some tens of megabytes.
 _SHARED_PLANS: Final = 32
 _SHARED_LINES: Final = 8192
 _SHARED_LETTERS: Final = 256 * 1024
