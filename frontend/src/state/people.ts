@@ -28,23 +28,21 @@ export function people(nodes: Iterable<FleetNode>): Person[] {
   const counted = [...nodes].flatMap((node) =>
     node.gpus.filter(({ record }) => record.counted).map((gpu) => ({ node: node.record.name, gpu })),
   );
-  for (const { node, gpu } of counted) {
-    if (gpu.record.verdict === 'stale') continue;
-    for (const name of new Set((gpu.record.users ?? []).map((each) => each.name))) {
-      use(personOf(found, name), gpu);
-      place(personOf(found, name), node, gpu);
-    }
-  }
+  for (const { gpu } of counted) for (const name of usersOf(gpu)) use(personOf(found, name), gpu);
   for (const { node, gpu } of counted) {
     const who = gpu.record.claim?.who;
-    if (!who) continue;
-    personOf(found, who).booked++;
-    place(personOf(found, who), node, gpu);
+    if (who) personOf(found, who).booked++;
+    const names = who ? [...usersOf(gpu), who] : usersOf(gpu);
+    for (const person of new Set(names.map((name) => personOf(found, name)))) place(person, node, gpu);
   }
   return [...found.values()].sort(
     (a, b) =>
       b.gpus - a.gpus || b.booked - a.booked || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
   );
+}
+
+function usersOf({ record }: Gpu): string[] {
+  return record.verdict === 'stale' ? [] : [...new Set((record.users ?? []).map(({ name }) => name))];
 }
 
 function personOf(found: Map<string, Person>, user: string): Person {
@@ -66,7 +64,7 @@ function use(person: Person, gpu: Gpu): void {
 }
 
 function place(person: Person, node: string, gpu: Gpu): void {
-  const known = person.holdings.find((holding) => holding.node === node);
-  if (!known) person.holdings.push({ node, gpus: [gpu] });
-  else if (!known.gpus.includes(gpu)) known.gpus.push(gpu);
+  const last = person.holdings.at(-1);
+  if (last?.node === node) last.gpus.push(gpu);
+  else person.holdings.push({ node, gpus: [gpu] });
 }

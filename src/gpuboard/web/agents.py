@@ -39,6 +39,7 @@ AnySocket = WebSocket[Any, Any, Any]
 RETRY_SECONDS: Final = 2
 MAX_TOKEN_LENGTH: Final = 256
 REASON_BYTES: Final = 120
+TOKEN_GONE: Final = "This node's token has been revoked or replaced."  # noqa: S105 - words for people
 
 
 class Push(Protocol):
@@ -149,7 +150,7 @@ class AgentDoor:
             HTTPException: the token is no longer good.
         """
         if not self._roster.is_good(known):
-            raise _unauthorised("This node's token has been revoked or replaced.")
+            raise _unauthorised(TOKEN_GONE)
 
     async def enrol(self, code: str, address: str | None) -> tuple[str, str]:
         """Exchange an enrolment code for a node's name and token.
@@ -164,14 +165,15 @@ class AgentDoor:
             raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
             node, token = await asyncio.to_thread(self._redeem, code)
-            # The node comes back with its token in a moment.
-            await self._roster.look()
         except AccessRefused as error:
             self._code_failures.note_failure(who, now)
             self._log.say("code", "enrolment refused: address=%s", who)
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
+        # The node comes back with its token; its code is spent, so a disk that fails now is no "no".
+        with contextlib.suppress(StorageError):
+            await self._roster.look()
         # Whatever kept it out before, other machines with its token included, is over.
         self.push.start_anew(node)
         if node in self._lines:
@@ -188,6 +190,9 @@ class AgentDoor:
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
+        if not self._roster.is_good(known):
+            # Revoked while the line was made, when nobody could cut it.
+            self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)
         return line
 
     def connected(self) -> dict[str, Connection]:
@@ -228,7 +233,7 @@ class AgentDoor:
         self._paces = {node: pace for node, pace in self._paces.items() if node in nodes}
         for line in list(self._lines.values()):
             if not self._roster.is_good(line.known):
-                self._hang_up(line, CLOSE_TOKEN_GONE, "this node's token has been revoked or replaced")
+                self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)
 
     async def watch(self) -> None:
         """Note which tokens are in use, and cut lines on which nothing whole arrives, until cancelled."""

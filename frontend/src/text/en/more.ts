@@ -1,4 +1,4 @@
-import type { Entries, Translated } from './board';
+import type { Entries, Translated } from './words';
 
 /** The sentences of what opens later: details, other pages, menus, help. */
 export const more = {
