@@ -2,6 +2,7 @@ import { mount } from 'svelte';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/verdicts.css';
+import './styles/cells.css';
 import { Client } from './api/client';
 import App from './App.svelte';
 import { Clock } from './state/clock.svelte';

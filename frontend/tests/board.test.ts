@@ -10,7 +10,7 @@ import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
 import { people } from '../src/state/people';
-import { board as en } from '../src/text/en/board';
+import { words as en } from '../src/text/en/words';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { board as en } from '../src/text/en/board';
+import { words as en } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
 import { problemText, reasonText, remedyText } from '../src/text/reasons';

@@ -19,30 +19,37 @@ export interface Person {
   holdings: Holding[];
 }
 
-/** People by weight: GPUs, then bookings, then memory. Stale nodes are left out: nobody knows who is on them now. */
+/**
+ * People by weight: GPUs, then bookings, then memory. What a silent node said last is no news of who uses it; a
+ * booking holds all the same. Names that differ by case only are one person's.
+ */
 export function people(nodes: Iterable<FleetNode>): Person[] {
   const found = new Map<string, Person>();
-  for (const node of nodes)
-    for (const gpu of node.gpus) {
-      const { claim, counted, users, verdict } = gpu.record;
-      if (verdict === 'stale' || !counted) continue;
-      const names = new Set((users ?? []).map(({ name }) => name));
-      for (const name of names) use(personOf(found, name), gpu);
-      if (claim?.who) personOf(found, claim.who).booked++;
-      for (const name of claim?.who ? names.add(claim.who) : names)
-        place(personOf(found, name), node.record.name, gpu);
-    }
+  const counted = [...nodes].flatMap((node) =>
+    node.gpus.filter(({ record }) => record.counted).map((gpu) => ({ node: node.record.name, gpu })),
+  );
+  for (const { gpu } of counted) for (const name of usersOf(gpu)) use(personOf(found, name), gpu);
+  for (const { node, gpu } of counted) {
+    const who = gpu.record.claim?.who;
+    if (who) personOf(found, who).booked++;
+    const names = who ? [...usersOf(gpu), who] : usersOf(gpu);
+    for (const person of new Set(names.map((name) => personOf(found, name)))) place(person, node, gpu);
+  }
   return [...found.values()].sort(
     (a, b) =>
       b.gpus - a.gpus || b.booked - a.booked || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
   );
 }
 
+function usersOf({ record }: Gpu): string[] {
+  return record.verdict === 'stale' ? [] : [...new Set((record.users ?? []).map(({ name }) => name))];
+}
+
 function personOf(found: Map<string, Person>, user: string): Person {
-  const known = found.get(user);
+  const known = found.get(user.toLowerCase());
   if (known) return known;
   const person = { user, gpus: 0, idle: 0, booked: 0, memoryBytes: 0, processes: 0, holdings: [] };
-  found.set(user, person);
+  found.set(user.toLowerCase(), person);
   return person;
 }
 

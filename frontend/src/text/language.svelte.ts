@@ -1,6 +1,6 @@
 import type { remedies } from './de/remedies';
 import type { trouble } from './de/trouble';
-import type { Words } from './en/board';
+import type { Words } from './en/words';
 import type { MoreWords } from './en/more';
 
 export type TroubleWords = Record<keyof typeof trouble, string>;
@@ -22,28 +22,28 @@ interface Spoken {
 export const LANGUAGES = {
   en: {
     name: 'English',
-    load: async () => (await import('./en/board')).board,
+    load: async () => (await import('./en/words')).words,
     loadMore: async () => (await import('./en/more')).more,
     loadTrouble: async () => ({}),
     loadRemedies: async () => ({}),
   },
   'zh-TW': {
     name: '繁體中文',
-    load: async () => (await import('./zh-TW/board')).board,
+    load: async () => (await import('./zh-TW/words')).words,
     loadMore: async () => (await import('./zh-TW/more')).more,
     loadTrouble: async () => (await import('./zh-TW/trouble')).trouble,
     loadRemedies: async () => (await import('./zh-TW/remedies')).remedies,
   },
   fr: {
     name: 'Français',
-    load: async () => (await import('./fr/board')).board,
+    load: async () => (await import('./fr/words')).words,
     loadMore: async () => (await import('./fr/more')).more,
     loadTrouble: async () => (await import('./fr/trouble')).trouble,
     loadRemedies: async () => (await import('./fr/remedies')).remedies,
   },
   de: {
     name: 'Deutsch',
-    load: async () => (await import('./de/board')).board,
+    load: async () => (await import('./de/words')).words,
     loadMore: async () => (await import('./de/more')).more,
     loadTrouble: async () => (await import('./de/trouble')).trouble,
     loadRemedies: async () => (await import('./de/remedies')).remedies,

@@ -4,13 +4,15 @@ import type { Row, Section } from '../../state/arrange';
 /** What the list draws, one below the other. */
 export type Item = { kind: 'section'; section: Section } | { kind: 'row'; row: Row; index: number };
 
-const CELL = 34;
+/** How high cells are; the styles hear it from here. */
+export const CELL = 34;
+export const SMALL_CELL = 40;
 const CELL_GAP = 5;
 const ROW_EDGE = 9;
 const SECTION = 40;
 // A phone's card: edges and name; then per line of cells; then who is on it, or two lines of trouble. NodeCard.svelte draws exactly this.
 const CARD_EDGE = 80;
-const CARD_LINE = 62;
+const CARD_LINE = SMALL_CELL + 22;
 const CARD_USERS = 28;
 const CARD_TROUBLE = 50;
 export const CARD_SLOTS = 8;

@@ -1,6 +1,6 @@
-import type { Words } from '../en/board';
+import type { Words } from '../en/words';
 
-export const board: Words = {
+export const words: Words = {
   free: '可用',
   busy: '使用中',
   idle: '閒置',

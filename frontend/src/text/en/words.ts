@@ -1,5 +1,5 @@
 /** Every sentence that the board needs at once. `{name}` is filled in; an entry with `one` and `other` chooses by `{count}`. */
-export const board = {
+export const words = {
   // Verdicts, as words in cells and chips
   free: 'free',
   busy: 'busy',
@@ -168,4 +168,4 @@ export type Entries = Record<string, string | { one: string; other: string }>;
 export type Translated<Original> = {
   [K in keyof Original]: Original[K] extends string ? string : { one?: string; other: string };
 };
-export type Words = Translated<typeof board>;
+export type Words = Translated<typeof words>;

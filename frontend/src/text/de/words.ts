@@ -1,6 +1,6 @@
-import type { Words } from '../en/board';
+import type { Words } from '../en/words';
 
-export const board: Words = {
+export const words: Words = {
   free: 'frei',
   busy: 'belegt',
   idle: 'untätig',
