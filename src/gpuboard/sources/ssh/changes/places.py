@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.document import NotADocumentError, Record, read_document
-from gpuboard.probes.nvidia_smi.effects import Effect, device_effects, log_effects, process_effects
 from gpuboard.probes.nvidia_smi.values import count
+from gpuboard.sources.ssh.changes.effects import Effect, device_effects, log_effects, process_effects
 from gpuboard.wire.text import decode_text
 
 # A line that is one element with a plain text: with another such text, all other lines still mean the same.
