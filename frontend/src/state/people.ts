@@ -1,6 +1,6 @@
 /** Who holds what now. Pure: fleet in, people out. */
 
-import type { FleetNode, Gpu } from './fleet.svelte';
+import { natural, type FleetNode, type Gpu } from './fleet.svelte';
 
 export interface Holding {
   node: string;
@@ -19,18 +19,21 @@ export interface Person {
   holdings: Holding[];
 }
 
-/** People by weight: GPUs, then bookings, then memory. Stale nodes are left out: nobody knows who is on them now. */
+/**
+ * People by weight: GPUs, then bookings, then memory. One person is one name, however its letters are cased. What a
+ * silent node said last is no news of who uses it; a booking holds all the same.
+ */
 export function people(nodes: Iterable<FleetNode>): Person[] {
   const found = new Map<string, Person>();
-  for (const node of nodes)
-    for (const gpu of node.gpus) {
-      const { claim, counted, users, verdict } = gpu.record;
-      if (verdict === 'stale' || !counted) continue;
-      const names = new Set((users ?? []).map(({ name }) => name));
-      for (const name of names) use(personOf(found, name), gpu);
-      if (claim?.who) personOf(found, claim.who).booked++;
-      for (const name of claim?.who ? names.add(claim.who) : names)
-        place(personOf(found, name), node.record.name, gpu);
+  const counted = [...nodes].flatMap((node) => node.gpus.filter((gpu) => gpu.record.counted));
+  for (const gpu of counted)
+    if (gpu.record.verdict !== 'stale')
+      for (const name of new Set(gpu.record.users?.map((use) => use.name))) use(personOf(found, name), gpu);
+  for (const gpu of counted)
+    if (gpu.record.claim?.who) {
+      const person = personOf(found, gpu.record.claim.who);
+      person.booked++;
+      place(person, gpu);
     }
   return [...found.values()].sort(
     (a, b) =>
@@ -39,10 +42,11 @@ export function people(nodes: Iterable<FleetNode>): Person[] {
 }
 
 function personOf(found: Map<string, Person>, user: string): Person {
-  const known = found.get(user);
+  const key = user.toLowerCase();
+  const known = found.get(key);
   if (known) return known;
   const person = { user, gpus: 0, idle: 0, booked: 0, memoryBytes: 0, processes: 0, holdings: [] };
-  found.set(user, person);
+  found.set(key, person);
   return person;
 }
 
@@ -50,14 +54,19 @@ function use(person: Person, gpu: Gpu): void {
   person.gpus++;
   if (gpu.record.verdict === 'idle') person.idle++;
   for (const each of gpu.record.users ?? [])
-    if (each.name === person.user) {
+    if (each.name.toLowerCase() === person.user.toLowerCase()) {
       person.memoryBytes += each.memory_used_bytes ?? 0;
       person.processes += each.processes;
     }
+  place(person, gpu);
 }
 
-function place(person: Person, node: string, gpu: Gpu): void {
-  const last = person.holdings.at(-1);
-  if (last?.node === node) last.gpus.push(gpu);
-  else person.holdings.push({ node, gpus: [gpu] });
+function place(person: Person, gpu: Gpu): void {
+  const { node } = gpu.record;
+  const holding = person.holdings.findLast((each) => each.node === node);
+  if (!holding) person.holdings.push({ node, gpus: [gpu] });
+  else if (!holding.gpus.includes(gpu)) {
+    holding.gpus.push(gpu);
+    holding.gpus.sort((a, b) => natural.compare(a.record.label, b.record.label));
+  }
 }
