@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 from typing import Final, cast
 
-import gpuboard
 from gpuboard.probes.nvidia_smi.effects import Effect
 from gpuboard.probes.nvidia_smi.places import _SHARED_LETTERS, _SHARED_LINES, Place, _is_modest
+
+import gpuboard
 
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
