@@ -4,16 +4,15 @@ import re
 from pathlib import Path
 from typing import Final, cast
 
-from gpuboard.probes.nvidia_smi.effects import Effect
-from gpuboard.probes.nvidia_smi.places import _SHARED_LETTERS, _SHARED_LINES, Place, _is_modest
-
 import gpuboard
+from gpuboard.sources.ssh.changes.effects import Effect
+from gpuboard.sources.ssh.changes.places import _SHARED_LETTERS, _SHARED_LINES, Place, _is_modest
 
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
 BOUNDED: Final = {
     "model/names.py": "models are at most 256 characters",
-    "probes/nvidia_smi/places.py": "lines and letters of a plan are counted",
+    "sources/ssh/changes/places.py": "lines and letters of a plan are counted",
     "probes/nvidia_smi/values.py": "texts of at most 64 characters",
     "probes/simulated/jobs.py": "names of our own",
     "probes/simulated/node.py": "names of our own",
