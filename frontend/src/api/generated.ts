@@ -282,7 +282,6 @@ export interface Person {
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
-  booked_gpus: number;
   booked: (Holding)[];
 }
 

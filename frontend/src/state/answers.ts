@@ -87,14 +87,15 @@ export function holders(gpus: Iterable<Gpu>): Holder[] {
   for (const { record } of gpus) {
     if (record.verdict === 'stale' || !record.counted) continue;
     for (const user of holdersOf(record)) {
-      const holder = people.get(user) ?? { user, gpus: 0, idle: 0, booked: 0, until: null };
+      const key = user.toLowerCase();
+      const holder = people.get(key) ?? { user, gpus: 0, idle: 0, booked: 0, until: null };
       holder.gpus++;
       if (record.verdict === 'idle') holder.idle++;
       if (record.verdict === 'booked') {
         holder.booked++;
         if (record.claim?.until) holder.until = Math.max(holder.until ?? 0, record.claim.until);
       }
-      people.set(user, holder);
+      people.set(key, holder);
     }
   }
   return [...people.values()].sort(

@@ -59,4 +59,6 @@ export const remedies = {
     'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',
   remedy_xid:
     'Die Nummer in NVIDIAs Liste der Xid-Fehler nachschlagen; die GPU zurücksetzen oder neu starten und sehen, ob er wiederkommt.',
+  'remedy_token-shared':
+    'Den Knoten auf der Maschine, die er ist, neu anmelden (gpuboard node enroll), das beendet das alte Token; die andere unter einem eigenen Namen anmelden.',
 };

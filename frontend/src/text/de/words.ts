@@ -65,6 +65,7 @@ export const words: Words = {
   mostMemory: 'Meister freier Speicher: {memory} ({node}).',
   moreBlocks: { one: '{count} weiterer Knoten', other: '{count} weitere Knoten' },
   freeSince: 'frei seit {time}',
+  freeSinceUnknown: 'seit wann unbekannt',
   justFreed: 'eben frei geworden',
   plusFreed: { other: '+{count} eben frei geworden' },
   freshExplained: 'Eben frei Gewordenes (unter {time}) kommt zuletzt: vielleicht startet jemand nur neu.',

@@ -73,6 +73,7 @@ export const words = {
   mostMemory: 'Most free memory: {memory} ({node}).',
   moreBlocks: { one: '{count} more node', other: '{count} more nodes' },
   freeSince: 'free since {time}',
+  freeSinceUnknown: 'since when unknown',
   justFreed: 'just freed',
   plusFreed: { one: '+{count} just freed', other: '+{count} just freed' },
   freshExplained: 'Just freed (under {time}) comes last: its user may only be restarting.',

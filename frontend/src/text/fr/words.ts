@@ -68,6 +68,7 @@ export const words: Words = {
   mostMemory: 'Plus de mémoire libre : {memory} ({node}).',
   moreBlocks: { one: '{count} autre nœud', other: '{count} autres nœuds' },
   freeSince: 'libre depuis {time}',
+  freeSinceUnknown: 'durée inconnue',
   justFreed: 'tout juste libéré',
   plusFreed: { one: '+{count} tout juste libéré', other: '+{count} tout juste libérés' },
   freshExplained:

@@ -65,6 +65,7 @@ export const words: Words = {
   mostMemory: '最多可用記憶體：{memory}（{node}）。',
   moreBlocks: { other: '還有 {count} 個節點' },
   freeSince: '自 {time} 起可用',
+  freeSinceUnknown: '起始時間不明',
   justFreed: '剛釋出',
   plusFreed: { other: '另有 {count} 張剛釋出' },
   freshExplained: '剛釋出（不到 {time}）的排在最後：使用者可能只是在重新啟動。',
