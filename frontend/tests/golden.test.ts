@@ -45,17 +45,15 @@ test('what to take', () => {
 });
 
 test('people', () => {
-  const held = Object.fromEntries(
-    people(fleet.nodes.values()).map(({ user, holdings }) => [
-      user,
-      holdings.flatMap(({ gpus }) => gpus.map(place)).sort(),
-    ]),
-  );
-  expect(held).toEqual(expected.people);
-  const counts = Object.fromEntries(holders(fleet.gpus.values()).map(({ user, gpus }) => [user, gpus]));
-  expect(counts).toEqual(
-    Object.fromEntries(Object.entries(expected.people).map(([user, places]) => [user, places.length])),
-  );
+  const found = people(fleet.nodes.values());
+  const counts = (of: 'gpus' | 'booked') =>
+    Object.fromEntries(found.filter((one) => one[of]).map((one) => [one.user, one[of]]));
+  const lengths = (places: Record<string, string[]>) =>
+    Object.fromEntries(Object.entries(places).map(([user, all]) => [user, all.length]));
+  expect(counts('gpus')).toEqual(lengths(expected.used));
+  expect(counts('booked')).toEqual(lengths(expected.booked));
+  const held = holders(fleet.gpus.values()).map(({ user, gpus }) => [user, gpus]);
+  expect(Object.fromEntries(held)).toEqual(lengths(expected.held));
 });
 
 test('a size asked for', () => {

@@ -222,3 +222,14 @@ async def test_the_first_use_of_a_new_token_ends_the_old_one(
         await asyncio.sleep(0.01)
     following.cancel()
     assert [one.digest for one in await asyncio.to_thread(tokens.known)] == [new.digest]
+
+
+async def test_the_use_of_an_old_token_does_not_end_the_new_one(tokens: NodeTokens) -> None:
+    """A line that was open before the node was enrolled anew knows nothing of that."""
+    roster = Roster(tokens)
+    old = await roster.find(await make(tokens, "gpu01"))
+    token = await make(tokens, "gpu01")
+    await roster.look()
+    assert old is not None
+    roster.note_use(old)
+    assert roster.recognise(token) is not None

@@ -33,7 +33,7 @@ def test_only_what_an_enrolled_node_has_signed_is_shown(tmp_path: Path) -> None:
     folder.mkdir()
     keys = {"gpu01": digest(tokens["gpu01"]), "gpu02": digest(tokens["gpu01"]), "gpu03": None}
     for node, key in keys.items():
-        report = msgspec.structs.replace(simulate("dgx-01", time.time()), node=node)
+        report = msgspec.structs.replace(simulate("dgx-01", time.time(), interval=600.0), node=node)
         write_drop(folder, node, Sample(report, 0.0), key=key)
     config = tmp_path / "gpuboard.toml"
     config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\nsigned = true\ninterval = "1s"\n')

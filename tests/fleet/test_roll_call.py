@@ -46,7 +46,7 @@ def test_a_node_that_is_lost_and_comes_back_is_said_once_each(
     fleet.settle()
     assert (since, fleet.roll_call.absent) == ({"a": clock.time - 60}, {})
     assert caplog.messages == [
-        f"node lost: node=a source={source} reason=nothing new for 1m",
+        f"node missing: node=a source={source} state=lost reason=nothing new for 1m",
         f"node back: node=a source={source}",
     ]
 
@@ -70,7 +70,7 @@ def test_a_node_that_was_never_read_says_why(fleet: Fleet, caplog: pytest.LogCap
     fleet.settle()
     assert set(fleet.roll_call.absent) == {"a"}
     (line,) = caplog.messages
-    assert line.startswith("node refused: node=a source=ssh reason=no")
+    assert line.startswith("node missing: node=a source=ssh state=refused reason=no")
     assert line.isprintable()
 
 
@@ -100,7 +100,7 @@ def test_a_node_that_comes_and_goes_does_not_fill_the_log(
     clock.time += PAUSE_SECONDS
     fleet.settle()
     assert len(caplog.messages) <= 2
-    assert caplog.messages[-1].startswith("node lost")
+    assert caplog.messages[-1].startswith("node missing")
 
 
 def test_thousands_of_lost_nodes_are_named_a_few_at_a_time(

@@ -117,7 +117,7 @@ def test_the_whole_fleet(http: httpx.Client) -> None:
     view = http.get("api/v1/fleet").json()
     assert verdicts_of(view) == EXPECTED["verdicts"]
     assert sorted(verdicts_of(view, counted=False)) == EXPECTED["not_counted"]
-    assert holders_of(view) == EXPECTED["people"]
+    assert holders_of(view) == EXPECTED["held"]
     assert not [
         gpu for node in view["nodes"] for gpu in node["gpus"] if "trespass" in gpu["verdict"]["flags"]
     ]
@@ -134,18 +134,20 @@ def test_what_is_free(http: httpx.Client) -> None:
 
 
 def test_people(http: httpx.Client) -> None:
-    """By their names, and GPUs by their labels."""
+    """By their names, and GPUs by their labels: those that they use apart from those booked for them."""
     people = http.get("api/v1/people").json()["people"]
-    held = {
-        person["user"]: sorted(
-            f"{holding['node']}:{label}" for holding in person["holdings"] for label in holding["labels"]
-        )
-        for person in people
-    }
-    assert held == EXPECTED["people"]
-    assert {person["user"]: person["gpus"] for person in people} == {
-        name: len(places) for name, places in EXPECTED["people"].items()
-    }
+    for kind, count, expected in (("holdings", "gpus", "used"), ("booked", "booked_gpus", "booked")):
+        places = {
+            person["user"]: sorted(
+                f"{holding['node']}:{label}" for holding in person[kind] for label in holding["labels"]
+            )
+            for person in people
+            if person[count]
+        }
+        assert places == EXPECTED[expected]
+        assert [person[count] for person in people] == [
+            len(places.get(person["user"], ())) for person in people
+        ]
 
 
 def test_badge_and_preview(http: httpx.Client) -> None:
@@ -201,7 +203,7 @@ def test_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     for word, count in VERDICTS.items():
         assert f"{count} {word}" in page
     view = json.loads(say(capsys, "export", "json", "--board", url))
-    assert (verdicts_of(view), holders_of(view)) == (EXPECTED["verdicts"], EXPECTED["people"])
+    assert (verdicts_of(view), holders_of(view)) == (EXPECTED["verdicts"], EXPECTED["held"])
     rows = list(csv.DictReader(io.StringIO(say(capsys, "export", "csv", "--board", url))))
     counted = {f"{row['node']}:{row['gpu']}": row["verdict"] for row in rows if row["counted"] == "true"}
     assert counted == EXPECTED["verdicts"]

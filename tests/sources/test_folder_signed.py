@@ -1,6 +1,7 @@
 """Drops that carry the signature of their node: who may speak for whom."""
 
 import hashlib
+import hmac
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -68,6 +69,15 @@ def test_a_reader_that_knows_no_signatures_reads_a_signed_drop() -> None:
     parts = {key: bytes(raw) for key, raw in msgspec.json.decode(data, type=dict[str, msgspec.Raw]).items()}
     assert parts["sha256"] == msgspec.json.encode(hashlib.sha256(parts["report"]).hexdigest())
     assert decode_drop(data).node == "gpu01"
+
+
+def test_anyone_can_check_a_signature_with_ordinary_tools() -> None:
+    """The frame is documented."""
+    data = encode_drop(report(), key=digest(TOKEN))
+    parts = {key: bytes(raw) for key, raw in msgspec.json.decode(data, type=dict[str, msgspec.Raw]).items()}
+    key = hashlib.sha256(TOKEN.encode()).hexdigest().encode()
+    expected = hmac.new(key, b"gpuboard drop\ngpu01\n" + parts["report"], "sha256").hexdigest()
+    assert parts["hmac_sha256"] == msgspec.json.encode(expected)
 
 
 @pytest.mark.parametrize("signed", [False, True])

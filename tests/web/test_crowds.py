@@ -75,6 +75,8 @@ def test_a_viewer_that_does_not_read_is_cut_and_the_others_do_not_notice(lively:
     assert 9 < taken < 30
     viewers = httpx.get(f"{lively.url}metrics").text
     assert "gpuboard_viewers 0" in viewers
+    log = (lively.state.parent / "log").read_text()
+    assert ("it does not read" in log, "Traceback" in log) == (True, False)
 
 
 def test_half_open_connections_keep_nobody_out(lively: RunningBoard) -> None:

@@ -279,7 +279,6 @@ export interface Person {
   user: string;
   gpus: number;
   idle_gpus: number;
-  booked_gpus: number;
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];

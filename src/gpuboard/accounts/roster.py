@@ -60,6 +60,8 @@ class Roster:
 
     async def is_read(self) -> bool:
         """Whether the tokens have been read; waits a moment for a board that is just starting."""
+        if self._is_read.is_set():
+            return True
         try:
             async with asyncio.timeout(START_SECONDS):
                 await self._is_read.wait()
@@ -121,10 +123,13 @@ class Roster:
         With the first use of a new token the older ones end: two machines with one name are one too many.
         """
         self._used_at[known.digest] = self._clock()
-        if known.expires_at is None and len(self._by_node.get(known.node, ())) > 1:
+        tokens = self._by_node.get(known.node, ())
+        # As it is now: the one that was handed in may have been replaced since it was looked up.
+        newest = [token for token in tokens if token.expires_at is None]
+        if len(tokens) > 1 and [token.digest for token in newest] == [known.digest]:
             log.info("older tokens ended: node=%s", known.node)
-            self._by_node[known.node] = [known]
-            self._superseded.append(known)
+            self._by_node[known.node] = newest
+            self._superseded.append(newest[0])
             self._changed()
 
     async def look(self) -> None:

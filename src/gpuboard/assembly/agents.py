@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from gpuboard.accounts.connected import ConnectedNodes
-from gpuboard.accounts.positions import WRITE_SECONDS, NodePositions
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.fleet.places import Places
@@ -14,8 +13,9 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import BoardTable
-from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
+from gpuboard.sources.push.ledger import CountingLedger
+from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.storage.database import Database, open_database
 from gpuboard.storage.lock import BoardLock
 from gpuboard.storage.named import NamedValues

@@ -5,8 +5,8 @@ import socket
 from gpuboard.assembly.tls import check_tls
 from gpuboard.model.node import node_name_of
 from gpuboard.settings.board import Settings
-from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
+from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.sources.registry import Surroundings, make_source
 
 

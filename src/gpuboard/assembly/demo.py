@@ -1,9 +1,11 @@
 """What the demo shows besides simulated nodes."""
 
 import os
+import time
 from datetime import datetime
 from typing import Final
 
+from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Claim
 from gpuboard.probes.simulated import simulate
 
@@ -15,6 +17,11 @@ def demo_ahead(now: float) -> float:
     """How far the demo's day is ahead of the clock; `GPUBOARD_DEMO_TIME` says when it begins, for tests."""
     begins = os.environ.get("GPUBOARD_DEMO_TIME")
     return datetime.fromisoformat(begins).timestamp() - now if begins else 0.0
+
+
+def demo_machine() -> NodeReport:
+    """What one simulated machine says now."""
+    return simulate("vision-01", time.time())
 
 
 def demo_claims(nodes: tuple[str, ...], now: float, ahead: float = 0.0) -> dict[tuple[str, int], Claim]:

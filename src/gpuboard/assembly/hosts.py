@@ -16,7 +16,9 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.base import read_options
 from gpuboard.settings.board import Settings
-from gpuboard.sources.ssh import SshOptions, read_once
+from gpuboard.sources.ssh import SshOptions, forced_command, read_once
+
+__all__ = ["forced_command", "look_at_hosts", "ssh_tables"]
 
 # Why a host, or we ourselves, do not allow it; what is merely out of reach may be there the next time.
 REFUSALS: Final = frozenset(

@@ -4,7 +4,6 @@ import argparse
 import functools
 import importlib
 import socket
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,11 +113,9 @@ def _look_over_ssh(arguments: argparse.Namespace, settings: "Settings | None") -
 
 
 def _look_into_folder(table: Mapping[str, Any], *, where: str = "--folder", name: str = "folder") -> Look:
-    from gpuboard.settings.base import read_options  # noqa: PLC0415 - only for folders
-    from gpuboard.sources.folder import FolderOptions, FolderSource  # noqa: PLC0415 - the same
+    from gpuboard.assembly.folder import look_into_folder  # noqa: PLC0415 - only for folders
 
-    source = FolderSource(read_options(FolderOptions, table, where=where))
-    return lambda fleet: source.read_once(fleet.sink(name))
+    return look_into_folder(table, where=where, name=name)
 
 
 def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Look:
@@ -145,9 +142,9 @@ def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Loo
 
 def _reader_here(arguments: argparse.Namespace) -> Callable[[], NodeReport]:
     if arguments.demo:
-        from gpuboard.probes.simulated import simulate  # noqa: PLC0415 - only for the demo
+        from gpuboard.assembly.demo import demo_machine  # noqa: PLC0415 - only for the demo
 
-        return lambda: simulate("vision-01", time.time())
+        return demo_machine
     from gpuboard.assembly.agent import this_machine  # noqa: PLC0415 - loads the driver's library
 
     return this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)

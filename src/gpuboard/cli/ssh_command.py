@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
+from gpuboard.assembly.hosts import forced_command
 from gpuboard.cli.exits import DONE
 from gpuboard.model.errors import UsageError
-from gpuboard.sources.ssh import forced_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

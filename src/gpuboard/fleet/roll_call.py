@@ -83,7 +83,7 @@ def _say(node: Node, before: Presence, now: Presence) -> None:
     if now.is_absent and not before.is_absent:
         reason = node.freshness.reason.text if node.freshness.reason is not None else node.freshness.state
         state, text = node.freshness.state, clean_text(reason)[:REASON_LENGTH]
-        log.warning("node %s: node=%s source=%s reason=%s", state, node.name, node.source, text)
+        log.warning("node missing: node=%s source=%s state=%s reason=%s", node.name, node.source, state, text)
     if before.is_absent and not now.is_absent:
         log.info("node back: node=%s source=%s", node.name, node.source)
     if now.gpus_missing > before.gpus_missing:

@@ -28,9 +28,6 @@ class Board(Protocol):
     def ensure(self, name: str, sink: "FleetSink") -> Node:
         """The node of this name as a source knows it."""
 
-    def place(self, node: Node, address: str) -> None:
-        """Note where a node is."""
-
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
@@ -46,14 +43,8 @@ class Board(Protocol):
     def is_shown(self, node: Node) -> bool:
         """Whether the node is shown as this source knows it."""
 
-    def place(self, node: Node, address: str) -> None:
-        """Note where a node is listed."""
-
     def leave(self, name: str, sink: "FleetSink") -> None:
         """Hear that a source no longer names a node."""
-
-    def place(self, node: Node, address: str) -> None:
-        """Note where a node is listed."""
 
 
 class FleetSink:

@@ -277,7 +277,8 @@ class Fleet:
 
     def _forget_the_old(self, now: float) -> None:
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
-            if now - (node.left_at or now) >= self._forget_after:
+            # Of one that was never read there is nothing to remember.
+            if node.report is None or now - (node.left_at or now) >= self._forget_after:
                 self._forget(node.name)
         if self._strangers_until is not None and now >= self._strangers_until:
             self._strangers_until = None

@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol
 
 from litestar import WebSocket
 from litestar.exceptions import (
@@ -21,7 +21,6 @@ from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.outside.seldom import SeldomLog
-from gpuboard.sources.push import PushSource
 from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
@@ -40,6 +39,26 @@ AnySocket = WebSocket[Any, Any, Any]
 RETRY_SECONDS: Final = 2
 MAX_TOKEN_LENGTH: Final = 256
 REASON_BYTES: Final = 120
+TOKEN_GONE: Final = "This node's token has been revoked or replaced."  # noqa: S105 - words for people
+
+
+class Push(Protocol):
+    """What takes in the messages of agents."""
+
+    def accept(self, node: str, data: bytes) -> bytes:
+        """Take in one message of a node and return the answer.
+
+        Raises:
+            WireError: the bytes are no message that makes sense now.
+            AccessRefused: this node may not say that.
+            SourceError: the board is not ready to listen.
+        """
+
+    def set_nodes(self, nodes: Iterable[str]) -> None:
+        """Name the nodes that may push now."""
+
+    def start_anew(self, node: str) -> None:
+        """Forget how far a node has come: it was enrolled anew."""
 
 
 class Line:
@@ -82,7 +101,7 @@ class Line:
 class AgentDoor:
     """Lets in agents whose token is good; a node has one line, and a newer one replaces the older."""
 
-    def __init__(self, push: PushSource, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
+    def __init__(self, push: Push, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
         self.push = push
         self._roster = roster
         self._redeem = redeem
@@ -131,7 +150,7 @@ class AgentDoor:
             HTTPException: the token is no longer good.
         """
         if not self._roster.is_good(known):
-            raise _unauthorised("This node's token has been revoked or replaced.")
+            raise _unauthorised(TOKEN_GONE)
 
     async def enrol(self, code: str, address: str | None) -> tuple[str, str]:
         """Exchange an enrolment code for a node's name and token.
@@ -146,14 +165,15 @@ class AgentDoor:
             raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
             node, token = await asyncio.to_thread(self._redeem, code)
-            # The node comes back with its token in a moment.
-            await self._roster.look()
         except AccessRefused as error:
             self._code_failures.note_failure(who, now)
             self._log.say("code", "enrolment refused: address=%s", who)
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
             raise ServiceUnavailableException(str(error)) from None
+        # The node comes back with its token; its code is spent, so a disk that fails now is no "no".
+        with contextlib.suppress(StorageError):
+            await self._roster.look()
         # Whatever kept it out before, other machines with its token included, is over.
         self.push.start_anew(node)
         if node in self._lines:
@@ -170,6 +190,9 @@ class AgentDoor:
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
+        if not self._roster.is_good(known):
+            # Revoked while the line was made, when nobody could cut it.
+            self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)
         return line
 
     def connected(self) -> dict[str, Connection]:
@@ -210,7 +233,7 @@ class AgentDoor:
         self._paces = {node: pace for node, pace in self._paces.items() if node in nodes}
         for line in list(self._lines.values()):
             if not self._roster.is_good(line.known):
-                self._hang_up(line, CLOSE_TOKEN_GONE, "this node's token has been revoked or replaced")
+                self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)
 
     async def watch(self) -> None:
         """Note which tokens are in use, and cut lines on which nothing whole arrives, until cancelled."""

@@ -33,7 +33,7 @@ def tier_of(connection: AnyConnection) -> Tier:
     """What may be shown to whoever asks; for routes that need somebody who may see something."""
     tier = identity_of(connection).tier
     if tier is None:
-        raise NotAuthorizedException("This board shows nothing to people who are not signed in.")
+        raise NotAuthorizedException("This board shows nothing to visitors.")
     return tier
 
 

@@ -44,8 +44,6 @@ class Person(Struct, frozen=True, kw_only=True):
     user: str
     gpus: int
     idle_gpus: int
-    # Those of them that are only booked: nobody is on them.
-    booked_gpus: int
     memory_bytes: int
     processes: int
     holdings: tuple[Holding, ...]

@@ -24,7 +24,7 @@ export const more: MoreWords = {
   paceEvery: 'alle {time}',
   liveExplained: 'Jede Änderung der Flotte kommt hier sofort an.',
   refusedTitle: 'Die Tafel zeigt sich hier nicht',
-  refusedText: 'Wer nicht angemeldet ist, sieht hier nichts. Die Verwaltung kann das ändern:',
+  refusedText: 'Besucher sehen hier nichts. Die Verwaltung kann das ändern:',
   unreachableTitle: 'Die Tafel antwortet nicht',
   unreachableText: 'Die Seite versucht es weiter. Falls es die eigene Tafel ist: läuft das hier noch?',
   nothingFree: 'Gerade ist nichts frei.',

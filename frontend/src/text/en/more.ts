@@ -27,7 +27,7 @@ export const more = {
   paceEvery: 'every {time}',
   liveExplained: 'Every change of the fleet arrives here as it happens.',
   refusedTitle: 'The board does not show itself to you',
-  refusedText: 'Visitors who are not signed in see nothing here. Its administrator can change that:',
+  refusedText: 'Visitors see nothing here. Its administrator can change that:',
   unreachableTitle: 'The board does not answer',
   unreachableText: 'The page keeps trying. If you run the board: is this still running?',
 

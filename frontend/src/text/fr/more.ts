@@ -24,7 +24,7 @@ export const more: MoreWords = {
   paceEvery: 'toutes les {time}',
   liveExplained: 'Chaque changement du parc arrive ici aussitôt.',
   refusedTitle: 'Le tableau ne se montre pas ici',
-  refusedText: 'Sans identification, on ne voit rien ici. L’administration peut changer cela :',
+  refusedText: 'Les visiteurs ne voient rien ici. L’administration peut changer cela :',
   unreachableTitle: 'Le tableau ne répond pas',
   unreachableText: 'La page continue d’essayer. Si c’est votre tableau : ceci tourne-t-il encore ?',
   nothingFree: 'Rien n’est libre en ce moment.',

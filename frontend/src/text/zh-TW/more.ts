@@ -23,7 +23,7 @@ export const more: MoreWords = {
   paceEvery: '每 {time}',
   liveExplained: '機群的每次變動都會立即出現在這裡。',
   refusedTitle: '看板不對您開放',
-  refusedText: '未登入的訪客在這裡看不到任何內容。管理者可以這樣更改：',
+  refusedText: '訪客在這裡看不到任何內容。管理者可以這樣更改：',
   unreachableTitle: '看板沒有回應',
   unreachableText: '頁面會持續重試。如果看板是您在執行：這個還在跑嗎？',
   nothingFree: '目前沒有可用的 GPU。',

@@ -20,6 +20,8 @@ class PullOptions(Struct, frozen=True, kw_only=True):
     kind: Literal["pull"] = "pull"
     hosts: tuple[str, ...] = ()
     discover: dict[str, Any] | None = None
+    # reported: a node that is listed by its address is called by the host name that it reports.
+    names: Literal["listed", "reported"] = "listed"
     # gpuboard: our own agents. gpu-cluster-monitor (once called seed4): its node_info.py, which answers
     # POST /get-status. gpu-monitor: the folder of CSV files that its nodes serve.
     protocol: Literal["gpuboard", "gpu-cluster-monitor", "gpu-monitor", "seed4"] = "gpuboard"

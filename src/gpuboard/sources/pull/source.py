@@ -15,6 +15,7 @@ from gpuboard.sources.pull.gpu_monitor import GpuMonitorProtocol
 from gpuboard.sources.pull.options import PullOptions
 from gpuboard.sources.pull.poller import Poller, Way
 from gpuboard.sources.pull.protocols import AgentProtocol, NodeProtocol
+from gpuboard.sources.reported_names import ReportedNames
 
 log: Final = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class PullSource:
     def __init__(self, options: PullOptions, discovery: Discovery, *, interval: float | None = None) -> None:
         """Prepare to ask; `interval` is for tests, which have less time than people."""
         self._discovery = discovery
+        self._takes_names = options.names == "reported"
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
         self._way = Way(
             protocol=PROTOCOLS[options.protocol],
@@ -61,7 +63,8 @@ class PullSource:
                 "whoever listens on the network can read the token"
             )
         try:
-            await self._discovery.run(lambda targets: self._look_after(targets, sink))
+            named = ReportedNames(sink) if self._takes_names else sink
+            await self._discovery.run(lambda targets: self._look_after(targets, named))
         finally:
             await self._stop()
 

@@ -19,6 +19,8 @@ class SshOptions(Struct, frozen=True, kw_only=True):
     # Host names, addresses or aliases of the ssh config, with ranges: gpu[01-16].
     hosts: tuple[str, ...] = ()
     discover: dict[str, Any] | None = None
+    # reported: a node that is listed by its address is called by the host name that it reports.
+    names: Literal["listed", "reported"] = "listed"
     user: str | None = None
     key_file: str | None = None
     known_hosts: str | None = None

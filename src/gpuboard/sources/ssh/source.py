@@ -13,6 +13,7 @@ from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.base import Sink
+from gpuboard.sources.reported_names import ReportedNames
 from gpuboard.sources.ssh.connect import Connector
 from gpuboard.sources.ssh.follow import Follower
 from gpuboard.sources.ssh.options import Pace, SshOptions
@@ -33,12 +34,14 @@ class SshSource:
 
     def __init__(self, options: SshOptions, discovery: Discovery, *, pace: Pace | None = None) -> None:
         self._discovery = discovery
+        self._takes_names = options.names == "reported"
         self._pace = pace or Pace.of(options)
         self._connector = Connector(options)
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
 
     async def run(self, sink: Sink) -> None:
         """Hand over reports until cancelled."""
+        sink = ReportedNames(sink) if self._takes_names else sink
         try:
             await self._discovery.run(lambda targets: self._look_after(targets, sink))
         finally:

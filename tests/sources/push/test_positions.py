@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.accounts.positions import NodePositions
-from gpuboard.sources.ledger import Position
+from gpuboard.sources.push.ledger import Position
+from gpuboard.sources.push.positions import NodePositions
 from gpuboard.storage.database import open_database
 
 FIRST = Position(boot_id="b1", earlier_boots=("b0",), shown=2**53, taken=7)

@@ -1,0 +1,15 @@
+"""The map of the house has every room, in the order that the linter enforces."""
+
+import re
+import tomllib
+
+from tests.parts import ROOT
+
+
+def test_the_table_of_layers_is_the_linters() -> None:
+    """Names beside each other in one row, the rows from the top down."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.partition("| layer | holds |")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines()[2:]]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert rows == [layer.split(" | ") for layer in contracts[0]["layers"]]

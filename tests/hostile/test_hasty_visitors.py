@@ -1,0 +1,78 @@
+"""Visitors who ask too much: they wait, what is dear is made once, and a request has one host."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gpuboard.web import guard
+from gpuboard.web.routes import fleet, health
+from tests.board import running_board
+from tests.hostile.floods import place_of
+from tests.web.conftest import guarded
+from tests.web.test_unwritable import House
+
+
+def ask(
+    house: House, address: str, *paths: str, headers: dict[str, str] | None = None
+) -> list[httpx.Response]:
+    """Ask for these from an address, one after another."""
+
+    async def go() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(guarded(house.services), client=(address, 1234))  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [await client.get(path, headers=headers) for path in paths]
+
+    return asyncio.run(go())
+
+
+def test_an_address_that_asks_without_end_is_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In words, with how long; another address, and this machine, are not."""
+    monkeypatch.setattr(guard, "VISITS_BURST", 5.0)
+    monkeypatch.setattr(guard, "VISITS_PER_SECOND", 0.1)
+    house, many = House(), ["/healthz"] * 8
+    hasty = ask(house, "2001:db8::7", *many)
+    here = ask(house, "127.0.0.1", *many)
+    assert [answer.status_code for answer in hasty] == [200] * 5 + [429] * 3
+    assert (int(hasty[-1].headers["retry-after"]) > 0, "wait" in hasty[-1].json()["detail"]) == (True, True)
+    assert {answer.status_code for answer in here} == {200}
+
+
+@pytest.mark.parametrize("path", ["/api/v1/fleet", "/api/v1/activity", "/metrics", "/api/v1/stream"])
+def test_a_dear_answer_is_made_once_a_tick(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ask, compressed or not; after a tick it is made anew."""
+    made = 0
+
+    def counted() -> list[object]:
+        nonlocal made
+        made += 1
+        return []
+
+    monkeypatch.setattr(health, "own_families", lambda _myself: counted())
+    house = House()
+    house.report("good")
+    house.tick()
+    whole, encode, snapshot = fleet._encode_fleet, fleet._encode_activity, house.broadcaster._snapshot
+    monkeypatch.setattr(fleet, "_encode_fleet", lambda *args: (counted(), whole(*args))[1])
+    monkeypatch.setattr(fleet, "_encode_activity", lambda *args: (counted(), encode(*args))[1])
+    monkeypatch.setattr(house.broadcaster, "_snapshot", lambda tier: (counted(), snapshot(tier))[1])
+    answers = ask(house, "127.0.0.1", *[path] * 20)
+    once = made
+    house.report("good", model="B200")
+    house.tick()
+    ask(house, "127.0.0.1", path)
+    assert {answer.status_code for answer in answers} == {200}
+    assert (once, made) == (1, 2)
+
+
+@pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: evil.example\r\n"], ids=["none", "two"])
+def test_a_request_names_its_host_once(tmp_path: Path, hosts: bytes) -> None:
+    """Otherwise one part of the board would read the one, and another the other."""
+    with (
+        running_board("--demo", "1", log=tmp_path / "log") as board,
+        socket.create_connection(place_of(board.url), timeout=10) as line,
+    ):
+        line.sendall(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")
+        assert line.recv(1000).split()[1] == b"400"

@@ -1,0 +1,42 @@
+"""The door for agents, where timing matters: what happens between two steps of one connection."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from gpuboard.accounts.roster import Roster
+from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.sources.push import PushSource
+from gpuboard.sources.push.ledger import CountingLedger
+from gpuboard.storage.database import open_database
+from gpuboard.web.agents import AgentDoor
+from gpuboard.wire.ingest import CLOSE_TOKEN_GONE
+
+
+class Socket:
+    """Notes how it was closed."""
+
+    code: int | None = None
+
+    async def close(self, code: int, reason: str) -> None:
+        """End."""
+        assert reason
+        self.code = code
+
+
+async def test_a_token_revoked_while_its_line_is_made_is_cut_off(tmp_path: Path) -> None:
+    """The moment between the question and the line belongs to nobody."""
+    database = await asyncio.to_thread(open_database, tmp_path)
+    tokens = NodeTokens(database)
+    roster = Roster(tokens)
+    door = AgentDoor(PushSource(CountingLedger()), roster, tokens.redeem)
+    _, token = await asyncio.to_thread(lambda: tokens.redeem(tokens.invite("gpu01")))
+    await roster.look()
+    known = await door.admit({"authorization": f"Bearer {token}"}, "192.0.2.1")
+    await asyncio.to_thread(tokens.revoke, "gpu01")
+    await roster.look()
+    socket: Any = Socket()
+    line = door.open(socket, known, "192.0.2.1")
+    await asyncio.gather(*door._closing)
+    await asyncio.to_thread(database.close)
+    assert (line.is_cut, socket.code, door.connected()) == (True, CLOSE_TOKEN_GONE, {})
