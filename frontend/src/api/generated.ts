@@ -282,6 +282,7 @@ export interface Person {
   memory_bytes: number;
   processes: number;
   holdings: (Holding)[];
+  booked_gpus: number;
   booked: (Holding)[];
 }
 
