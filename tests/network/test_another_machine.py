@@ -40,6 +40,8 @@ def test_a_lab_sees_names_when_it_is_told_so(machines: Network, tmp_path: Path) 
     """By the machine's name and by its address."""
     arguments = ("--demo", "2", "--anonymous", "names")
     with board_on(machines, PORT, *arguments, folder=tmp_path):
+        # It answers before its first tick, and nobody is there yet.
+        wait_until(lambda: ask(machines, BOARD, "api/v1/people")["people"])
         seen = [ask(machines, host, "api/v1/people") for host in (BOARD, NAME)]
     assert [each["tier"] for each in seen] == ["names", "names"]
     assert all(each["people"] for each in seen)
