@@ -14,7 +14,7 @@ from gpuboard.wire.enrolment import digest
 from tests.board import RunningBoard, running_board
 from tests.pushing import enrol
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 def shown(board: RunningBoard) -> dict[str, tuple[str, list[str]]]:
@@ -37,7 +37,7 @@ def test_only_what_an_enrolled_node_has_signed_is_shown(tmp_path: Path) -> None:
         write_drop(folder, node, Sample(report, 0.0), key=key)
     config = tmp_path / "gpuboard.toml"
     config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\nsigned = true\ninterval = "1s"\n')
-    with running_board("--config", str(config), log=tmp_path / "log") as board:
+    with running_board("--config", str(config), log=tmp_path / "log", until="healthz") as board:
         ends = time.monotonic() + PATIENCE_SECONDS
         while "gpu03" not in (found := shown(board)) and time.monotonic() < ends:
             time.sleep(0.1)

@@ -31,7 +31,8 @@ def nasty_fleet() -> bytes:
     for gpu in node["gpus"]:
         gpu["model"] = NASTY
         gpu["verdict"]["reason"] = {"code": "busy", "text": NASTY, "values": {"who": [NASTY]}}
-        gpu["users"] = [{"user": NASTY, "uid": 1, "memory_used_bytes": 1, "since": 1.0, "processes": 1}]
+        for user in gpu["users"] or ():
+            user.update({key: NASTY for key, value in user.items() if isinstance(value, str)})
     return msgspec.json.encode(view)
 
 

@@ -41,6 +41,7 @@ def test_answers_that_nobody_reads_are_let_go(tmp_path: Path) -> None:
         memory, files = process.memory_info().rss, process.num_fds()
         for _ in range(CONNECTIONS):
             stack.enter_context(ask_and_never_read(place, ["/api/v1/fleet"] * 8))
+        wait_until(lambda: process.num_fds() > files + CONNECTIONS // 2)
         most, until = 0, time.monotonic() + 60
         while process.num_fds() > files + 5:
             most = max(most, process.memory_info().rss)

@@ -160,7 +160,7 @@ async def test_a_ca_file_without_certificate_is_named(tmp_path: Path) -> None:
     """OpenSSL's own words for this help nobody."""
     path = tmp_path / "ca.pem"
     path.write_text("not a certificate")
-    with pytest.raises(OutsideError, match="holds no PEM certificate"):
+    with pytest.raises(OutsideError, match="holds no certificate in PEM form"):
         await tls_by(str(path)).value()
 
 

@@ -179,8 +179,10 @@ class Board:
 
     async def _read_again(self) -> None:
         self._manager.reloading()
-        await self._reload.run()
-        self._manager.ready(f"open {self.url}")
+        try:
+            await self._reload.run()
+        finally:
+            self._manager.ready(f"open {self.url}")
 
     def _stopping(self) -> None:
         self._manager.stopping()

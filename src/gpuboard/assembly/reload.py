@@ -82,8 +82,12 @@ class Reload:
     def _take_certificate(self) -> None:
         board = self._settings.board
         if self.tls is not None and board.tls_certificate:
-            # The files may be new even if their names are not.
-            self.tls.load_cert_chain(board.tls_certificate, board.tls_key, password=lambda: b"")
+            # The files may be new even if their names are not; or newer than those that were checked.
+            try:
+                self.tls.load_cert_chain(board.tls_certificate, board.tls_key, password=lambda: b"")
+            except (OSError, ssl.SSLError) as error:
+                log.error("certificate not taken up: %s", error)  # noqa: TRY400 - no mistake of ours
+                self.trouble = Reason(code="settings", text="the certificate was not taken up; see the log")
 
     def _take_rules(self, old: Settings, new: Settings) -> None:
         parts = self._parts

@@ -105,7 +105,7 @@ class _Rows(Generic[Row]):
         if old == row:
             return
         if old is not None:
-            self.before.setdefault(key, old)
+            self.before[key] = old
         self._known[key] = row
         self.changed.append(row)
 

@@ -1,10 +1,10 @@
 """Which GPUs are counted. Pure; the rows say it, and nobody decides it again."""
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gpuboard.model.names import gpu_labels, short_model
-from gpuboard.model.report import GpuReading
+from gpuboard.model.report import MAX_GPUS, GpuReading
 
 
 class Place(NamedTuple):
@@ -14,9 +14,20 @@ class Place(NamedTuple):
     counted: bool
 
 
+def _whole(index: int) -> Place:
+    return Place(str(index), counted=True)
+
+
+# Most nodes have whole GPUs only: theirs are made once.
+_NONE_CUT: Final = {None}
+_WHOLE: Final = tuple(map(_whole, range(MAX_GPUS)))
+
+
 def places(gpus: Sequence[GpuReading], ignore: Collection[str] = ()) -> list[Place]:
     """The places of one node's GPUs, in their order; `ignore` are parts of names of models."""
     cut = {gpu.mig_parent_uuid for gpu in gpus}
+    if cut == _NONE_CUT and not ignore:
+        return [_WHOLE[gpu.index] if gpu.index < MAX_GPUS else _whole(gpu.index) for gpu in gpus]
     counted = [gpu.uuid not in cut and not (ignore and _is_ignored(gpu, ignore)) for gpu in gpus]
     return list(map(Place, gpu_labels(gpus), counted))
 

@@ -68,8 +68,10 @@ class FleetSink:
 
     def report(self, node: str, report: NodeReport) -> None:
         """Hand over one fresh, checked report, to be shown and taken."""
-        self.show(node, report)
-        self.take(node, report, is_backfill=False)
+        if self._is_mine(node):
+            entry = self._fleet.ensure(node, self)
+            self._fleet.accept(entry, report)
+            self._take(entry, report, is_backfill=False)
 
     def show(self, node: str, report: NodeReport) -> None:
         """Show a node's newest report."""
@@ -80,15 +82,18 @@ class FleetSink:
         """Take one sample for good; False means "not now"."""
         if not self._is_mine(node):
             return True
-        entry, taker = self._fleet.ensure(node, self), self._fleet.taker
-        if not self._fleet.is_shown(entry):
+        return self._take(self._fleet.ensure(node, self), report, is_backfill=is_backfill)
+
+    def _take(self, node: Node, report: NodeReport, *, is_backfill: bool) -> bool:
+        taker = self._fleet.taker
+        if not self._fleet.is_shown(node):
             if taker is not None:
-                taker.pass_over(node, report)
+                taker.pass_over(node.name, report)
             return True
-        if taker is not None and not taker.take(node, report, is_backfill=is_backfill):
+        if taker is not None and not taker.take(node.name, report, is_backfill=is_backfill):
             return False
         if is_backfill:
-            self._fleet.fill(entry, report)
+            self._fleet.fill(node, report)
         return True
 
     def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:

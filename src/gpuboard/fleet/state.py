@@ -287,10 +287,11 @@ class Fleet:
 
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
+        person_of = self.names.person if self.names.people else None
         doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
         for reading in seen.gpus:
             memory = seen.memories[reading.uuid]
-            people = holders(reading, self.names.person)
+            people = holders(reading, person_of)
             if people != memory.people:
                 memory.people, memory.shown = people, None
             memory.claim = self.claim_of(node, reading)

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
-from gpuboard.model.errors import OutsideError
+from gpuboard.model.errors import OutsideError, SettingsError
 from gpuboard.outside.files import read_file, user_path
 from gpuboard.outside.threads import off_loop
+from gpuboard.outside.tls import trusting
 
 # A rotated secret is in use after this long.
 KEEP_SECONDS: Final = 30.0
@@ -99,10 +100,9 @@ def _read_secret(path: Path, *, private: bool = False) -> str:
 
 
 def _make_context(path: Path | None) -> ssl.SSLContext:
-    if path is None:
-        return ssl.create_default_context()
-    pem = read_file(path).decode("ascii", "replace")
+    if path is not None:
+        read_file(path)  # Says what is wrong with the file itself.
     try:
-        return ssl.create_default_context(cadata=pem)
-    except (ssl.SSLError, ValueError):
-        raise OutsideError(f"{path} holds no PEM certificate", code="bad-ca-file") from None
+        return trusting(path)
+    except SettingsError as error:
+        raise OutsideError(str(error), code="bad-ca-file") from None

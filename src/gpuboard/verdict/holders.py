@@ -30,14 +30,10 @@ def is_alive(process: GpuProcess) -> bool:
     return process.state not in ("gone", "zombie")
 
 
-def is_compute(process: GpuProcess) -> bool:
-    """Whether a process computes; a display server does not, an unknown kind may."""
-    return process.kind != "graphics"
-
-
 def is_working(process: GpuProcess) -> bool:
-    """Whether a process makes its GPU a used one."""
-    return is_alive(process) and is_compute(process)
+    """Whether a process makes its GPU a used one; a display server does not, an unknown kind may."""
+    # Both in one: asked of every process of every report.
+    return process.state not in ("gone", "zombie") and process.kind != "graphics"
 
 
 def is_somebody(holder: Holder) -> bool:
@@ -51,11 +47,7 @@ def is_same(one: str, other: str) -> bool:
     return one == other or one.casefold() == other.casefold()
 
 
-def _as_it_is(user: str) -> str:
-    return user
-
-
-def holders(gpu: GpuReading, person_of: PersonOf = _as_it_is) -> tuple[Holder, ...] | None:
+def holders(gpu: GpuReading, person_of: PersonOf | None = None) -> tuple[Holder, ...] | None:
     """The people on a GPU, the one with the most memory first; None where processes are unknown.
 
     One person is one holder, whatever accounts the processes run under.
@@ -70,7 +62,7 @@ def holders(gpu: GpuReading, person_of: PersonOf = _as_it_is) -> tuple[Holder, .
     for process in gpu.processes:
         key: str | int | None = process.uid
         if process.user is not None:
-            name = person_of(process.user)
+            name = process.user if person_of is None else person_of(process.user)
             key = name.casefold()
             names.setdefault(key, name)
         by_person.setdefault(key, []).append(process)
@@ -78,9 +70,10 @@ def holders(gpu: GpuReading, person_of: PersonOf = _as_it_is) -> tuple[Holder, .
     return tuple(sorted(found, key=lambda holder: (-(holder.memory_used_bytes or 0), holder.user or "~")))
 
 
-def _alone(process: GpuProcess, person_of: PersonOf) -> Holder:
+def _alone(process: GpuProcess, person_of: PersonOf | None) -> Holder:
+    user = process.user
     return Holder(
-        user=None if process.user is None else person_of(process.user),
+        user=user if user is None or person_of is None else person_of(user),
         uid=process.uid,
         memory_used_bytes=process.memory_used_bytes,
         since=process.started_at,

@@ -59,9 +59,10 @@ _DEFAULTS: Final = Thresholds()
 Users = tuple[str | None, ...]
 _NOBODY: Final = Reason(code="free", text="nobody is on it")
 # Thousands of GPUs are in use for few different reasons: so many of them are made once and shared. Nodes
-# choose the names: only reasons with few letters are kept, so that all together stay below some megabytes.
+# choose the names: only reasons with few and short ones are kept, so that all stay below some megabytes.
 _REMEMBERED: Final = 4096
-_REMEMBERED_LETTERS: Final = 64
+_REMEMBERED_USERS: Final = 4
+_REMEMBERED_LETTERS: Final = 32
 
 
 def judge(  # noqa: PLR0911 - one return per word
@@ -242,8 +243,11 @@ def _present(processes: int, users: Users) -> Reason:
 
 def _shared(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
     """The reason, made once for all GPUs that have the same."""
-    if sum([len(user or "") + 1 for user in users]) > _REMEMBERED_LETTERS:
+    if len(users) > _REMEMBERED_USERS:
         return make(figure, users)
+    for user in users:
+        if user is not None and len(user) > _REMEMBERED_LETTERS:
+            return make(figure, users)
     return _remembered(make, figure, users)
 
 

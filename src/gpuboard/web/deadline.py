@@ -11,7 +11,8 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gpuboard.web.limits import (
     ANSWER_SEND_BUFFER_BYTES,
@@ -65,6 +66,7 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     _arriving: asyncio.TimerHandle | None = None
     _untaken: asyncio.TimerHandle | None = None
+    _answering: RequestResponseCycle | None = None
     _head_bytes = 0
     _is_head = True
 
@@ -82,6 +84,11 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._stop()
         self._stop_taking()
         self._room.leave(self)
+        # uvicorn knows the last request only; the one that is being answered may be an earlier one.
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -126,6 +133,10 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._stop()
         self._room.leave(self)
         super().handle_websocket_upgrade()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
         """The other side does not take what we send: begin to wait."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from litestar.types import Scope
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
@@ -93,6 +95,12 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
             self.cut("it sends too many frames")
             return
         super().handle_events()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send, unless nobody is there any more: uvicorn notices later, and calls it a mistake."""
+        if self.transport.is_closing():
+            raise ClientDisconnected
+        await super().send(message)
 
     def pause_writing(self) -> None:
         """The other side does not take what we send: begin to wait."""

@@ -305,10 +305,11 @@ async def test_a_source_listens_only_while_it_runs() -> None:
     names = sorted(node.name for node in fleet)
     source.set_nodes(["gpu02"])
     fleet.settle()
-    left = [node.name for node in fleet if node.freshness.state == "lost"]
+    # One that was never read leaves nothing behind.
+    stay = [node.name for node in fleet]
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert (names, left) == (["gpu01", "gpu02"], ["gpu01"])
+    assert (names, stay) == (["gpu01", "gpu02"], ["gpu02"])
     with pytest.raises(SourceError):
         source.accept(NODE, b"")
 
@@ -402,7 +403,8 @@ def test_a_token_on_two_machines_is_said_on_the_node_and_once_in_the_log(
     assert node.freshness.reason is not None
     assert (node.freshness.state, node.freshness.reason.code) == ("refused", "token-shared")
     assert "gpuboard node enroll gpu01" in node.freshness.reason.text
-    assert [record.getMessage().split(":")[0] for record in caplog.records] == ["node refused"]
+    said = [record.getMessage().split(":")[0] for record in caplog.records]
+    assert said.count("token shared") == 1
 
 
 def test_while_the_other_machine_is_live_the_node_says_that_there_are_two() -> None:

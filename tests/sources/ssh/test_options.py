@@ -40,15 +40,6 @@ def test_what_makes_no_sense_is_refused(values: dict[str, object]) -> None:
         read_options(SshOptions, values, where="source 1")
 
 
-def test_retries_wait_longer_and_longer() -> None:
-    """Up to a minute, and never all at the same moment."""
-    pace = Pace.of(SshOptions())
-    assert 2.5 <= pace.retry_after(0) <= 5
-    waits = {pace.retry_after(100) for _ in range(20)}
-    assert all(30 <= wait <= 60 for wait in waits)
-    assert len(waits) > 1
-
-
 async def test_a_crowd_passes_the_gate_in_groups() -> None:
     """Never more logins at once than allowed, for all hosts and for one."""
     gate = Gate(4, per_host=2)

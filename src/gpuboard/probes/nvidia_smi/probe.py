@@ -1,6 +1,7 @@
 """The probe that reads NVIDIA devices through the nvidia-smi command."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -11,7 +12,6 @@ from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
-from gpuboard.probes.nvidia_smi.reader import DocumentReader
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
 from gpuboard.probes.nvidia_smi.tables import attach_apps, parse_apps_csv, parse_gpu_csv
 from gpuboard.probes.nvidia_smi.xml import parse_xml
@@ -33,12 +33,18 @@ class NvidiaSmiProbe:
     name = "nvidia-smi"
 
     def __init__(
-        self, *, run: RunCommand | None = None, node: str = "local", command: str = "nvidia-smi"
+        self,
+        *,
+        run: RunCommand | None = None,
+        node: str = "local",
+        command: str = "nvidia-smi",
+        parse: Callable[[bytes], Devices] | None = None,
     ) -> None:
+        """Prepare to read; `parse` may turn the driver's document into devices as `parse_xml` does."""
         self._run = run or CommandRunner()
         self._node = node
         self._command = command
-        self._documents = DocumentReader(node)
+        self._parse = parse or partial(parse_xml, node=node)
         self._seen: dict[str, GpuReading] = {}
 
     def read(self, touch: Touch = touch_all) -> Devices:
@@ -47,14 +53,6 @@ class NvidiaSmiProbe:
         if not touch(None):
             raise ProbeFailed(problem("driver-hung"))
         return self._completed(self._read())
-
-    def read_changes(self, changes: Mapping[int, str]) -> Devices | None:
-        """Return the devices after these lines of the last document became others.
-
-        None: they may mean more than their figures, so that a whole document must be read.
-        """
-        devices = self._documents.read_changes(changes)
-        return None if devices is None else self._completed(devices)
 
     def _completed(self, devices: Devices) -> Devices:
         if lacks_mig_names(devices):
@@ -67,7 +65,7 @@ class NvidiaSmiProbe:
     def _read(self) -> Devices:
         output = self._run((self._command, *_DOCUMENT))
         try:
-            return self._documents.read(output)
+            return self._parse(output)
         except ProbeFailed as error:
             others = self._others(output) if error.problem.kind == "gpu-lost" else []
             if others:

@@ -165,7 +165,7 @@ class PushSource:
         voice.rival_until = time.monotonic() + RIVAL_SECONDS
         if self._sink is not None:
             self._sink.trouble(node, Reason(code="token-shared", text=text), state="refused")
-        self._log.say(("node", node), "node refused: node=%s reason=%s", node, text)
+        self._log.say(("token", node), "token shared: node=%s reason=%s", node, text)
         return AccessRefused(text)
 
     def _show(self, sink: Sink, node: str, voice: _Voice, message: ReadLive | Live) -> Acknowledgement:

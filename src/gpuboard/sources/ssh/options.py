@@ -1,6 +1,5 @@
 """What can be set about nodes over ssh."""
 
-import random
 from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec import Meta, Struct
@@ -69,8 +68,3 @@ class Pace(Struct, frozen=True, kw_only=True):
     def patience(self) -> float:
         """After how long without an answer the driver is called hung."""
         return max(2 * self.interval, self.timeout)
-
-    def retry_after(self, failures: int) -> float:
-        """How long to wait before the next try: longer each time, and never all nodes at once."""
-        longest = min(self.longest_retry, self.interval * 2.0 ** min(failures, 10))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains from guessing it

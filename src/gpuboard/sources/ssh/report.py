@@ -15,7 +15,7 @@ from gpuboard.probes.fit import fit
 from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
-from gpuboard.sources.ssh.body import Body
+from gpuboard.sources.ssh.changes import Body, DocumentReader
 from gpuboard.sources.ssh.frames import Frame
 from gpuboard.sources.ssh.parse import Sample, parse_head
 from gpuboard.wire.report import check_report
@@ -43,8 +43,10 @@ class NodeReader:
         self._clock = clock
         self._body = Body()
         self._sample = Sample(processes={})
-        self._probe = NvidiaSmiProbe(run=self._answer, node=node)
-        # Whether the probe has read the last document: only then changes mean something to it.
+        self._documents = DocumentReader(node)
+        self._probe = NvidiaSmiProbe(run=self._answer, node=node, parse=self._parse)
+        # The lines that changed since the last document, if that was read: only then they mean something.
+        self._changes: Mapping[int, str] | None = None
         self._follows = False
         self._known: tuple[GpuReading, ...] | None = None
         self._host: HostFacts | None = None
@@ -64,14 +66,14 @@ class NodeReader:
         self._sample = sample = parse_head(self._body.head)
         self._host = sample.host
         self.once = not sample.interval
-        followed, self._follows = self._follows, False
+        self._changes, self._follows = (changes if self._follows else None), False
         if sample.waiting is not None:
             waiting = sample.waiting
             what = f"nvidia-smi (pid {waiting.pid}) has been waiting for it for"
             return self._hung(sample, waiting.seconds, what=what)
         self._hung_since = None
         try:
-            devices = self._read_devices(changes if followed else None)
+            devices = self._probe.read()
         except ProbeError as error:
             return self._finish(sample, gpus=self._silent_gpus(), problems=(error.problem,))
         self._follows = True
@@ -97,9 +99,11 @@ class NodeReader:
             sample.host = replace(sample.host, disks=before.disks, addresses=before.addresses)
         return self._hung(sample, seconds, what=f"{doing or 'nvidia-smi'} has not answered for", doing=doing)
 
-    def _read_devices(self, changes: Mapping[int, str] | None) -> Devices:
-        devices = None if changes is None else self._probe.read_changes(changes)
-        return self._probe.read() if devices is None else devices
+    def _parse(self, _document: bytes) -> Devices:
+        """Read the driver's document as the probe would, mostly by what changed in it."""
+        changes, self._changes = self._changes, None
+        devices = None if changes is None else self._documents.read_changes(changes)
+        return self._documents.read(self._body.document) if devices is None else devices
 
     def _hung(self, sample: Sample, seconds: float, *, what: str, doing: str | None = None) -> NodeReport:
         if self._hung_since is None:
@@ -149,6 +153,9 @@ class NodeReader:
         sample = self._sample
         if "-L" in command:
             return sample.listing
+        if self._changes is not None:
+            # It was whole before, and how it is put together now is known to those who read it.
+            return b""
         document = self._body.document
         if "-x" in command and document:
             if sample.exit_code == _NOT_FOUND and b"<nvidia_smi_log" not in document:

@@ -12,6 +12,7 @@ from gpuboard.discovery.base import Discovery, Target
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.backoff import Backoff
 from gpuboard.sources.base import Sink
 from gpuboard.sources.reported_names import ReportedNames
 from gpuboard.sources.ssh.connect import Connector
@@ -71,7 +72,7 @@ class SshSource:
         """Follow one node for ever; whatever goes wrong with it stays here."""
         await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 - nobody gains from guessing it
         watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
-        failures = 0
+        backoff = Backoff(self._pace.interval, limit=self._pace.longest_retry)
         while True:
             try:
                 await watch.follow()
@@ -84,8 +85,9 @@ class SshSource:
                     target.node,
                     Reason(code="internal", text=f"a mistake in gpuboard: {clean_text(repr(error))}"),
                 )
-            failures = 0 if watch.heard else failures + 1
-            await asyncio.sleep(self._pace.retry_after(failures))
+            if watch.heard:
+                backoff.succeeded()
+            await asyncio.sleep(backoff.failed())
 
 
 class NodeWatch:

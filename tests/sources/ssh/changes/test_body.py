@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuboard.model.errors import WireError
-from gpuboard.sources.ssh import body as module
-from gpuboard.sources.ssh.body import Body
+from gpuboard.sources.ssh.changes import body as module
+from gpuboard.sources.ssh.changes.body import Body
 from gpuboard.sources.ssh.frames import Frame
 from tests.mutations import anything
 from tests.sources.ssh.changing import next_frame

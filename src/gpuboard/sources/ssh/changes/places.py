@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.document import NotADocumentError, Record, read_document
-from gpuboard.probes.nvidia_smi.effects import Effect, device_effects, log_effects, process_effects
 from gpuboard.probes.nvidia_smi.values import count
+from gpuboard.sources.ssh.changes.effects import Effect, device_effects, log_effects, process_effects
 from gpuboard.wire.text import decode_text
 
 # A line that is one element with a plain text: with another such text, all other lines still mean the same.
@@ -18,7 +18,11 @@ LEAF: Final = re.compile(r"([ \t]*<(\w{1,64})>)([ -%'-;=?-~]{0,128})</\2>", re.A
 _DISGUISES: Final = ("<!--", "<![")
 # Nobody can guess it, so no document can hold it.
 _MARK: Final = f"{secrets.token_hex(8)} "
-_SHARED_PLANS: Final = 256
+# So many plans are kept once for all nodes that have the same. Nodes choose the lines: longer documents, of
+# which none is honest, are not kept, so that all together stay below some tens of megabytes.
+_SHARED_PLANS: Final = 32
+_SHARED_LINES: Final = 8192
+_SHARED_LETTERS: Final = 256 * 1024
 
 
 class Place(NamedTuple):
@@ -58,7 +62,13 @@ def find_places(data: bytes, devices: Devices) -> Places | None:
     position = 0
     for gpu in document.gpus:
         position += found.put_gpu(gpu, devices, position)
-    return _shared(tuple(found.places))
+    places = tuple(found.places)
+    return _shared(places) if _is_modest(places) else places
+
+
+def _is_modest(places: Places) -> bool:
+    letters = sum(len(place.start) for place in places if place is not None)
+    return len(places) <= _SHARED_LINES and letters <= _SHARED_LETTERS
 
 
 @lru_cache(_SHARED_PLANS)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from gpuboard.model.errors import ProbeError
 from gpuboard.probes.base import Devices
-from gpuboard.probes.nvidia_smi import reader
-from gpuboard.probes.nvidia_smi.places import Places, find_places
-from gpuboard.probes.nvidia_smi.reader import DocumentReader
 from gpuboard.probes.nvidia_smi.xml import parse_xml
+from gpuboard.sources.ssh.changes import reader
+from gpuboard.sources.ssh.changes.places import Places, find_places
+from gpuboard.sources.ssh.changes.reader import DocumentReader
 from tests.mutations import mutated
 from tests.probes.nvidia_smi.logs import BUSY, MIG, NEW, OLD, log, mig_device, new_gpu, process
 

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from gpuboard.model.report import GpuProcess, GpuReading
 from gpuboard.probes.base import Devices
-from gpuboard.probes.nvidia_smi.places import LEAF, Place, Places, find_places
 from gpuboard.probes.nvidia_smi.xml import parse_xml
 from gpuboard.probes.throttling import with_states
+from gpuboard.sources.ssh.changes.places import LEAF, Place, Places, find_places
 
 # Longer documents are not remembered: many nodes share the board's memory.
 _LONGEST: Final = 256 * 1024

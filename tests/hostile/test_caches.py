@@ -1,0 +1,41 @@
+"""No cache on what nodes can write without a bound in bytes."""
+
+import re
+from pathlib import Path
+from typing import Final, cast
+
+import gpuboard
+from gpuboard.sources.ssh.changes.effects import Effect
+from gpuboard.sources.ssh.changes.places import _SHARED_LETTERS, _SHARED_LINES, Place, _is_modest
+
+SOURCE: Final = Path(gpuboard.__file__).parent
+# Every cache that forgets only by count, with what bounds the size of an entry.
+BOUNDED: Final = {
+    "model/names.py": "models are at most 256 characters",
+    "sources/ssh/changes/places.py": "lines and letters of a plan are counted",
+    "probes/nvidia_smi/values.py": "texts of at most 64 characters",
+    "probes/simulated/jobs.py": "names of our own",
+    "probes/simulated/node.py": "names of our own",
+    "verdict/judge.py": "at most four names of at most 32 characters",
+    "web/access.py": "addresses",
+    "web/pages.py": "files of our own",
+    "wire/clean.py": "types of our own",
+}
+
+
+def test_every_cache_has_a_bound_in_bytes() -> None:
+    """A new one says here what keeps its entries small."""
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if re.search(r"^ *@(?:functools\.)?(?:lru_)?cache\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert found == BOUNDED.keys()
+
+
+def test_a_document_of_a_size_that_no_driver_writes_is_not_kept_for_others() -> None:
+    """Each node chooses its lines, and how far they are indented."""
+    line = Place(start=" " * 100, device=0, process=None, effect=cast("Effect", None))
+    assert _is_modest((line,) * 2000)
+    assert not _is_modest((None,) * (_SHARED_LINES + 1))
+    assert not _is_modest((line,) * (_SHARED_LETTERS // 100 + 1))
