@@ -62,5 +62,4 @@ export const trouble = {
   'reason_not-an-agent': 'Dort antwortet etwas, aber kein Agent.',
   'reason_agent-ended': 'Der Agent auf dieser Maschine hat aufgehört.',
   reason_internal: 'gpuboard selbst hat hier einen Fehler gemacht.',
-  'problem_token-shared': 'Zwei Maschinen benutzen das Token dieses Knotens',
 };

@@ -61,5 +61,4 @@ export const trouble: TroubleWords = {
   'reason_not-an-agent': 'Quelque chose répond là, mais pas un agent.',
   'reason_agent-ended': 'L’agent de cette machine s’est arrêté.',
   reason_internal: 'gpuboard lui-même a fait une erreur ici.',
-  'problem_token-shared': 'Deux machines utilisent le jeton de ce nœud',
 };

@@ -59,5 +59,4 @@ export const trouble: TroubleWords = {
   'reason_not-an-agent': '那裡有回應，但不是代理程式。',
   'reason_agent-ended': '這台機器上的代理程式已結束。',
   reason_internal: 'gpuboard 本身在此出錯。',
-  'problem_token-shared': '兩台機器使用這個節點的權杖',
 };
