@@ -1,4 +1,4 @@
-"""The map of the house has every room, in the order that the linter enforces."""
+"""The map of the house has every room, in the order that the linter enforces; its ways lead somewhere."""
 
 import re
 import tomllib
@@ -23,3 +23,15 @@ def test_every_file_on_a_readings_way_is_there() -> None:
     homes = (ROOT / "src" / "gpuboard", ROOT / "frontend" / "src")
     assert len(named) > 100
     assert [path for path in sorted(named) if not any((home / path).is_file() for home in homes)] == []
+
+
+def test_every_file_that_a_recipe_names_is_there() -> None:
+    """But the new one, which is called NAME."""
+    named = set(re.findall(r"`([\w./-]+/[\w.-]+\.\w+)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    homes = (ROOT, ROOT / "src" / "gpuboard")
+    assert len(named) > 30
+    assert [
+        path
+        for path in sorted(named)
+        if not path.endswith("/NAME.py") and not any((home / path).is_file() for home in homes)
+    ] == []
