@@ -2,7 +2,7 @@
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
-from gpuboard.web.stream import nodes_for_tier
+from gpuboard.wire.redact import node_rows_for_tier
 from tests.clock import HandClock
 
 
@@ -26,5 +26,5 @@ def test_addresses_are_hidden_with_the_names() -> None:
     tracker = ChangeTracker(fleet)
     tracker.tick()
     rows = list(tracker.nodes.values())
-    assert [row.address for row in nodes_for_tier(rows, "names")] == ["tejo.lab.example"]
-    assert [row.address for row in nodes_for_tier(rows, "counts")] == [None]
+    assert [row.address for row in node_rows_for_tier(rows, "names")] == ["tejo.lab.example"]
+    assert [row.address for row in node_rows_for_tier(rows, "counts")] == [None]

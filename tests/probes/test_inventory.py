@@ -1,5 +1,5 @@
 from gpuboard.model.report import GpuReading
-from gpuboard.probes.inventory import Inventory, blank, in_order, name_of, roll_call
+from gpuboard.probes.inventory import Inventory, blank, name_of, roll_call
 
 CARD = GpuReading(uuid="GPU-a", index=0, model="A100", mig_enabled=True, utilization_percent=50, processes=())
 PART = GpuReading(uuid="MIG-1", index=1, model="A100", mig_parent_uuid="GPU-a", mig_profile="1g.5gb")
@@ -41,11 +41,6 @@ def test_an_instance_is_forgotten_when_its_card_answers_without_it() -> None:
 def test_made_up_names_are_not_remembered() -> None:
     """The same GPU has a real one when it comes back."""
     assert remembering(MADE_UP).all() == ()
-
-
-def test_gpus_are_in_the_order_of_their_indexes_each_before_its_instances() -> None:
-    """As people know them from nvidia-smi."""
-    assert [gpu.uuid for gpu in in_order([OTHER, PART, CARD])] == ["GPU-a", "MIG-1", "GPU-b"]
 
 
 def test_a_gpu_is_found_by_its_place_and_with_its_family() -> None:

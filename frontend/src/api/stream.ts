@@ -209,5 +209,3 @@ export async function decode(data: string | ArrayBuffer): Promise<StreamMessage>
   const plain = new Response(data).body!.pipeThrough(new DecompressionStream('gzip'));
   return (await new Response(plain).json()) as StreamMessage;
 }
-
-export type { Snapshot };

@@ -9,7 +9,7 @@ import type { Selection } from './selection.svelte';
 import type { Router } from './router.svelte';
 import type { BoardView } from './view.svelte';
 
-/** Everything the pages read, made once in App. */
+/** Everything the pages read, made once in main.ts. */
 export interface App {
   fleet: Fleet;
   clock: Clock;

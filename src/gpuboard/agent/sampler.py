@@ -7,12 +7,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.agent.watchdog import Hang, Round, Watchdog
+from gpuboard.model.names import in_order
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.probes.base import Probe, index_at, place
 from gpuboard.probes.fit import fit
 from gpuboard.probes.host import HostReader, boot_id, sequence
-from gpuboard.probes.inventory import Inventory, in_order, name_of
+from gpuboard.probes.inventory import Inventory, name_of
 from gpuboard.probes.patience import Patience
 from gpuboard.probes.processes import ProcessReader, boot_seconds
 

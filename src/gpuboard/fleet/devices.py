@@ -10,8 +10,8 @@ from gpuboard.fleet.identities import Identities
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import NOWHERE, Places, seat
 from gpuboard.fleet.problems import gpu_missing, gpu_replaced, numbers_moved
+from gpuboard.model.names import in_order
 from gpuboard.model.report import GpuReading
-from gpuboard.probes.inventory import in_order
 
 # The places of so many nodes are remembered; a fleet is far smaller.
 MAX_NODES: Final = 10_000

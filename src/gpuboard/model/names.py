@@ -1,7 +1,7 @@
-"""What models and people are called."""
+"""What models, GPUs and people are called, and in which order GPUs stand."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -41,6 +41,19 @@ def gpu_labels(gpus: Sequence[GpuReading]) -> list[str]:
         else f"{cards.get(gpu.mig_parent_uuid, '?')}:{gpu.index}"
         for gpu in gpus
     ]
+
+
+def in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
+    """GPUs by their index, each followed by its instances."""
+    found = list(gpus)
+    places = {gpu.uuid: gpu.index for gpu in found}
+
+    def place(gpu: GpuReading) -> tuple[int, str, int]:
+        if gpu.mig_parent_uuid is None:
+            return gpu.index, gpu.uuid, -1
+        return places.get(gpu.mig_parent_uuid, gpu.index), gpu.mig_parent_uuid, gpu.index
+
+    return tuple(sorted(found, key=place))
 
 
 def place_key(label: str) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from gpuboard.model.names import in_order
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, Problem
 
@@ -66,19 +67,6 @@ class Inventory:
     def all(self) -> tuple[GpuReading, ...]:
         """Every GPU that was ever seen and not dissolved."""
         return in_order(self._known.values())
-
-
-def in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
-    """GPUs by their index, each followed by its instances."""
-    found = list(gpus)
-    places = {gpu.uuid: gpu.index for gpu in found}
-
-    def place(gpu: GpuReading) -> tuple[int, str, int]:
-        if gpu.mig_parent_uuid is None:
-            return gpu.index, gpu.uuid, -1
-        return places.get(gpu.mig_parent_uuid, gpu.index), gpu.mig_parent_uuid, gpu.index
-
-    return tuple(sorted(found, key=place))
 
 
 def name_of(gpu: GpuReading) -> str:

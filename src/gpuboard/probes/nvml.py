@@ -11,10 +11,11 @@ import pynvml
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.model.names import in_order
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, place, touch_all
-from gpuboard.probes.inventory import Inventory, in_order, name_of, roll_call
+from gpuboard.probes.inventory import Inventory, name_of, roll_call
 from gpuboard.probes.nvml_device import DeviceReader, Handle, LeftOut, Links, text
 from gpuboard.probes.nvml_errors import SESSION_OVER, device_kind, explain
 from gpuboard.probes.nvml_values import cuda_version

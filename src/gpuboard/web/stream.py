@@ -15,7 +15,7 @@ from gpuboard.web.answers import Answer, Answers
 from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
-from gpuboard.wire.redact import hide_names_in_node_row, hide_names_in_row
+from gpuboard.wire.redact import gpu_rows_for_tier, node_rows_for_tier
 from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
 from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
 
@@ -195,8 +195,8 @@ class Broadcaster:
             at=self._tracker.now(),
             tier=tier,
             board=self._board,
-            nodes=columns(NodeRow, nodes_for_tier(nodes, tier)),
-            gpus=columns(GpuRow, for_tier(gpus, tier)),
+            nodes=columns(NodeRow, node_rows_for_tier(nodes, tier)),
+            gpus=columns(GpuRow, gpu_rows_for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],
         )
 
@@ -204,21 +204,11 @@ class Broadcaster:
         return ChangeMessage(
             sequence=self._sequence,
             at=change.at,
-            nodes=columns(NodeRow, nodes_for_tier(change.nodes, tier)),
-            gpus=columns(GpuRow, for_tier(change.gpus, tier)),
+            nodes=columns(NodeRow, node_rows_for_tier(change.nodes, tier)),
+            gpus=columns(GpuRow, gpu_rows_for_tier(change.gpus, tier)),
             gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
             troubles=None if troubles is None else [component_for_tier(one, tier) for one in troubles],
         )
-
-
-def for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
-    """The rows as a viewer of this tier may see them."""
-    return rows if tier == "names" else [hide_names_in_row(row) for row in rows]
-
-
-def nodes_for_tier(rows: list[NodeRow], tier: Tier) -> list[NodeRow]:
-    """The nodes' rows as a viewer of this tier may see them."""
-    return rows if tier == "names" else [hide_names_in_node_row(row) for row in rows]
 
 
 def encode(message: StreamMessage) -> Frame:

@@ -9,7 +9,7 @@ from gpuboard.model.problems import BREAKING, without_details
 from gpuboard.model.report import GpuReading, HostFacts, Problem
 from gpuboard.model.units import format_duration, format_size
 from gpuboard.model.verdict import Reason, Verdict
-from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeRow, NodeView
+from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeRow, NodeView, Tier
 
 # What may be said to everybody: the words, and the figures in them. Whatever has another code (what a host, a
 # file or a login shell said) may hold names, accounts, addresses and paths: of it only the code is told.
@@ -40,6 +40,16 @@ _FIGURES: Final[Mapping[str, Callable[[Any], str]]] = {
     "processes": str,
     "until": str,
 }
+
+
+def node_rows_for_tier(rows: list[NodeRow], tier: Tier) -> list[NodeRow]:
+    """The nodes' rows as a viewer of this tier may see them."""
+    return rows if tier == "names" else [hide_names_in_node_row(row) for row in rows]
+
+
+def gpu_rows_for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
+    """The GPUs' rows as a viewer of this tier may see them."""
+    return rows if tier == "names" else [hide_names_in_row(row) for row in rows]
 
 
 def hide_names_in_node_row(row: NodeRow) -> NodeRow:
