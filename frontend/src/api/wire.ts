@@ -13,6 +13,7 @@ export type {
   ActivityHour,
   BoardInfo,
   Bye,
+  ClaimView,
   ComponentView,
   GpuProcess,
   GpuReading,

@@ -1,7 +1,9 @@
 """Small things that people are used to: a title, their own command, bars with lines, a way to refresh."""
 
+import json
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -31,7 +33,10 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     """A board as its admin likes it."""
     folder = tmp_path_factory.mktemp("comforts")
     config = folder / "gpuboard.toml"
-    config.write_text(SETTINGS)
+    ended = f"{datetime.now().astimezone() - timedelta(hours=3, minutes=10):%Y-%m-%d %H:%M}"
+    comments = folder / "comments.json"
+    comments.write_text(json.dumps({"vision-01": [{"name": "santa", "date": ended, "comment": "toys"}]}))
+    config.write_text(f'{SETTINGS}[bookings]\ncomments_json = "{comments}"\n')
     with running_board("--config", str(config), "--demo", "4", log=folder / "log") as running:
         yield running
 
@@ -57,6 +62,16 @@ def test_the_copied_command_is_that_of_the_admin(browser: Browser, board: Runnin
         copied = page.evaluate("navigator.clipboard.readText()")
         wanted = rf"ssh {node}\.lab\.example -t CUDA_VISIBLE_DEVICES=GPU-[0-9a-f,GPU-]+ bash"
         assert re.fullmatch(wanted, copied)
+
+
+def test_a_booking_that_has_ended_is_told_on_the_page_of_its_gpu(
+    browser: Browser, board: RunningBoard
+) -> None:
+    """In grey, with whose it was: nobody has to ask why a GPU is free again."""
+    with visit(browser, board.url) as page:
+        page.goto(f"{board.url}nodes/vision-01")
+        page.locator("article a[href*='gpus/']").first.click()
+        expect(page.get_by_text(re.compile(r"Booked by santa before; ended 3.h"))).to_be_visible()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])

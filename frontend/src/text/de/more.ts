@@ -79,6 +79,7 @@ export const more: MoreWords = {
   copyUuid: 'UUID kopieren',
   copyUse: 'Befehl kopieren',
   claim: 'Gebucht',
+  endedClaim: 'Zuvor gebucht von {who}; beendet vor {ago}',
   evidence: 'Warum',
   loading: 'Lädt …',
   loadFailed: 'Das ließ sich nicht laden: {why}',

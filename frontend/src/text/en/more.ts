@@ -89,6 +89,7 @@ export const more = {
   copyUuid: 'Copy UUID',
   copyUse: 'Copy command',
   claim: 'Booked',
+  endedClaim: 'Booked by {who} before; ended {ago} ago',
   evidence: 'Why',
   loading: 'Loading…',
   loadFailed: 'Could not load this: {why}',

@@ -79,6 +79,7 @@ export const more: MoreWords = {
   copyUuid: 'Copier l’UUID',
   copyUse: 'Copier la commande',
   claim: 'Réservé',
+  endedClaim: 'Réservé auparavant par {who} ; terminé il y a {ago}',
   evidence: 'Pourquoi',
   loading: 'Chargement…',
   loadFailed: 'Chargement impossible : {why}',

@@ -75,6 +75,7 @@ export const more: MoreWords = {
   copyUuid: '複製 UUID',
   copyUse: '複製指令',
   claim: '已預約',
+  endedClaim: '先前由 {who} 預約；{ago}前結束',
   evidence: '原因',
   loading: '載入中…',
   loadFailed: '無法載入：{why}',
