@@ -72,12 +72,17 @@ class Server:
         """Let nvidia-smi be a script that waits for the real one."""
         (self.bin / "nvidia-smi").write_text(NVIDIA_SMI.replace("exec ", ""))
 
-    def impatient(self, script: str, *, ended_after: int = 60) -> str:
-        """A script that soon calls this server's own nvidia-smi left behind."""
+    def impatient(
+        self, script: str, *, ended_after: int = 60, grace: int = 1, name: str | None = None
+    ) -> str:
+        """A script that soon calls this server's own nvidia-smi left behind, and no other server's."""
+        name = name or self.hung_name
         changes = {
-            "grace = 8;": "grace = 1;",
-            'left_behind("nvidia-smi",': f'left_behind("{self.hung_name}",',
-            'left_behind(\\"nvidia-smi\\",': f'left_behind(\\"{self.hung_name}\\",',
+            "grace = 8;": f"grace = {grace};",
+            'left_behind("nvidia-smi",': f'left_behind("{name}",',
+            'left_behind(\\"nvidia-smi\\",': f'left_behind(\\"{name}\\",',
+            '"asks"': f'"asks-{self.hung_name}"',
+            '\\"asks\\"': f'\\"asks-{self.hung_name}\\"',
             "age >= 60": f"age >= {ended_after}",
         }
         for old, new in changes.items():

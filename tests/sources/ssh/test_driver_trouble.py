@@ -97,7 +97,7 @@ async def test_a_hung_wrapper_by_another_name_is_found_and_ended_with_all_it_sta
 ) -> None:
     """On many machines nvidia-smi is a script that starts something else, which is what hangs."""
     server.wrap_nvidia_smi()
-    script = SCRIPT.replace("grace = 8;", "grace = 1;").replace("age >= 60", "age >= 6")
+    script = server.impatient(SCRIPT, ended_after=6, grace=0, name="no-such-name")
     monkeypatch.setattr(session, "SCRIPT", script)
     server.set_nvidia_smi("hang")
     async with watching(server.options(), target("gpu01"), pace=RESTARTING) as recorder:

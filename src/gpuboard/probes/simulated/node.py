@@ -155,7 +155,7 @@ def _process(job: Job, held: int) -> GpuProcess:
 
 
 def _lost(gpu: GpuReading, now: float) -> Problem:
-    return problem("gpu-lost", "XID 79", gpu_uuid=gpu.uuid, since=now - now % (6 * HOUR))
+    return problem("gpu-lost", "Xid 79", gpu_uuid=gpu.uuid, since=now - now % (6 * HOUR))
 
 
 def _host(seed: int, node: str, hardware: Hardware, now: float) -> HostFacts:
