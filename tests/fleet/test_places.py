@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -259,6 +260,139 @@ def test_while_numbers_may_have_moved_and_one_is_booked_none_is_free() -> None:
     node = fleet.get("a")
     assert node is not None
     assert [problem.detail for problem in node.problems()] == ["7 of 8"]
+
+
+Told = Sequence[str | None]
+FOUR = ["GPU-s0", "GPU-s1", "GPU-s2", "GPU-s3"]
+
+
+def mixed(uuids: Told) -> tuple[GpuReading, ...]:
+    """GPUs in the driver's order; None: one that does not say its UUID."""
+    return tuple(
+        replace(GPU, uuid=uuid or f"a:{place}", index=place, uuid_is_synthetic=uuid is None)
+        for place, uuid in enumerate(uuids)
+    )
+
+
+def booked_while(number: int, *reports: Told) -> Fleet:
+    """A fleet that heard these reports of node a, one after the other, while this number is booked."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    fleet.set_claims("booking", {("a", number): Claim(who="bob")})
+    for told in reports:
+        fleet.sink("folder").report("a", report(mixed(told)))
+        clock.time += 5
+    return fleet
+
+
+def kinds(fleet: Fleet) -> list[str]:
+    """The problems of node a."""
+    node = fleet.get("a")
+    assert node is not None
+    return [problem.kind for problem in node.problems()]
+
+
+@pytest.mark.parametrize(
+    ("number", "reports"),
+    [
+        (3, [FOUR, ["GPU-s1", None, None]]),
+        (2, [["GPU-s0", None, None, None], ["GPU-s0", None, None]]),
+        (1, [[None] * 3, [None] * 2]),
+        (1, [[None] * 3, [None] * 2, ["GPU-s0", "GPU-s1"]]),
+        (2, [FOUR, [None, "GPU-s0", "GPU-s1", "GPU-s3"]]),
+        (2, [FOUR, ["GPU-s0", "GPU-s1", "GPU-s3", None]]),
+        (2, [FOUR, ["GPU-s0", "GPU-s2", "GPU-s3"], [None] * 3]),
+    ],
+)
+def test_where_some_gpus_have_no_uuid_none_is_free_while_it_is_unsure_which_is_booked(
+    number: int, reports: list[Told]
+) -> None:
+    """A booked card counted as free beside others that had names."""
+    fleet = booked_while(number, *reports)
+    said = words(fleet)
+    assert "free" not in {word for word, _ in said.values()}
+    assert kinds(fleet) == ["numbers-moved"]
+    node = fleet.get("a")
+    assert node is not None
+    assert len(said) == len(node.readings()) == len(reports[-1])
+
+
+def test_gpus_of_which_some_have_no_uuid_are_certain_again_when_all_are_back() -> None:
+    """In the places where they were."""
+    fleet = booked_while(3, FOUR, ["GPU-s1", None, None], ["GPU-s0", None, "GPU-s2", "GPU-s3"])
+    assert [word for word, _ in words(fleet).values()] == ["free", "free", "free", "booked"]
+    assert kinds(fleet) == []
+
+
+def test_gpus_that_now_say_their_uuids_need_no_longer_be_counted() -> None:
+    """All are there; from then on each keeps its number."""
+    fleet = booked_while(1, [None] * 3, FOUR[:3], [FOUR[0], FOUR[2]])
+    assert words(fleet)[2][0] == "free"
+    assert kinds(fleet) == ["gpu-missing"]
+
+
+@given(st.lists(st.lists(st.sampled_from([*EIGHT, None]), max_size=6), max_size=6))
+def test_every_number_is_shown_once_whoever_has_a_uuid(reports: list[list[str | None]]) -> None:
+    """In whatever order, and whoever is missing."""
+    tellable = [[u for n, u in enumerate(told) if u is None or u not in told[:n]] for told in reports]
+    fleet = booked_while(0, *tellable)
+    node = fleet.get("a")
+    shown = [] if node is None else [gpu.index for gpu in node.readings()]
+    assert len(shown) == len(set(shown))
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        [FOUR, ["GPU-s0", "GPU-s2", "GPU-s3"], ["GPU-s0", "GPU-s2", "GPU-s3", "GPU-s1"]],
+        [FOUR, ["GPU-s0", "GPU-s1", "GPU-s3", "GPU-s2"]],
+        [FOUR, ["GPU-s0", "GPU-s1", "GPU-s3", "GPU-s2"], ["GPU-s0", "GPU-s3", "GPU-s1", "GPU-s2"]],
+    ],
+)
+def test_a_card_whose_earlier_number_is_booked_is_not_free(reports: list[Told]) -> None:
+    """The booking of 3 went to another card without a word, and the card that was meant counted as free."""
+    fleet = booked_while(3, *reports)
+    meant = reports[-1].index("GPU-s3")
+    said = words(fleet)
+    assert (said[3][0], said[meant], said[0][0]) == ("booked", ("unknown", "numbers-moved"), "free")
+    assert set(kinds(fleet)) == {"gpu-renumbered"}
+    node = fleet.get("a")
+    assert node is not None
+    details = [problem.detail for problem in node.problems() if problem.gpu_uuid == "GPU-s3"]
+    assert len(details) == 1
+    assert f"GPU {meant} (GPU-s3), before" in (details[0] or "")
+
+
+def test_a_card_with_another_number_is_free_again_when_the_booking_ends_or_after_a_day() -> None:
+    """Whichever comes first."""
+    swapped = ["GPU-s0", "GPU-s1", "GPU-s3", "GPU-s2"]
+    fleet = booked_while(3, FOUR, swapped)
+    fleet.set_claims("booking", {})
+    assert words(fleet)[2][0] == "free"
+    assert set(kinds(fleet)) == {"gpu-renumbered"}
+    fleet = booked_while(3, FOUR, swapped)
+    assert isinstance(fleet.clock, HandClock)
+    fleet.clock.time += REPLACED_SECONDS
+    fleet.sink("folder").report("a", report(mixed(swapped)))
+    assert (words(fleet)[2][0], kinds(fleet)) == ("free", [])
+
+
+@pytest.mark.parametrize("parent", ["GPU-gone", "MIG-0", "MIG-1"])
+def test_an_instance_of_a_card_that_nobody_knows_is_not_free_while_the_node_is_booked(parent: str) -> None:
+    """It may be of the booked card; also where instances say that they are each other's."""
+    first = replace(INSTANCE, uuid="MIG-0", mig_parent_uuid=parent)
+    second = replace(INSTANCE, uuid="MIG-1", mig_parent_uuid="MIG-0")
+    fleet = Fleet(HandClock())
+    fleet.sink("folder").report("a", report((*seen(EIGHT), first, second)))
+    node = fleet.get("a")
+    assert node is not None
+    found = []
+    for claims in ({}, {("a", 5): Claim(who="bob")}):
+        fleet.set_claims("booking", claims)
+        fleet.settle()
+        verdicts = [node.gpus[uuid].verdict for uuid in ("MIG-0", "MIG-1", "GPU-a")]
+        found.append([verdict and verdict.word for verdict in verdicts])
+    assert found == [["free", "free", "free"], ["unknown", "unknown", "free"]]
 
 
 def test_a_node_that_is_forgotten_begins_anew() -> None:

@@ -31,6 +31,8 @@ class ClaimBook:
         self._given: dict[Giver, dict[Place, tuple[Claim, ...]]] = {}
         # All claims of a place, the highest rank first.
         self._pages: dict[Place, tuple[Claim, ...]] = {}
+        # The numbers of a node that are in the book.
+        self._numbers: dict[str, list[int]] = {}
         # When claims begin and end, with their nodes; the next first.
         self._moments: list[tuple[float, str]] = []
 
@@ -48,6 +50,9 @@ class ClaimBook:
         self._given[giver] = given
         places = {place for said in self._given.values() for place in said}
         self._pages = {place: self._page(place) for place in places}
+        self._numbers = {}
+        for node, number in places:
+            self._numbers.setdefault(node, []).append(number)
         moments = {(at, node) for (node, _), page in self._pages.items() for at in _moments(page) if at > now}
         self._moments = sorted(moments)
         return {node for node, _ in before.keys() | given.keys()}
@@ -68,10 +73,11 @@ class ClaimBook:
 
     def holds_on(self, node: str, now: float) -> bool:
         """Whether a claim holds on any GPU of a node now."""
-        return any(
-            name == node and any(claim.holds_at(now) for claim in page)
-            for (name, _), page in self._pages.items()
-        )
+        return any(self.holds_at((node, number), now) for number in self._numbers.get(node, ()))
+
+    def holds_at(self, place: Place, now: float) -> bool:
+        """Whether a claim holds on a GPU now."""
+        return any(claim.holds_at(now) for claim in self._pages.get(place, ()))
 
     def due(self, now: float) -> set[str]:
         """The nodes on which a claim has begun or ended since this was last asked."""

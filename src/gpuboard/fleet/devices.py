@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.identities import Identities
 from gpuboard.fleet.node import Node
-from gpuboard.fleet.places import NOWHERE, Places, seat
-from gpuboard.fleet.problems import gpu_missing, gpu_replaced, numbers_moved
+from gpuboard.fleet.places import NOWHERE, Places, numbers, seat
+from gpuboard.fleet.problems import gpu_missing, gpu_renumbered, gpu_replaced, numbers_moved
 from gpuboard.model.names import in_order
 from gpuboard.model.report import GpuReading
 
@@ -61,25 +61,33 @@ class Devices:
         """Name and number what is shown, and keep what is remembered of each GPU."""
         told = node.report.gpus if node.report is not None else None
         names = {row.uuid: self._identities.name(node.name, row.uuid) for row in rows}
-        numbers = {card.uuid: number for number, card in places.cards.items()}
+        whole = [gpu for gpu in told or () if gpu.mig_parent_uuid is None]
+        placed = {card.uuid: number for number, card in places.cards.items()}
+        placed |= numbers(places.cards, whole)
         node.names = {uuid: name for uuid, name in names.items() if uuid != name}
-        node.shown = in_order([_shown(row, names, numbers) for row in rows])
+        node.shown = in_order([_shown(row, names, placed) for row in rows])
         node.memories = {row.uuid: node.memories.get(row.uuid) or GpuMemory() for row in rows}
         node.gpus = {names[uuid]: memory for uuid, memory in node.memories.items()}
         for uuid in node.memories.keys() - {gpu.uuid for gpu in told or ()}:
             node.memories[uuid].interrupt()
         node.twins = self._identities.twins(node.name)
-        missing = places.missing()
-        node.notes = (
-            *(gpu_missing(number, card, names.get(card.uuid, card.uuid)) for number, card in missing.items()),
-            *(
-                gpu_replaced(number, card, names.get(card.uuid, card.uuid))
-                for number, card in places.replaced().items()
-            ),
+        node.notes = tuple(
+            [
+                note(number, card, names.get(card.uuid, card.uuid))
+                for note, cards in (
+                    (gpu_missing, places.missing()),
+                    (gpu_replaced, places.replaced()),
+                    (gpu_renumbered, places.renumbered()),
+                )
+                for number, card in cards.items()
+            ]
         )
+        node.renumbered = {
+            names.get(card.uuid, card.uuid): card.earlier_numbers for card in places.renumbered().values()
+        }
         node.has_moved = places.fewer_since is not None
         if node.has_moved:
-            node.notes += (numbers_moved(len(rows), places.unnamed, places.fewer_since),)
+            node.notes += (numbers_moved(len(whole), places.unnamed, places.fewer_since),)
         node.is_as_told = node.shown == told and not node.notes
 
     def leave(self, name: str, *, has_left: bool) -> Iterable[str]:

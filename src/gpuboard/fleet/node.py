@@ -62,8 +62,10 @@ class Node:
         self.names: dict[str, str] = {}
         # What the board knows to be wrong with its GPUs.
         self.notes: tuple[Problem, ...] = ()
-        # Fewer GPUs than there were, and nobody can tell which.
+        # Fewer GPUs than there were, or in another order, and nobody can tell which is which.
         self.has_moved = False
+        # The numbers that GPUs had until lately, by the names under which they are shown.
+        self.renumbered: dict[str, tuple[int, ...]] = {}
         # Names and numbers of the newest report, and whether just these are shown.
         self.layout: tuple[tuple[str, int], ...] | None = None
         self.is_as_told = False

@@ -2,6 +2,7 @@
 
 A place is a number on a node, as people say it and book it. A driver numbers only what it sees: when GPU 3
 falls off the bus, GPU 4 is called 3. So a card keeps its number as long as any card of its node is missing.
+Where some GPUs have no UUIDs, a hole cannot always be told from a shift: the places are in doubt then.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +16,10 @@ from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, UnixTime, 
 
 # So many cards of one node are remembered; of more, those that have been missing for longest are forgotten.
 MAX_CARDS: Final = MAX_GPUS
-# For so long it is said that a card has been replaced.
+# For so long it is said that a card has been replaced or has another number.
 REPLACED_SECONDS: Final = 24 * 3600.0
+# Of a card that is numbered anew again and again, so many earlier numbers are remembered, the last ones.
+MAX_NUMBERS: Final = 16
 
 
 class Card(Struct, frozen=True, kw_only=True, gc=False):
@@ -30,6 +33,9 @@ class Card(Struct, frozen=True, kw_only=True, gc=False):
     # The card that was in its place before, and since when it no longer is.
     replaced_uuid: Word | None = None
     replaced_at: UnixTime | None = None
+    # The numbers it had before, and when it got the one it has.
+    earlier_numbers: tuple[Count, ...] = ()
+    renumbered_at: UnixTime | None = None
 
     def reading(self, number: int) -> GpuReading:
         """What is known of a card that says nothing itself."""
@@ -46,17 +52,24 @@ class Places(Struct, frozen=True, kw_only=True, gc=False):
     """The places of one node: a number and the card that is in it, or was until it went missing."""
 
     cards: dict[Count, Card] = {}
-    # Where GPUs have no UUIDs, how many there were; a hole cannot be told from a shift then.
+    # Where some GPUs have no UUIDs, how many GPUs there were, those with UUIDs too.
     unnamed: Count = 0
+    # Since when it cannot be told which card is in which place: fewer than there were, or others' numbers.
     fewer_since: UnixTime | None = None
 
     def missing(self) -> dict[int, Card]:
-        """The places whose card is missing."""
+        """The places whose card is missing; none is known to be while all are in doubt."""
+        if self.fewer_since is not None:
+            return {}
         return {number: card for number, card in self.cards.items() if card.missing_since is not None}
 
     def replaced(self) -> dict[int, Card]:
         """The places whose card has replaced another lately."""
         return {number: card for number, card in self.cards.items() if card.replaced_at is not None}
+
+    def renumbered(self) -> dict[int, Card]:
+        """The places whose card had another number lately."""
+        return {number: card for number, card in self.cards.items() if card.renumbered_at is not None}
 
 
 NOWHERE: Final = Places()
@@ -65,28 +78,48 @@ NOWHERE: Final = Places()
 def seat(before: Places, gpus: Sequence[GpuReading], *, now: float, forget_after: float) -> Places:
     """The places of a node after a report; what has been missing for so long is forgotten."""
     whole = [gpu for gpu in gpus if gpu.mig_parent_uuid is None]
-    named = [gpu for gpu in whole if not gpu.uuid_is_synthetic]
     known = _remembered(before.cards, now, forget_after)
-    if not named:
-        return _without_names(before, known, len(whole), now, forget_after)
-    spoken_for = {gpu.index for gpu in whole if gpu.uuid_is_synthetic}
-    cards = _seat_named(known, named, now)
-    here = {gpu.uuid for gpu in named}
-    # Nothing in common with what was there before: another machine, of which nothing is missing.
-    absent = (
-        card for card in known.items() if card[1].uuid not in here and not here.isdisjoint(_uuids(known))
+    has_nameless = any(gpu.uuid_is_synthetic for gpu in whole)
+    if not has_nameless and before.unnamed <= len(known):
+        return Places(cards=_bounded(_seat_by_name(known, whole, now)))
+    expected = max(before.unnamed, len(known), len(whole))
+    is_certain = len(whole) == expected and _are_in_place(known, whole)
+    since = before.fewer_since or now
+    if not is_certain and now - since < forget_after:
+        return Places(cards=known, unnamed=expected, fewer_since=since)
+    named = [gpu for gpu in whole if not gpu.uuid_is_synthetic]
+    cards = _seat_named(known, named, numbers({}, whole), now)
+    if is_certain:
+        # A GPU without a UUID in its place may well be this card: a lost one often cannot say who it is.
+        cards = {number: replace(card, missing_since=None) for number, card in known.items()} | cards
+    return Places(cards=_bounded(cards), unnamed=len(whole) if has_nameless else 0)
+
+
+def _are_in_place(known: Mapping[int, Card], whole: Iterable[GpuReading]) -> bool:
+    """Whether each card has its number, or a GPU without a UUID has it that may be this card."""
+    at = {gpu.index: None if gpu.uuid_is_synthetic else gpu.uuid for gpu in whole}
+    here = {gpu.uuid for gpu in whole}
+    return all(
+        number in at and at[number] == (card.uuid if card.uuid in here else None)
+        for number, card in known.items()
     )
-    for number, card in absent:
-        if number not in cards:
-            # A GPU without a UUID in this place may well be this card: a lost one often cannot say who it is.
-            since = None if number in spoken_for else card.missing_since or now
-            cards[number] = replace(card, missing_since=since)
-    return Places(cards=_bounded(cards))
 
 
-def numbers(cards: Mapping[int, Card], named: Iterable[GpuReading]) -> dict[str, int]:
+def _seat_by_name(known: Mapping[int, Card], named: list[GpuReading], now: float) -> dict[int, Card]:
+    here = {gpu.uuid for gpu in named}
+    cards = _seat_named(known, named, numbers(known, named), now)
+    if here and here.isdisjoint(card.uuid for card in known.values()):
+        # Nothing in common with what was there before: another machine, of which nothing is missing.
+        return cards
+    for number, card in known.items():
+        if card.uuid not in here and number not in cards:
+            cards[number] = replace(card, missing_since=card.missing_since or now)
+    return cards
+
+
+def numbers(cards: Mapping[int, Card], gpus: Iterable[GpuReading]) -> dict[str, int]:
     """The place of each GPU: the driver's number, unless a card is missing or two have the same."""
-    by_driver = {gpu.uuid: gpu.index for gpu in named}
+    by_driver = {gpu.uuid: gpu.index for gpu in gpus}
     known = {card.uuid: number for number, card in cards.items()}
     is_whole = known.keys() <= by_driver.keys() or known.keys().isdisjoint(by_driver)
     if is_whole and len(set(by_driver.values())) == len(by_driver):
@@ -106,38 +139,39 @@ def numbers(cards: Mapping[int, Card], named: Iterable[GpuReading]) -> dict[str,
     return placed
 
 
-def _seat_named(known: Mapping[int, Card], named: list[GpuReading], now: float) -> dict[int, Card]:
+def _seat_named(
+    known: Mapping[int, Card], named: list[GpuReading], placed: Mapping[str, int], now: float
+) -> dict[int, Card]:
+    """The cards at the numbers that they have now, each with what is new of it."""
     here = {gpu.uuid for gpu in named}
-    earlier = {card.uuid: card for card in known.values()}
-    placed = numbers(known, named)
+    earlier = {card.uuid: (number, card) for number, card in known.items()}
     cards = {}
     for gpu in named:
         number = placed[gpu.uuid]
         card = Card(
             uuid=gpu.uuid, vendor=gpu.vendor, model=gpu.model, memory_total_bytes=gpu.memory_total_bytes
         )
-        mine, there = earlier.get(gpu.uuid), known.get(number)
-        if mine is not None:
-            card = replace(card, replaced_uuid=mine.replaced_uuid, replaced_at=mine.replaced_at)
+        there = known.get(number)
+        if gpu.uuid in earlier:
+            card = _with_news(card, *earlier[gpu.uuid], number, now)
         elif there is not None and there.uuid not in here:
             card = replace(card, replaced_uuid=there.uuid, replaced_at=now)
         cards[number] = card
     return cards
 
 
-def _without_names(
-    before: Places, known: dict[int, Card], here: int, now: float, forget_after: float
-) -> Places:
-    """The places where nobody says which card is which, or no GPU is there at all."""
-    if not here and not before.unnamed:
-        return Places(
-            cards={n: replace(card, missing_since=card.missing_since or now) for n, card in known.items()}
-        )
-    expected = max(before.unnamed, here, len(known))
-    since = None if here == expected else before.fewer_since or now
-    if since is not None and now - since >= forget_after:
-        return Places(unnamed=here)
-    return Places(cards=known, unnamed=expected, fewer_since=since)
+def _with_news(card: Card, before: int, old: Card, number: int, now: float) -> Card:
+    """A card with what was new of it already, and the number that it had until now."""
+    numbered, at = old.earlier_numbers, old.renumbered_at
+    if number != before:
+        numbered, at = tuple(dict.fromkeys((before, *numbered)))[:MAX_NUMBERS], now
+    return replace(
+        card,
+        replaced_uuid=old.replaced_uuid,
+        replaced_at=old.replaced_at,
+        earlier_numbers=numbered,
+        renumbered_at=at,
+    )
 
 
 def _remembered(cards: Mapping[int, Card], now: float, forget_after: float) -> dict[int, Card]:
@@ -149,9 +183,11 @@ def _remembered(cards: Mapping[int, Card], now: float, forget_after: float) -> d
 
 
 def _without_old_news(card: Card, now: float) -> Card:
-    if card.replaced_at is None or now - card.replaced_at < REPLACED_SECONDS:
-        return card
-    return replace(card, replaced_uuid=None, replaced_at=None)
+    if card.replaced_at is not None and now - card.replaced_at >= REPLACED_SECONDS:
+        card = replace(card, replaced_uuid=None, replaced_at=None)
+    if card.renumbered_at is not None and now - card.renumbered_at >= REPLACED_SECONDS:
+        card = replace(card, earlier_numbers=(), renumbered_at=None)
+    return card
 
 
 def _bounded(cards: dict[int, Card]) -> dict[int, Card]:
@@ -159,7 +195,3 @@ def _bounded(cards: dict[int, Card]) -> dict[int, Card]:
         return cards
     by_age = sorted(cards.items(), key=lambda item: -(item[1].missing_since or float("inf")))
     return dict(by_age[:MAX_CARDS])
-
-
-def _uuids(cards: Mapping[int, Card]) -> set[str]:
-    return {card.uuid for card in cards.values()}

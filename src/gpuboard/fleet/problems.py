@@ -27,6 +27,13 @@ def gpu_replaced(number: int, card: Card, name: str) -> Problem:
     return problem("gpu-replaced", detail, gpu_uuid=name, since=card.replaced_at)
 
 
+def gpu_renumbered(number: int, card: Card, name: str) -> Problem:
+    """A card has another number than before."""
+    earlier = ", ".join(map(str, card.earlier_numbers))
+    detail = f"GPU {number} ({card.uuid}), before {earlier}"
+    return problem("gpu-renumbered", detail, gpu_uuid=name, since=card.renumbered_at)
+
+
 def numbers_moved(here: int, expected: int, since: float | None) -> Problem:
     """Some GPUs are missing, and nobody can tell which."""
     return problem("numbers-moved", f"{here} of {expected}", since=since)

@@ -20,7 +20,7 @@ from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
 
-# Why none is free on a node where a GPU is booked by its number and the numbers may have moved.
+# Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
 _MOVED: Final = Reason(
     code="numbers-moved",
     text="a GPU of this node is booked, and the numbers may have moved: it may be this one",
@@ -112,14 +112,16 @@ class Fleet:
         """The claim on a GPU that holds now, if there is one."""
         if not self._book:
             return None
-        claim = self._book.at(_place(node, reading), self.clock.now())
+        card = _card(node, reading)
+        claim = None if card is None else self._book.at((node.name, card.index), self.clock.now())
         return None if claim is None else self.names.in_claim(claim)
 
     def ended_claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that ended last, if that was not long ago."""
         if not self._book:
             return None
-        claim = self._book.ended(_place(node, reading), self.clock.now())
+        card = _card(node, reading)
+        claim = None if card is None else self._book.ended((node.name, card.index), self.clock.now())
         return None if claim is None else self.names.in_claim(claim)
 
     def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
@@ -288,7 +290,6 @@ class Fleet:
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
-        doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
         for reading in seen.gpus:
             memory = seen.memories[reading.uuid]
             people = holders(reading, person_of)
@@ -302,19 +303,31 @@ class Fleet:
                 problems=seen.problems,
                 freshness=node.freshness,
                 claim=memory.claim,
-                doubt=doubt,
+                doubt=self._doubt(node, reading, now),
                 activity=memory.activity(),
                 thresholds=self.thresholds,
             )
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
 
+    def _doubt(self, node: Node, reading: GpuReading, now: float) -> Reason | None:
+        """Why a claim on another number may be meant for this GPU."""
+        if not self._book:
+            return None
+        card = _card(node, reading)
+        if card is None or node.has_moved:
+            return _MOVED if self._book.holds_on(node.name, now) else None
+        earlier = node.renumbered.get(card.uuid, ())
+        is_meant = any(self._book.holds_at((node.name, number), now) for number in earlier)
+        return _MOVED if is_meant else None
 
-def _place(node: Node, reading: GpuReading) -> tuple[str, int]:
-    """Where people claim a GPU: whole ones, by their number; an instance goes with its GPU."""
+
+def _card(node: Node, reading: GpuReading) -> GpuReading | None:
+    """The whole GPU that people claim by its number: an instance goes with its own. None: nobody knows it."""
     if reading.mig_parent_uuid is None:
-        return node.name, reading.index
-    cards = (gpu.index for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
-    return node.name, next(cards, -1)
+        return reading
+    cards = (gpu for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
+    card = next(cards, None)
+    return card if card is not None and card.mig_parent_uuid is None else None
 
 
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:

@@ -36,6 +36,7 @@ Kind = Literal[
     "duplicate-gpu",
     "gpu-missing",
     "gpu-replaced",
+    "gpu-renumbered",
     "numbers-moved",
     "unknown-age",
     "second-file",
@@ -177,6 +178,11 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "gpu-replaced": _Words(
         "a GPU has been replaced by another",
         "nothing, if somebody changed the card; bookings of this number hold for the new one",
+    ),
+    "gpu-renumbered": _Words(
+        "a GPU has another number than before",
+        "bookings hold for numbers, and so for other cards now: tell those who booked, and book anew; for a "
+        "day no card counts as free whose earlier number is booked",
     ),
     "numbers-moved": _Words(
         "GPUs are missing, and the numbers of the others may have moved",

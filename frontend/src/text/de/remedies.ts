@@ -52,6 +52,8 @@ export const remedies = {
     'Mit nvidia-smi und dmesg (Xid 79) suchen und neu starten; eine ausgebaute Karte ist nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
   'remedy_gpu-replaced':
     'Nichts, wenn jemand die Karte gewechselt hat; Buchungen dieser Nummer gelten für die neue.',
+  'remedy_gpu-renumbered':
+    'Buchungen gelten für Nummern und damit jetzt für andere Karten: denen Bescheid geben, die gebucht haben, und neu buchen; einen Tag lang gilt keine Karte als frei, deren frühere Nummer gebucht ist.',
   'remedy_numbers-moved':
     'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; ausgebaute sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
   'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',

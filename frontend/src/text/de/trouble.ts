@@ -27,6 +27,7 @@ export const trouble = {
   'problem_file-owner': 'Die Datei des Knotens gehört seit Kurzem jemand anderem',
   'problem_gpu-missing': 'Eine GPU fehlt: der Knoten nennt sie nicht mehr',
   'problem_gpu-replaced': 'Eine GPU wurde durch eine andere ersetzt',
+  'problem_gpu-renumbered': 'Eine GPU hat eine andere Nummer als zuvor',
   'problem_numbers-moved': 'GPUs fehlen, und die Nummern der übrigen können sich verschoben haben',
   'problem_second-file':
     'Jemand anderes schreibt eine zweite Datei über diesen Knoten; sie wird nicht gelesen',

@@ -51,6 +51,8 @@ export const remedies: RemedyWords = {
     'Le chercher avec nvidia-smi et dmesg (Xid 79), puis redémarrer ; une carte retirée est oubliée après un jour, ou tout de suite avec gpuboard node forget.',
   'remedy_gpu-replaced':
     'Rien, si quelqu’un a changé la carte ; les réservations de ce numéro valent pour la nouvelle.',
+  'remedy_gpu-renumbered':
+    'Les réservations valent pour des numéros, donc pour d’autres cartes maintenant : prévenir ceux qui ont réservé, et réserver à nouveau ; pendant un jour, aucune carte dont l’ancien numéro est réservé ne compte comme libre.',
   'remedy_numbers-moved':
     'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les cartes retirées sont oubliées après un jour, ou tout de suite avec gpuboard node forget.',
   'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',

@@ -32,6 +32,8 @@ export const remedies: RemedyWords = {
   'remedy_gpu-missing':
     '用 nvidia-smi 與 dmesg（Xid 79）查看並重新開機；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
   'remedy_gpu-replaced': '若是有人換卡則不必處理；此編號的預約適用於新卡。',
+  'remedy_gpu-renumbered':
+    '預約以編號為準，因此現在適用於其他卡：請通知預約者並重新預約；一天之內，先前編號已被預約的卡不算空閒。',
   'remedy_numbers-moved':
     '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
   'remedy_second-file': '查明是誰寫的，並移除錯誤的那個。',
