@@ -82,6 +82,22 @@ CASES = [
     ),
     ("display server", replace(GPU, processes=(replace(ANA, kind="graphics"),)), {}, "free"),
     (
+        "graphics that holds more than the card says",
+        replace(GPU, processes=(replace(ANA, kind="graphics", memory_used_bytes=9 * GIB),)),
+        {},
+        "busy",
+    ),
+    (
+        "graphics on a card that does not say",
+        replace(
+            GPU,
+            memory_used_bytes=None,
+            processes=(replace(ANA, kind="graphics", memory_used_bytes=9 * GIB),),
+        ),
+        {},
+        "busy",
+    ),
+    (
         "zombie with memory",
         replace(GPU, memory_used_bytes=9 * GIB, processes=(replace(ANA, state="zombie"),)),
         {},

@@ -143,7 +143,7 @@ def _use(
     if computing:
         return _shared(_present, len(computing), _users(people))
     if _holds_memory(gpu, thresholds):
-        held = gpu.memory_used_bytes
+        held = _held_bytes(gpu)
         visible = any(is_alive(p) for p in gpu.processes or ())
         code = "memory" if visible or gpu.processes is None else "orphaned-memory"
         whose = f"held by {_names(_users(people))}" if visible else "held, no process visible"
@@ -178,7 +178,7 @@ def _missing(gpu: GpuReading) -> Reason | None:
 
 
 def _idle(gpu: GpuReading, people: tuple[Holder, ...] | None, seconds: float) -> Reason:
-    held = gpu.memory_used_bytes
+    held = _held_bytes(gpu)
     users = _users(people)
     by = f" by {_names(users)}" if users else ""
     text = f"{format_size(held)} held{by}, no work for {format_duration(seconds)}"
@@ -222,10 +222,18 @@ def _has_somebody(gpu: GpuReading) -> bool:
 
 def _holds_memory(gpu: GpuReading, thresholds: Thresholds) -> bool:
     """Whether more of its own memory is in use than an unused GPU needs."""
-    held = gpu.memory_used_bytes
+    held = _held_bytes(gpu)
     if held is None or gpu.memory_unified:
         return False
     return held >= thresholds.memory_held_bytes(gpu.memory_total_bytes)
+
+
+def _held_bytes(gpu: GpuReading) -> int | None:
+    """How much of its memory is in use: where it and its processes contradict each other, the larger."""
+    if not gpu.processes:
+        return gpu.memory_used_bytes
+    of_processes = sum([p.memory_used_bytes or 0 for p in gpu.processes if is_alive(p)])
+    return max(gpu.memory_used_bytes or 0, of_processes) or gpu.memory_used_bytes
 
 
 def _working(percent: float, users: Users) -> Reason:
