@@ -8,11 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
+from gpuboard.assembly.agents import PLACES_SECONDS
+from gpuboard.fleet.places import Places
 from gpuboard.probes.simulated import simulate
+from gpuboard.storage.database import open_database
+from gpuboard.storage.named import NamedValues
+from gpuboard.storage.tables import NODE_PLACES
 from tests.board import RunningBoard, running_board
 
 PATIENCE_SECONDS = 30
@@ -74,7 +80,28 @@ def leave(folder: Path, *places: int) -> None:
     write_drop(folder, "gpu01", Sample(replace(report, gpus=gpus, problems=()), 0.0))
 
 
-def test_a_card_that_went_missing_while_the_board_was_down_is_missed(tmp_path: Path) -> None:
+def kill_when_written(board: RunningBoard) -> None:
+    """Let a board die as soon as the places of the node's cards are on its disk."""
+    database = open_database(board.state)
+    ends = time.monotonic() + PATIENCE_SECONDS
+    try:
+        while not NamedValues(database, NODE_PLACES, Places).load() and time.monotonic() < ends:
+            time.sleep(0.05)
+    finally:
+        database.close()
+    board.process.kill()
+    board.process.wait()
+
+
+def test_places_are_written_within_a_second() -> None:
+    """A board that was killed in the seconds after a card went missing called a booked card free."""
+    assert PLACES_SECONDS <= 0.5
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_card_that_went_missing_while_the_board_was_down_is_missed(
+    tmp_path: Path, *, is_killed: bool
+) -> None:
     """The others keep their numbers, though the file and the board are both new."""
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -83,6 +110,8 @@ def test_a_card_that_went_missing_while_the_board_was_down_is_missed(tmp_path: P
     leave(folder, 0, 1, 2, 3)
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         before = until(board, lambda node: len(node["gpus"]) == 4)
+        if is_killed:
+            kill_when_written(board)
     leave(folder, 0, 2, 3)
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         after = until(board, lambda node: len(node["gpus"]) == 4)

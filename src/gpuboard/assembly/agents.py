@@ -29,8 +29,8 @@ from gpuboard.web.components import Components
 log = logging.getLogger(__name__)
 
 STORAGE: Final = "storage"
-# Cards come and go rarely; after a crash of the board they are found again by their next report.
-PLACES_SECONDS: Final = 5.0
+# A booked card must be known after a crash of the board too; cards come and go rarely, so little is written.
+PLACES_SECONDS: Final = 0.5
 
 
 class AgentSide:
