@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.cli import free
+from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from tests.board import RunningBoard, free_port, running_board
 from tests.cli.conftest import COMMAND
 from tests.tls import Authority
@@ -42,6 +44,34 @@ def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: 
     values = dict(line.split("=", 1) for line in done.stdout.splitlines())
     assert (done.returncode, set(values)) == (0, {"GPUBOARD_NODE", "CUDA_VISIBLE_DEVICES"})
     assert len(values["CUDA_VISIBLE_DEVICES"].split(",")) == 2
+
+
+@pytest.mark.parametrize(
+    ("uuids", "labels", "lines"),
+    [
+        (["GPU-a@n", "GPU-b", "GPU-c"], "012", ["CUDA_VISIBLE_DEVICES=GPU-a,GPU-b"]),
+        (["n:4", "n:5"], "45", ["CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=4,5"]),
+        (["GPU-a", "n:1"], "01", ["CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=0,1"]),
+        (["n:0", "GPU-b", "GPU-c"], "012", ["CUDA_VISIBLE_DEVICES=GPU-b,GPU-c"]),
+        (["MIG-a", "MIG-GPU-b/1/0"], ["0:0", "0:1"], ["CUDA_VISIBLE_DEVICES=MIG-a,MIG-GPU-b/1/0"]),
+        (["GPU-n:0/0", "GPU-n:0/1"], ["0:0", "0:1"], None),
+    ],
+)
+def test_the_environment_form_says_what_cuda_takes(
+    uuids: list[str], labels: list[str], lines: list[str] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """UUIDs or numbers, never a mix; it used to say `node:index`, which CUDA does not know."""
+    block = FreeBlock(
+        node="n", model=None, labels=tuple(labels), just_freed=0, memory_total_bytes=None,
+        indexes=tuple(range(len(uuids))), uuids=tuple(uuids),
+    )  # fmt: skip
+    answer = FreeAnswer(
+        at=0.0, wanted=2, free=len(uuids), cannot_tell=0, nodes_unknown=0, enough=True, could_be_enough=True,
+        blocks=(block,),
+    )  # fmt: skip
+    is_told = free._print(answer, "env")
+    printed = capsys.readouterr().out.splitlines()
+    assert (is_told, printed) == ((False, []) if lines is None else (True, ["GPUBOARD_NODE=n", *lines]))
 
 
 def test_json_is_the_boards_own_answer(board: RunningBoard) -> None:

@@ -2,8 +2,10 @@
 
 import argparse
 import os
+import re
 import sys
 from shlex import quote
+from typing import Final
 
 import msgspec
 
@@ -19,6 +21,8 @@ EPILOG = """Ends with 0 if there are enough, 1 if not, 3 if that cannot be told 
 fit are on nodes that do not report).
 
   eval "$(gpuboard free -n 2 --memory 40G --same-node --format env)" && ssh "$GPUBOARD_NODE" …"""
+
+_is_cuda_uuid: Final = re.compile(r"(?:GPU|MIG)-[A-Za-z0-9/-]+").fullmatch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,27 +66,55 @@ def run(arguments: argparse.Namespace) -> int:
         model=arguments.model,
         same_node=on_one_node,
     )
-    _print(answer, arguments.format)
+    is_told = _print(answer, arguments.format)
     sys.stdout.flush()
+    if answer.enough and not is_told:
+        print("gpuboard: there are enough, but neither UUIDs nor numbers name them to CUDA", file=sys.stderr)
+        return CANNOT_TELL
     if answer.enough:
         return DONE
     print(f"gpuboard: {_why_not(answer)}", file=sys.stderr)
     return CANNOT_TELL if answer.could_be_enough else FAILED
 
 
-def _print(answer: FreeAnswer, form: str) -> None:
+def _print(answer: FreeAnswer, form: str) -> bool:
+    """Print the answer; False: there is one, but it cannot be said in this form."""
     if form == "json":
         print(msgspec.json.format(msgspec.json.encode(answer)).decode())
     elif form == "table":
         for block in answer.blocks:
             print(_line(block))
     elif answer.enough:
-        # Blocks of GPUs that were just freed come last, however large they are.
-        block = next(block for block in answer.blocks if len(block.uuids) >= answer.wanted)
+        return _print_environment(answer)
+    return True
+
+
+def _print_environment(answer: FreeAnswer) -> bool:
+    # Blocks of GPUs that were just freed come last, however large they are.
+    for block in answer.blocks:
+        by_uuid, by_number = _cuda_uuids(block), _cuda_numbers(block)
+        # CUDA takes one kind only, never a mix.
+        devices = by_uuid if len(by_uuid) >= answer.wanted else by_number
+        if len(devices) < answer.wanted:
+            continue
         # A shell will run what stands here, and others than we have chosen these names.
         print(f"GPUBOARD_NODE={quote(block.node)}")
-        devices = ",".join(device_uuid(uuid) for uuid in block.uuids[: answer.wanted])
-        print(f"CUDA_VISIBLE_DEVICES={quote(devices)}")
+        if devices is by_number:
+            # Otherwise CUDA numbers the fastest first, not as the driver does.
+            print("CUDA_DEVICE_ORDER=PCI_BUS_ID")
+        print(f"CUDA_VISIBLE_DEVICES={quote(','.join(devices[: answer.wanted]))}")
+        return True
+    return False
+
+
+def _cuda_uuids(block: FreeBlock) -> list[str]:
+    """The GPUs that CUDA knows by name; one without a UUID is called `node:index` here."""
+    return [uuid for uuid in map(device_uuid, block.uuids) if _is_cuda_uuid(uuid)]
+
+
+def _cuda_numbers(block: FreeBlock) -> list[str]:
+    """The GPUs that CUDA knows by number: whole ones."""
+    return [label for label in block.labels if label.isdigit()]
 
 
 def _line(block: FreeBlock) -> str:
