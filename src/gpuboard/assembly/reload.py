@@ -55,7 +55,7 @@ class Reload:
     async def run(self) -> None:
         """Take up what has changed, or nothing if anything is wrong."""
         try:
-            # Nothing has changed until the last line that can fail. A file that does not answer (a dead mount)
+            # Nothing has changed until the last line that can fail. A file that never answers (a dead mount)
             # must not keep later tries from being made.
             async with asyncio.timeout(READ_SECONDS):
                 new = await off_loop(self._read)
