@@ -290,6 +290,7 @@ class Fleet:
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
+        cut = {reading.mig_parent_uuid for reading in seen.gpus}
         for reading in seen.gpus:
             memory = seen.memories[reading.uuid]
             people = holders(reading, person_of)
@@ -304,6 +305,7 @@ class Fleet:
                 freshness=node.freshness,
                 claim=memory.claim,
                 doubt=self._doubt(node, reading, now),
+                is_cut=reading.uuid in cut,
                 activity=memory.activity(),
                 thresholds=self.thresholds,
             )
