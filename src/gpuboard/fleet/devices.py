@@ -63,7 +63,8 @@ class Devices:
         names = {row.uuid: self._identities.name(node.name, row.uuid) for row in rows}
         whole = [gpu for gpu in told or () if gpu.mig_parent_uuid is None]
         placed = {card.uuid: number for number, card in places.cards.items()}
-        placed |= numbers(places.cards, whole)
+        # In doubt the driver's numbers are shown: what has no UUID can be used by these alone.
+        placed |= numbers({} if places.fewer_since is not None else places.cards, whole)
         node.names = {uuid: name for uuid, name in names.items() if uuid != name}
         node.shown = in_order([_shown(row, names, placed) for row in rows])
         node.memories = {row.uuid: node.memories.get(row.uuid) or GpuMemory() for row in rows}
