@@ -1,6 +1,6 @@
 import json
 from contextlib import suppress
-from datetime import UTC, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -251,3 +251,14 @@ def test_no_file_breaks_the_reader(data: bytes) -> None:
             assert node
             assert index >= 0
             assert claim.until is None or claim.until > NOW - ENDED_CLAIM_SECONDS
+
+
+@pytest.mark.parametrize("hosts", [("gpu01", "gpu01.lab.example"), ("gpu01.lab.example.", "GPU01")])
+@pytest.mark.parametrize("ended_first", [True, False])
+def test_an_entry_that_has_ended_hides_none_that_holds(hosts: tuple[str, str], *, ended_first: bool) -> None:
+    """People spell a host in several ways, and old entries stay."""
+    ended, holds = {"name": "ana", "date": "2018-01-01 00:00"}, {"name": "bob", "date": "2018-07-01 00:00"}
+    both = (ended, holds) if ended_first else (holds, ended)
+    data = json.dumps({host: {"0": entry} for host, entry in zip(hosts, both, strict=True)})
+    now = datetime(2018, 1, 1, 1, tzinfo=UTC).timestamp()
+    assert comments_json.parse_comments(data.encode(), now, zone=UTC).claims["gpu01", 0].who == "bob"

@@ -49,7 +49,7 @@ def parse_comments(
     short: dict[Place, Claim] = {}
     number = 0
     for host, entries in _hosts(data).items():
-        node = host.strip().lower()
+        node = host.strip().lower().rstrip(".")
         for key, entry in _entries(entries):
             place = f"{_text(host, _NAME_LENGTH)}:{_text(key, _NAME_LENGTH)}"
             if _is_empty(entry):
@@ -65,10 +65,12 @@ def parse_comments(
             missing = [*([] if _name(entry) else ["name"]), *([] if claim.until is not None else ["end"])]
             if missing:
                 found.unread.append(f"{place} has no {' and no '.join(missing)} that can be read")
-            found.claims[node, index] = claim
+            _keep_longest(found.claims, (node, index), claim)
             # People write hosts with or without their domain.
             _keep_longest(short, (node.partition(".")[0], index), claim)
-    return found._replace(claims={**short, **found.claims}, entries=number)
+    for short_place, claim in short.items():
+        _keep_longest(found.claims, short_place, claim)
+    return found._replace(entries=number)
 
 
 def _hosts(data: bytes) -> Mapping[str, object]:
@@ -144,6 +146,7 @@ def _text(value: object, length: int) -> str:
 
 
 def _keep_longest(claims: dict[Place, Claim], place: Place, claim: Claim) -> None:
+    """Of several entries for one GPU the one that holds longest counts: an ended one hides no other."""
     before = claims.get(place)
     if before is None or claim.until is None or (before.until is not None and claim.until > before.until):
         claims[place] = claim
