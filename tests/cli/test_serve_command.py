@@ -37,6 +37,23 @@ def test_settings_can_be_checked_without_a_board(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+def test_checking_names_paths_that_are_not_there_and_is_content(tmp_path: Path) -> None:
+    """They may be mounted later; a path with a typing error is seen all the same."""
+    config = tmp_path / "gpuboard.toml"
+    (tmp_path / "here").mkdir()
+    config.write_text(
+        f'[bookings]\ncomments_json = "{tmp_path}/comments.json"\n'
+        f'[[source]]\nkind = "folder"\npath = "{tmp_path}/gone"\n'
+        f'[[source]]\nkind = "folder"\npath = "{tmp_path}/here"\n'
+        f'[[source]]\nkind = "ssh"\ndiscover = {{ hosts_file = "{tmp_path}/hosts.txt" }}\n'
+    )
+    done = serve("--config", str(config), "--check")
+    assert (done.returncode, "in order" in done.stdout) == (0, True), done.stderr
+    for name in ("comments.json", "gone", "hosts.txt"):
+        assert f"'{tmp_path}/{name}' is not there" in done.stderr
+    assert f"{tmp_path}/here" not in done.stderr
+
+
 def test_checking_names_what_is_wrong_in_any_source(tmp_path: Path) -> None:
     """With 2, as for any wrong use."""
     config = tmp_path / "gpuboard.toml"

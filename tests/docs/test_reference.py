@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import pytest
 
 from gpuboard.cli import COMMANDS
@@ -65,6 +66,28 @@ def test_every_field_of_the_report_has_its_row(name: str) -> None:
     page = (REFERENCE / "report.md").read_text()
     section = page.split(f"## {name}\n", 1)[1].split("\n## ", 1)[0]
     assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == list(getattr(report, name).__struct_fields__)
+
+
+def test_the_fields_of_the_report_that_cannot_be_null_are_named() -> None:
+    """All other fields mean "cannot tell" with it."""
+    kinds = ["NodeReport", "HostFacts", "Disk", "Address", "GpuReading", "GpuProcess", "Problem"]
+    fields = [field for kind in kinds for field in msgspec.structs.fields(getattr(report, kind))]
+    never_null = {field.name for field in fields if type(None) not in get_args(field.type)}
+    page = (REFERENCE / "report.md").read_text()
+    listed = page.split("cannot be null", 1)[1].split("Leave out", 1)[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == never_null
+    required = page.split("all of them but", 1)[1].split("have a default", 1)[0]
+    assert set(re.findall(r"`(\w+)`", required)) == {field.name for field in fields if field.required}
+
+
+def test_every_figure_of_the_pages_filter_is_named() -> None:
+    """`memory_free` beside `memory`."""
+    code = (ROOT / "frontend" / "src" / "state" / "filter.ts").read_text()
+    numbers = code.split("const NUMBERS", 1)[1].split("\n};", 1)[0]
+    page = (REFERENCE / "page.md").read_text()
+    assert [
+        name for name in re.findall(r"^  (\w+): \{", numbers, re.MULTILINE) if f"`{name}`" not in page
+    ] == []
 
 
 def test_no_field_of_the_report_is_explained_by_its_own_name() -> None:

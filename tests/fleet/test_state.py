@@ -86,6 +86,26 @@ def test_trouble_does_not_hide_the_last_good_sample_while_it_is_fresh() -> None:
     assert word_of(fleet) == "free"
 
 
+def test_a_file_that_breaks_is_said_while_its_last_good_sample_is_fresh() -> None:
+    """At once, with the newest reason; gone when it can be read again."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("folder")
+    told = []
+    for why in (None, "empty", "half-written", None):
+        if why is None:
+            sink.report("a", REPORT)
+        else:
+            sink.trouble("a", Reason(code="file-refused", text=f"a.txt: {why}"))
+        fleet.settle()
+        (node,) = fleet
+        assert node.seen is not None
+        assert node.freshness.state == "live"
+        told.append([(found.kind, found.detail) for found in node.seen.problems])
+    kind = "unreadable-file"
+    assert told == [[], [(kind, "a.txt: empty")], [(kind, "a.txt: half-written")], []]
+    assert word_of(fleet) == "free"
+
+
 def test_a_held_gpu_becomes_idle_after_half_an_hour() -> None:
     """Memory held and no work: the board remembers since when."""
     clock = HandClock()

@@ -144,7 +144,11 @@ def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table:
         ("[verdict]\nidle_after = true", "= true: expected a time span"),
         ("[verdict]\nmemory_floor = 0.5", "= 0.5: expected a size"),
         ("[verdict]\nhot_celsius = inf", "= inf: expected a number from 0 to 200"),
+        ("[verdict]\nhot_celsius = 'x'", "write hot_celsius = 85.0"),
+        ("[verdict]\nidle_after = '0s'", "must be from 1s to"),
         ("[names]\nnodes = ['a']", "expected a table"),
+        ("[names]\npeople = { ana = 5 }", 'a table of texts in quotes; write people = { "ana" = "5" }'),
+        ("[names]\npeople = { x = 'y', ana = true }", 'write people = { "ana" = "true" }'),
         ("[board]\nlissten = '127.0.0.1:1'", "did you mean 'listen'?"),
         ("[acess]\nanonymous = 'names'", "did you mean 'access'?"),
         ("listen = '127.0.0.1:1'", "belongs below a line [board]"),
@@ -196,6 +200,23 @@ def test_a_file_that_is_no_toml_says_what_is_expected(tmp_path: Path, text: str,
         read_settings(path)
     assert says in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[board]\ntitle = 'a'\ntitle = 'b'\n",
+        "[board]\ntitle = 'a'\n[board]\ntick = '1s'\n",
+        "[source]\nkind = 'local'\n[source]\nkind = 'push'\n",
+        "[names]\npeople = { a = 'x', a = 'y' }\n",
+    ],
+)
+def test_what_stands_twice_is_said_to_stand_twice(tmp_path: Path, text: str) -> None:
+    """It is TOML; nobody must look for another reason."""
+    with pytest.raises(SettingsError) as caught:
+        read_settings(settings_file(tmp_path, text))
+    assert "for the second time" in str(caught.value)
+    assert "TOML is expected" not in str(caught.value)
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

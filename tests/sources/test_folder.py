@@ -1,6 +1,7 @@
 """Nodes that leave files in a shared folder, whole, half-written and hostile."""
 
 import asyncio
+import logging
 import os
 import socket
 import threading
@@ -122,6 +123,31 @@ async def test_a_bad_file_is_named_and_the_last_good_state_stays(tmp_path: Path,
         path.write_text(GPUSTAT.replace("97 %", "42 %"))
         await sink.reports_of("cml10", 2)
     assert (code, "cml10" in text) == ("file-refused", True)
+
+
+async def test_a_file_that_stays_unreadable_is_logged_once_and_so_is_its_return(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not at the first look: a crontab's file is half-written for a moment each minute."""
+    caplog.set_level(logging.INFO)
+    path = tmp_path / "cml10"
+    path.write_text(GPUSTAT)
+    subject, sink = source(tmp_path), RecordingSink()
+    await asyncio.to_thread(subject.read_once, sink)
+    path.write_text("bash: gpustat: command not found\n")
+    await asyncio.to_thread(subject.read_once, sink)
+    assert [reason.code for _, reason, _ in sink.troubles] == ["file-refused"]
+    assert "file unreadable" not in caplog.text
+    for _ in range(3):
+        await asyncio.to_thread(subject.read_once, sink)
+    path.write_text(GPUSTAT)
+    await asyncio.to_thread(subject.read_once, sink)
+    told = [record.getMessage() for record in caplog.records if record.name == folder_module.__name__]
+    why = "cml10: the command that writes it failed: bash: gpustat: command not found"
+    assert told == [
+        f"file unreadable: folder={tmp_path} node=cml10 reason={why}",
+        f"file read again: folder={tmp_path} node=cml10",
+    ]
 
 
 async def test_what_is_no_regular_file_is_skipped(tmp_path: Path) -> None:

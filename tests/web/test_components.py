@@ -135,7 +135,7 @@ def test_visitors_who_see_counts_learn_no_path_service_or_host(troubled: Running
     answer = httpx.get(f"{troubled.url}readyz", headers=ELSEWHERE)
     assert not [word for word in (str(lists), "gpu-secret", "127.0.0.1", "hosts.txt") if word in answer.text]
     folder = next(one for one in answer.json()["components"] if one["kind"] == "folder")
-    assert (folder["name"], folder["reason"]) == (None, "folder unreadable")
+    assert (folder["name"], folder["reason"]) == (None, "the folder cannot be read")
 
 
 def test_the_metrics_say_which_parts_work(troubled: RunningBoard, lists: Path) -> None:

@@ -1,13 +1,21 @@
 """Settings, checked as a starting board would, and nothing started."""
 
 import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from gpuboard.assembly.tls import check_tls
 from gpuboard.model.node import node_name_of
+from gpuboard.outside.files import user_path
 from gpuboard.settings.board import Settings
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.sources.registry import Surroundings, make_source
+
+# A dead mount does not answer; nobody waits longer for it.
+_PATIENCE_SECONDS: Final = 5.0
 
 
 def check_settings(settings: Settings) -> list[str]:
@@ -21,3 +29,33 @@ def check_settings(settings: Settings) -> list[str]:
         now=lambda: 0.0, node=node_name_of(socket.gethostname()), pushed=PushSource(CountingLedger())
     )
     return [make_source(table, around, where=where).kind for where, table in settings.sources]
+
+
+def missing_paths(settings: Settings) -> list[str]:
+    """What the settings name and is not there now; a board would start, and wait for it."""
+    named = list(_paths(settings))
+    found: set[str] = set()
+    look = threading.Thread(target=lambda: found.update(filter(_is_there, dict(named).values())), daemon=True)
+    look.start()
+    look.join(_PATIENCE_SECONDS)
+    hint = ", or its mount does not answer" if look.is_alive() else ""
+    return [f"{where} = {path!r} is not there{hint}" for where, path in named if path not in found]
+
+
+def _paths(settings: Settings) -> Iterator[tuple[str, str]]:
+    if settings.bookings.comments_json is not None:
+        yield "[bookings] comments_json", settings.bookings.comments_json
+    for where, table in settings.sources:
+        discover = table.get("discover")
+        if table.get("kind") == "folder":
+            yield f"{where}: path", table["path"]
+        elif isinstance(discover, dict) and "hosts_file" in discover:
+            yield f"{where}: discover hosts_file", discover["hosts_file"]
+
+
+def _is_there(text: str) -> bool:
+    path: Path = user_path(text)
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

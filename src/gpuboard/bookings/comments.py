@@ -49,32 +49,33 @@ class CommentsFile:
                 content, written_at = outcome
                 comments = parse_comments(content, self._now(), written_at=written_at)
             except GpuboardError as error:
-                self._say(str(error), "bookings not read", "those read before stay")
+                trouble = Reason(code="comments-json", text=str(error))
+                self._say(trouble, "bookings not read", "those read before stay")
             else:
                 self._set_claims(comments.claims)
                 self._say(
-                    _words(comments), "bookings not wholly read", "their GPUs count as booked where told"
+                    _unread(comments), "bookings not wholly read", "GPUs that they name count as booked"
                 )
 
-    def _say(self, why: str | None, what: str, what_holds: str) -> None:
+    def _say(self, trouble: Reason | None, what: str, what_holds: str) -> None:
         """Note how the file is, and log what is new about it."""
-        before = None if self.trouble is None else self.trouble.text
+        before, self.trouble = self.trouble, trouble
         # The other board truncates before it writes, so that a damaged file is usually whole a moment later.
-        if why is not None and why != before:
-            log.warning("%s: path=%s reason=%s; %s", what, self._path, why, what_holds)
-        elif why is None and before is not None:
+        if trouble is not None and trouble != before:
+            log.warning("%s: path=%s reason=%s; %s", what, self._path, trouble.text, what_holds)
+        elif trouble is None and before is not None:
             log.info("bookings read again: path=%s", self._path)
-        self.trouble = None if why is None else Reason(code="comments-json", text=why)
 
 
-def _words(comments: Comments) -> str | None:
+def _unread(comments: Comments) -> Reason | None:
     unread = comments.unread
     if not unread:
         return None
     more = f", and {len(unread) - MAX_NAMED} more" if len(unread) > MAX_NAMED else ""
     entries = "entry" if comments.entries == 1 else "entries"
     said = "; ".join(unread[:MAX_NAMED])
-    return f"{len(unread)} of {comments.entries} {entries} cannot be wholly read: {said}{more}"
+    text = f"{len(unread)} of {comments.entries} {entries} cannot be wholly read: {said}{more}"
+    return Reason(code="comments-entries", text=text)
 
 
 def _read(path: Path) -> tuple[bytes, float]:

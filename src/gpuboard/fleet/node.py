@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
-from gpuboard.fleet.problems import duplicate_gpu, duplicate_node
+from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, unreadable_file
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.model.source import SourceIdentity
 from gpuboard.verdict import Freshness
@@ -107,11 +107,13 @@ class Node:
         told = self.report.problems if self.report is not None else ()
         if self.names:
             told = tuple([_about(problem, self.names) for problem in told])
-        if not self.also_from and not self.twins and not self.notes and not self.clock_ahead:
+        broken = None if self.report is None else unreadable_file(self.trouble)
+        if not (self.also_from or self.twins or self.notes or self.clock_ahead or broken):
             return told
         return (
             *told,
             *self.notes,
+            *((broken,) if broken else ()),
             *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
             *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
             *(duplicate_gpu(other) for other in sorted(self.twins)),

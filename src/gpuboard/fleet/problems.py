@@ -1,8 +1,10 @@
 """What the board itself knows to be wrong with a node."""
 
+from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.places import Card
 from gpuboard.model.problems import problem
 from gpuboard.model.report import Problem
+from gpuboard.wire.clean import clean_text
 
 
 def duplicate_node(shown: str, other: str) -> Problem:
@@ -13,6 +15,13 @@ def duplicate_node(shown: str, other: str) -> Problem:
 def duplicate_gpu(other: str) -> Problem:
     """Two nodes have the same GPUs."""
     return problem("duplicate-gpu", other)
+
+
+def unreadable_file(trouble: Trouble | None) -> Problem | None:
+    """The node's file has broken: said at once, not only when what it said before is too old."""
+    if trouble is None or trouble.reason.code != "file-refused":
+        return None
+    return problem("unreadable-file", clean_text(trouble.reason.text))
 
 
 def gpu_missing(number: int, card: Card, name: str) -> Problem:

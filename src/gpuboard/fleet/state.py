@@ -144,10 +144,11 @@ class Fleet:
 
     def trouble(self, node: Node, trouble: Trouble) -> None:
         """Note why a node could not be read this time."""
-        is_first = node.trouble is None
-        node.trouble = trouble
-        if is_first:
+        before, node.trouble = node.trouble, trouble
+        if before is None:
             self._choose_and_show(node.name)
+        elif before.reason != trouble.reason:
+            self._touched.add(node.name)
 
     def is_shown(self, node: Node) -> bool:
         """Whether the node is shown as this source knows it."""

@@ -41,6 +41,7 @@ Kind = Literal[
     "unknown-age",
     "second-file",
     "file-owner",
+    "unreadable-file",
 ]
 
 
@@ -202,6 +203,10 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the node's file belongs to another user than before",
         "if nobody moved the job that writes it to another account, find out who does; chmod +t on the "
         "folder keeps users from replacing others' files",
+    ),
+    "unreadable-file": _Words(
+        "the node's file cannot be read now, and what it said before is shown",
+        "run the command that writes it by hand, as the same user; see whether the disk is full",
     ),
 }
 # A kind that is not known here: the node's program is newer, or lies.

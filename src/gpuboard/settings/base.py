@@ -50,7 +50,7 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
     read = {}
     for key, field in fields.items():
         if key in values:
-            read[key] = _read(field.type, key, values[key], where)
+            read[key] = _read(field, values[key], where)
         elif field.required:
             raise SettingsError(f"{where}: {key} is missing; write {key} = {written(field.type)}")
     try:
@@ -60,11 +60,12 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
         raise SettingsError(f"{where}: {error}") from None
 
 
-def _read(kind: Any, key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - an annotation, as TOML has it
+def _read(field: msgspec.structs.FieldInfo, value: Any, where: str) -> Any:  # noqa: ANN401 - as TOML has it
     """A value as the program has it: time spans and sizes as plain numbers, for reports know no others."""
+    kind, key = field.type, field.encode_name
     place = f"{where}: {key} = {show(value)}"
     if isinstance(value, float) and not math.isfinite(value):
-        raise SettingsError(f"{place}: {expectation(kind, key, value)}")
+        raise SettingsError(f"{place}: {expectation(kind, key, value, usual=field.default)}")
     read_number = _NUMBERS.get(plain_kind(kind)[0])
     try:
         plain = value if read_number is None else read_number(value)
@@ -72,7 +73,7 @@ def _read(kind: Any, key: str, value: Any, where: str) -> Any:  # noqa: ANN401 -
         for rule in _rules(kind):
             rule.check(read)
     except (msgspec.ValidationError, TypeError):
-        raise SettingsError(f"{place}: {expectation(kind, key, value)}") from None
+        raise SettingsError(f"{place}: {expectation(kind, key, value, usual=field.default)}") from None
     except (SettingsError, ValueError) as error:
         raise SettingsError(f"{place}: {error}") from None
     return plain

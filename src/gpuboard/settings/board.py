@@ -17,7 +17,7 @@ from gpuboard.settings.rules import (
     check_listen,
     check_proxies,
 )
-from gpuboard.settings.words import close_to, what_it_looks_like
+from gpuboard.settings.words import close_to, why_no_toml
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8042"
 DEFAULT_COPY: Final = "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'"
@@ -72,7 +72,7 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
 
     busy_utilization_percent: Percent = 5.0
     idle_utilization_percent: Percent = 2.0
-    idle_after: Duration = Duration(30 * 60)
+    idle_after: Annotated[Duration, between("1s", "3660d")] = Duration(30 * 60)
     memory_floor: Size = Size(500 * 1024**2)
     memory_share: Annotated[float, Meta(ge=0, le=1)] = 0.05
     hot_celsius: Annotated[float, Meta(ge=0, le=200)] = 85.0
@@ -125,7 +125,7 @@ def read_settings(path: Path) -> Settings:
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path}: {error}; {what_it_looks_like(text)}") from None
+        raise SettingsError(f"{path}: {error}; {why_no_toml(str(error), text)}") from None
     return settings_of(document, where=str(path))
 
 

@@ -28,7 +28,7 @@ _KINDS: Final[dict[Any, tuple[str, str]]] = {
     int: ("a whole number", "4"),
     float: ("a number", "0.5"),
     tuple: ("a list of texts in quotes", '["…", "…"]'),
-    dict: ("a table", '{ "…" = "…" }'),
+    dict: ("a table of texts in quotes", '{ "…" = "…" }'),
 }
 
 
@@ -38,15 +38,16 @@ def close_to(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def expectation(kind: Any, key: str, value: Any) -> str:  # noqa: ANN401 - an annotation, a value from TOML
-    """What a key expects and how to write it, after a value that it cannot take."""
+def expectation(kind: Any, key: str, value: Any, *, usual: Any = None) -> str:  # noqa: ANN401 - an annotation, values
+    """What a key expects and how to write it, after a value that it cannot take. `usual` is an example."""
     plain, meta = plain_kind(kind)
     if get_origin(plain) is Literal:
         choices = [choice for choice in get_args(plain) if choice is not None]
         listed = ", ".join(show(choice) for choice in choices)
         return f"expected one of {listed}{close_to(str(value), map(str, choices))}"
     name = _KINDS.get(get_origin(plain) or plain, ("something else",))[0]
-    how = _mended(plain, value) or written(kind)
+    example = show(usual) if plain in (int, float) and isinstance(usual, int | float) else written(kind)
+    how = _mended(plain, value) or example
     return f"expected {name}{_range(meta)}; write {key} = {how}"
 
 
@@ -68,8 +69,12 @@ def show(value: Any) -> str:  # noqa: ANN401 - a value from TOML
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
-def what_it_looks_like(text: str) -> str:
-    """The words for a file that is no TOML: what it seems to be instead; nothing when nobody can tell."""
+def why_no_toml(error: str, text: str) -> str:
+    """The words for what cannot be read as TOML: something stands twice, or what it seems to be instead."""
+    if error.startswith(("Cannot ", "Duplicate ")):
+        return (
+            "a key or table stands there for the second time: keep one (several sources are each [[source]])"
+        )
     if text.lstrip().startswith(("{", "[{")):
         return "it looks like JSON, and TOML is expected"
     if re.search(r"^(---|\s*- \S|[ \t]*[\w-]+:(\s|$))", text, re.MULTILINE):
@@ -102,6 +107,9 @@ def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotati
     """The value as it was probably meant."""
     if get_origin(plain) is tuple and isinstance(value, str) and value.strip():
         return show([word for word in re.split(r"[,\s]+", value) if word])
+    if get_origin(plain) is dict and isinstance(value, dict):
+        wrong = next(((key, each) for key, each in value.items() if not isinstance(each, str)), None)
+        return wrong and f"{{ {show(wrong[0])} = {show(show(wrong[1]))} }}"
     if plain is int and isinstance(value, str) and value.isdecimal():
         return value
     if plain is bool and str(value).lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):

@@ -5,6 +5,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.model.verdict import Reason
+from gpuboard.wire.redact import hide_names_in_reason
 from gpuboard.wire.views import Tier
 
 
@@ -38,4 +40,6 @@ def component_for_tier(view: ComponentView, tier: Tier) -> ComponentView:
     """A part as a viewer of this tier may see it: paths, services and hosts are names."""
     if tier == "names":
         return view
-    return replace(view, name=None, reason=None if view.code is None else view.code.replace("-", " "))
+    if view.code is None:
+        return replace(view, name=None, reason=None)
+    return replace(view, name=None, reason=hide_names_in_reason(Reason(code=view.code, text="")).text)

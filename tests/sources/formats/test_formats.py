@@ -205,3 +205,46 @@ def test_no_family_of_files_breaks_the_reader(
     ):
         with suppress(WireError):
             check(test_gpu_monitor.read(files, node="node1"))
+
+
+GPUSTAT_FILE = test_gpustat_text.NEW
+
+
+@pytest.mark.parametrize("node", ["node1", GPUSTAT_FILE.split()[0].decode()])
+def test_a_gpustat_file_is_half_written_wherever_after_its_header_it_ends(node: str) -> None:
+    """It is a node's even if the host was never read, and has another name than its file."""
+    header = GPUSTAT_FILE.index(b"\n")
+    for end in (*range(header, header + 60), header + 1):
+        assert is_meant_for(GPUSTAT_FILE[:end], node, node)
+        with pytest.raises(WireError, match="half-written"):
+            read_file(GPUSTAT_FILE[:end], node)
+
+
+def test_a_gpustat_file_that_ends_within_its_header_is_half_written() -> None:
+    """The host's own name is known."""
+    node = GPUSTAT_FILE.split()[0].decode()
+    for end in range(len(node), GPUSTAT_FILE.index(b"\n")):
+        with pytest.raises(WireError, match="half-written"):
+            read_file(GPUSTAT_FILE[:end], node)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"bash: gpustat: command not found\n", "bash: gpustat: command not found"),
+        (b"\n/bin/sh: 1: gpustat: not found\n", "/bin/sh: 1: gpustat: not found"),
+        (
+            b"Error on querying NVIDIA devices. Use --debug flag to see more details.\nMore\n",
+            "Error on querying NVIDIA devices. Use --debug flag to see more details.",
+        ),
+        (b"Traceback (most recent call last):\n  x\nImportError: no pynvml\n", "ImportError: no pynvml"),
+        (b"sh: \x1b[31m not found\n", r"sh: \x1b[31m not found"),
+        (b"not found " + b"x" * 9000, "not found " + "x" * 190),
+    ],
+)
+def test_a_file_with_a_failed_command_says_what_the_command_said(content: bytes, said: str) -> None:
+    """In one line, short and harmless."""
+    with pytest.raises(WireError) as caught:
+        read_file(content, "node1")
+    assert str(caught.value) == f"the command that writes it failed: {said}"
+    assert is_meant_for(content, "node1", "node1")

@@ -59,6 +59,8 @@ export const remedies = {
   'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',
   'remedy_unknown-age':
     'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',
+  'remedy_unreadable-file':
+    'Den Befehl, der sie schreibt, als derselbe Benutzer von Hand ausführen; prüfen, ob die Platte voll ist.',
   remedy_xid:
     'Die Nummer in NVIDIAs Liste der Xid-Fehler nachschlagen; die GPU zurücksetzen oder neu starten und sehen, ob er wiederkommt.',
   'remedy_token-shared':

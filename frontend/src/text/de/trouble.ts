@@ -32,6 +32,8 @@ export const trouble = {
   'problem_second-file':
     'Jemand anderes schreibt eine zweite Datei über diesen Knoten; sie wird nicht gelesen',
   'problem_unknown-age': 'Wie alt die Zeilen der Datei sind, ist nicht zu erkennen',
+  'problem_unreadable-file':
+    'Die Datei des Knotens ist gerade nicht lesbar; gezeigt wird, was zuvor darin stand',
   problem_xid: 'Der Treiber hat einen Fehler der GPU gemeldet',
   'problem_token-shared':
     'Zwei Maschinen benutzen das Token dieses Knotens; gezeigt wird nur die zuletzt gekommene',

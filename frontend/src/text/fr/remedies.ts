@@ -58,6 +58,8 @@ export const remedies: RemedyWords = {
   'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',
   'remedy_unknown-age':
     'Elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',
+  'remedy_unreadable-file':
+    'Lancer à la main, sous le même compte, la commande qui l’écrit ; voir si le disque est plein.',
   remedy_xid:
     'Chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
   'remedy_token-shared':

@@ -33,6 +33,8 @@ export const trouble: TroubleWords = {
   'problem_numbers-moved': 'Des GPU manquent, et les numéros des autres ont pu changer',
   'problem_second-file': 'Quelqu’un d’autre écrit un second fichier sur ce nœud ; il n’est pas lu',
   'problem_unknown-age': 'L’âge des lignes du fichier est impossible à dire',
+  'problem_unreadable-file':
+    'Le fichier du nœud est illisible pour le moment ; on montre ce qu’il disait avant',
   problem_xid: 'Le pilote a signalé une erreur du GPU',
   'problem_token-shared': 'Deux machines utilisent le jeton de ce nœud ; seule la dernière venue est montrée',
   reason_left: 'Sa source ne le liste plus ; il sera oublié.',

@@ -31,6 +31,7 @@ export const trouble: TroubleWords = {
   'problem_numbers-moved': '缺少 GPU，其餘的編號可能已變動',
   'problem_second-file': '另有人為此節點寫了第二個檔案；不予讀取',
   'problem_unknown-age': '無法得知檔案各行有多舊',
+  'problem_unreadable-file': '目前無法讀取節點的檔案；顯示的是先前的內容',
   problem_xid: '驅動程式回報了 GPU 錯誤',
   'problem_token-shared': '兩台機器使用此節點的權杖；只顯示最後連上的那台',
   reason_left: '來源已不再列出它，將會移除。',

@@ -31,6 +31,8 @@ from gpuboard.sources.formats.gpu_monitor import read_family
 
 # What one look may read; a node's file is some kilobytes, nvidia-smi's XML half a megabyte.
 MAX_LOOK_BYTES: Final = 256 * 1024 * 1024
+# A file that cannot be read for so many looks is named in the log.
+_BAD_LOOKS: Final = 2
 # How long a node says that its file has another owner than before.
 _OWNER_SECONDS: Final = 24 * 3600.0
 
@@ -55,6 +57,9 @@ class Scan(Struct):
     outcomes: dict[str, Outcome]
     # Files that are no node's, with the reason.
     skipped: dict[str, str]
+    # Nodes whose file could not be read at this look and the one before, said once; and those that can again.
+    broken: dict[str, str] = {}
+    mended: list[str] = []
     overfull: str | None = None
 
 
@@ -68,7 +73,9 @@ class _Memory:
         self.name: str | None = None
         # Whether its files are a node's at all.
         self.is_node = False
-        self.is_in_trouble = False
+        # Why its file cannot be read, and for how many looks that has been so.
+        self.refusal: Reason | None = None
+        self.bad_looks = 0
         self.was_read = False
         self.owner_change: Problem | None = None
 
@@ -122,7 +129,21 @@ class FolderReader:
                 break
             self._read_node(folder, scan, node, bundle, listing.nodes[node])
         scan.nodes = {node for node in listing.nodes if self._memory[node].is_node}
+        self._note_broken(scan)
         self._forget(listing.nodes)
+
+    def _note_broken(self, scan: Scan) -> None:
+        """Say whose file stays unreadable; most that are half-written are whole at the next look."""
+        for node in scan.nodes:
+            memory = self._memory[node]
+            if memory.refusal is not None:
+                memory.bad_looks += 1
+                if memory.bad_looks == _BAD_LOOKS:
+                    scan.broken[node] = memory.refusal.text
+            else:
+                if memory.bad_looks >= _BAD_LOOKS:
+                    scan.mended.append(node)
+                memory.bad_looks = 0
 
     def _forget(self, here: Mapping[str, object]) -> None:
         """Nodes whose files are gone are remembered for when they come back, but not without end."""
@@ -151,14 +172,14 @@ class FolderReader:
         if isinstance(outcome, Reason):
             is_meant = bundle.is_family or is_meant_for(content, node, bundle.name)
             memory.is_node = memory.is_node or is_meant
-            memory.is_in_trouble = True
+            memory.refusal = outcome
             if not memory.is_node:
                 scan.skipped[bundle.name] = outcome.text
                 return
         elif outcome is not None:
             outcome = self._with_owner(memory, bundle, all_of_it, outcome)
             memory.is_node = memory.was_read = True
-            memory.is_in_trouble = False
+            memory.refusal = None
         if outcome is not None:
             scan.outcomes[node] = outcome
 
@@ -187,7 +208,7 @@ class FolderReader:
         )
         if place == "older":
             raise WireError("it is older than what was read before: an old file was put back")
-        if place == "same" and not memory.is_in_trouble:
+        if place == "same" and memory.refusal is None:
             return None
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))

@@ -17,13 +17,15 @@ from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.reader import FolderReader, Read, Scan
 from gpuboard.sources.folder.signatures import Keys, Signatures, no_keys
+from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
 
 # How long a look may take before the folder counts as hung.
 HUNG_SECONDS: Final = 30.0
-# So many foreign files are named in the log, each once.
+# So many foreign files are named in the log, each once; and of one look so many that cannot be read.
 MAX_NAMED: Final = 100
+_REASON_LENGTH: Final = 500
 
 
 class FolderOptions(Struct, frozen=True, kw_only=True):
@@ -96,6 +98,7 @@ class FolderSource:
         self._say(before)
         for name, why in scan.skipped.items():
             self._skip(name, why)
+        self._say_broken(scan)
         self._nodes = scan.nodes
         sink.expect(scan.nodes)
         for node, outcome in scan.outcomes.items():
@@ -123,6 +126,17 @@ class FolderSource:
         interval = max(said, options.interval, read.pace_seconds)
         age = max(0.0, time.time() - read.sampled_at)
         return replace(read.report, age_seconds=age, interval_seconds=float(interval))
+
+    def _say_broken(self, scan: Scan) -> None:
+        """Name the nodes whose file stays unreadable, and those whose file can be read again."""
+        for node in sorted(scan.broken)[:MAX_NAMED]:
+            why = clean_text(scan.broken[node])[:_REASON_LENGTH]
+            log.warning("file unreadable: folder=%s node=%s reason=%s", self._path, node, why)
+        for node in sorted(scan.mended)[:MAX_NAMED]:
+            log.info("file read again: folder=%s node=%s", self._path, node)
+        left_out = max(0, len(scan.broken) - MAX_NAMED) + max(0, len(scan.mended) - MAX_NAMED)
+        if left_out:
+            log.warning("files unreadable or read again: folder=%s more=%d", self._path, left_out)
 
     def _skip(self, name: str, why: str) -> None:
         """Say once that a file is not read, and why."""

@@ -11,7 +11,9 @@ from gpuboard.sources.formats.base import MAX_FILE_BYTES, Format
 from gpuboard.sources.formats.gpustat_json import is_gpustat_json, read_gpustat_json
 from gpuboard.sources.formats.gpustat_text import is_gpustat_text, read_gpustat_text
 from gpuboard.sources.formats.nvidia_smi import is_csv, is_sentence, is_xml, read_csv, read_xml
+from gpuboard.wire.clean import clean_text
 from gpuboard.wire.drop import decode_drop, is_drop
+from gpuboard.wire.text import decode_text
 
 
 def _read_drop(data: bytes, node: str) -> NodeReport:
@@ -43,6 +45,8 @@ _FAILURE: Final = re.compile(
     re.IGNORECASE,
 )
 _FAILURE_BYTES: Final = 16 * 1024
+_QUOTED: Final = 200
+_BLANK: Final = b"\0 \t\r\n"
 
 
 def is_meant_for(data: bytes, node: str, name: str) -> bool:
@@ -52,15 +56,29 @@ def is_meant_for(data: bytes, node: str, name: str) -> bool:
     """
     if _NO_NODE.fullmatch(name):
         return False
-    text = data.strip(b"\0 \t\r\n")
-    host = node.partition(".")[0].encode()
+    text = data.strip(_BLANK)
     return (
         (not text and len(data) < _FAILURE_BYTES)
-        or text[: len(host)].lower() == host
+        or _begins_with(node, text)
         or any(form.sniff(data) for form in FORMATS)
         or _is_cut_json(text)
-        or (len(text) <= _FAILURE_BYTES and _FAILURE.search(text) is not None)
+        or _failure(text) is not None
     )
+
+
+def _begins_with(node: str, text: bytes) -> bool:
+    host = node.partition(".")[0].encode()
+    return text[: len(host)].lower() == host
+
+
+def _failure(text: bytes) -> str | None:
+    """What a command said when it failed, in one short line; None where this is something else."""
+    if len(text) > _FAILURE_BYTES or _FAILURE.search(text) is None:
+        return None
+    lines = [line for each in decode_text(text).splitlines() if (line := each.strip())]
+    # Python says at the end what went wrong.
+    said = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    return clean_text(said[:_QUOTED])
 
 
 def _is_cut_json(text: bytes) -> bool:
@@ -77,14 +95,20 @@ def read_file(data: bytes, node: str) -> NodeReport:
     """Read one file of any known kind.
 
     Raises:
-        WireError: it is empty, too large, of no known kind, or not whole; says which.
+        WireError: it is empty, too large, of no known kind, not whole, or a failed command's words.
     """
-    if not data.strip():
+    text = data.strip(_BLANK)
+    if not text:
         raise WireError("the file is empty: the command that writes it printed nothing")
     if len(data) > MAX_FILE_BYTES:
         raise WireError(f"file of {len(data)} bytes refused: at most {MAX_FILE_BYTES} are allowed")
     for form in FORMATS:
         if form.sniff(data):
             return form.read(data, node)
+    said = _failure(text)
+    if said is not None:
+        raise WireError(f"the command that writes it failed: {said}")
+    if _is_cut_json(text) or (_begins_with(node, text) and not data.endswith(b"\n")):
+        raise WireError("half-written: it ends before it says anything")
     known = ", ".join(form.name for form in FORMATS)
     raise WireError(f"a file of no known kind (known are {known})")

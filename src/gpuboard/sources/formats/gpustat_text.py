@@ -30,6 +30,10 @@ _POWER: Final = re.compile(rf", {{1,9}}{_VALUE} (?:/ {{1,9}}{_VALUE} )?W")
 _PROCESS_END: Final = re.compile(r"/(\d{1,19})\((\d{1,19}|\?)M\)(?=\s|$)")
 _NO_GPUS: Final = "(No GPUs are available)"
 _UNLISTED: Final = ("(Not Supported)", "--:--/--(?M)")
+# Host, local time in the words of its locale, driver: `cml10  Sun Nov 15 12:00:01 2026  535.104.05`.
+_HEADER: Final = re.compile(
+    r"[A-Za-z0-9][\w.-]{0,254}\s+(?=.*\b\d{1,2}:\d\d:\d\d\b)(?=.*\b20\d\d\b).{12,120}"
+)
 _DRIVER: Final = re.compile(r"\d{2,4}(?:\.\d{1,4}){1,3}")
 
 
@@ -43,7 +47,14 @@ class _Gpu(NamedTuple):
 def is_gpustat_text(data: bytes) -> bool:
     """Whether this looks like what gpustat prints."""
     lines = _COLOUR.sub("", decode_text(data[:_LOOK])).splitlines()[:100]
-    return any(line.strip() == _NO_GPUS or _gpu(line) is not None for line in lines)
+    return _is_begun(lines) or any(line.strip() == _NO_GPUS or _gpu(line) is not None for line in lines)
+
+
+def _is_begun(lines: list[str]) -> bool:
+    """Whether this is the header alone, or with what was written so far of the first line below it."""
+    if not lines or _HEADER.fullmatch(lines[0].strip()) is None:
+        return False
+    return all(line.strip() == "" or line.startswith(("[", "(")) for line in lines[1:2])
 
 
 def read_gpustat_text(data: bytes, node: str) -> NodeReport:
@@ -51,7 +62,7 @@ def read_gpustat_text(data: bytes, node: str) -> NodeReport:
     lines = _COLOUR.sub("", whole_lines(decode_text(data))).splitlines()
     gpus = list(_gpus(lines))
     if not gpus and _NO_GPUS not in map(str.strip, lines):
-        raise WireError("no GPU in it")
+        raise WireError("half-written: it ends before its first GPU")
     devices = [_device(gpu, node) for gpu in gpus]
     problems = [problem for device in devices for problem in device.problems]
     problems.extend(_no_ids(gpus))
