@@ -18,6 +18,7 @@ from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.certificate_dates import read_dates
 from gpuboard.agent.node_token import enroll, read_token, write_token
 from gpuboard.agent.push import Pusher
+from gpuboard.agent.trouble import handshake_trouble
 from gpuboard.model.errors import AccessRefused, SettingsError, UsageError
 from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import Live
@@ -78,7 +79,7 @@ def test_a_node_is_who_its_token_says(board: RunningBoard, tmp_path: Path) -> No
         pusher.offer(report_of("a100-01"))
         wait_until(lambda: pusher.waiting == 0)
     assert (pusher.node, wire.refusals()) == ("dgx-32", [])
-    assert httpx.get(f"{board.url}api/v1/nodes/dgx-32").json()["state"] == "live"
+    wait_until(lambda: httpx.get(f"{board.url}api/v1/nodes/dgx-32").json().get("state") == "live")
 
 
 def test_a_board_that_hangs_gets_one_live_sample_and_then_the_newest(
@@ -157,7 +158,15 @@ def test_where_a_proxy_refuses_websockets_plain_requests_are_used(
             time.sleep(0.01)
         wait_until(lambda: pusher.waiting == 0)
         assert pusher._post_until > time.monotonic()
-    assert httpx.get(f"{board.url}api/v1/nodes/dgx-35").json()["state"] == "live"
+    wait_until(lambda: httpx.get(f"{board.url}api/v1/nodes/dgx-35").json().get("state") == "live")
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 426, 501])
+@pytest.mark.parametrize("kind", ["text/html", "application/problem+json"])
+def test_a_handshake_that_a_proxy_has_spoiled_is_no_refusal(status: int, kind: str) -> None:
+    """Whoever answers it: plain requests are tried at once."""
+    trouble = handshake_trouble(status, kind, b'{"detail": "no"}', place="board:8042")
+    assert (trouble.try_post, trouble.is_refusal) == (True, False)
 
 
 def test_an_address_that_is_no_board_is_said_in_words(tmp_path: Path) -> None:

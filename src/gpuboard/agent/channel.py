@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from gpuboard import __version__
 from gpuboard.agent.board_address import BoardAddress
-from gpuboard.agent.trouble import PushTrouble, answer_trouble, network_trouble
+from gpuboard.agent.trouble import PushTrouble, answer_trouble, handshake_trouble, network_trouble
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_REFUSED, CLOSE_REPLACED, CLOSE_TOKEN_GONE
 
@@ -101,7 +101,9 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
         except InvalidStatus as refused:
             answer = refused.response
             kind = answer.headers.get("Content-Type", "")
-            raise answer_trouble(answer.status_code, kind, bytes(answer.body or b""), place=place) from None
+            raise handshake_trouble(
+                answer.status_code, kind, bytes(answer.body or b""), place=place
+            ) from None
         except InvalidHandshake as refused:
             raise PushTrouble(f"{place} does not speak WebSocket: {refused}", try_post=True) from None
         except OSError as error:

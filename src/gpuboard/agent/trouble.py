@@ -3,6 +3,7 @@
 import datetime as dt
 import socket
 import ssl
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -10,6 +11,9 @@ from msgspec import Struct
 from gpuboard.agent import certificate_dates
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.wire.clean import clean_text
+
+# What a handshake hears where a proxy knows no WebSockets, or leaves Upgrade out on the way to the board.
+_NO_WEBSOCKET: Final = frozenset({400, 404, 405, 426, 501})
 
 
 class PushTrouble(Exception):  # noqa: N818 - it never leaves the agent's pusher
@@ -39,6 +43,17 @@ def answer_trouble(status: int, content_type: str, body: bytes, *, place: str) -
     return PushTrouble(
         f"{place} answers {status}; that is no board, or a proxy before it refuses agents", try_post=True
     )
+
+
+def handshake_trouble(status: int, content_type: str, body: bytes, *, place: str) -> PushTrouble:
+    """What an answer to a WebSocket's handshake means."""
+    if status in _NO_WEBSOCKET:
+        return PushTrouble(
+            f"{place} takes no WebSocket ({status}), so plain requests are used; "
+            "a proxy before the board must pass on Upgrade and Connection",
+            try_post=True,
+        )
+    return answer_trouble(status, content_type, body, place=place)
 
 
 def network_trouble(error: OSError, address: BoardAddress) -> PushTrouble:
