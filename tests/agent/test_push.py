@@ -107,6 +107,23 @@ def test_a_board_that_hangs_gets_one_live_sample_and_then_the_newest(
     assert wire.most_under_way <= 2
 
 
+def test_two_agents_of_one_machine_with_one_token_are_a_problem_on_the_page(
+    board: RunningBoard, tmp_path: Path
+) -> None:
+    """Each cuts the other off, and the node looks live all the time."""
+    path = token_file(tmp_path, token_of(board, "dgx-39"))
+    with running_pusher(board.url, path) as service, running_pusher(board.url, path) as by_hand:
+
+        def is_said() -> bool:
+            service.offer(report_of("dgx-39"))
+            by_hand.offer(report_of("dgx-39"))
+            time.sleep(0.05)
+            node = httpx.get(f"{board.url}api/v1/nodes/dgx-39").json()
+            return "token-shared" in [problem["kind"] for problem in node.get("problems", ())]
+
+        wait_until(is_said)
+
+
 @contextlib.contextmanager
 def proxy_without_websockets(board: RunningBoard) -> Iterator[str]:
     """A proxy that refuses every upgrade and passes everything else on."""

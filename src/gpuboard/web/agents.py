@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
@@ -25,6 +26,8 @@ from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
     HELLO_SECONDS,
+    REPLACEMENTS,
+    REPLACEMENTS_SECONDS,
     SILENT_SECONDS,
     TOKEN_FAILURES,
     TOKEN_FAILURES_SECONDS,
@@ -59,6 +62,9 @@ class Push(Protocol):
 
     def start_anew(self, node: str) -> None:
         """Forget how far a node has come: it was enrolled anew."""
+
+    def note_rival(self, node: str) -> None:
+        """Hear that two agents with the token of a node cut each other off."""
 
 
 class Line:
@@ -107,6 +113,7 @@ class AgentDoor:
         self._redeem = redeem
         self._lines: dict[str, Line] = {}
         self._paces: dict[str, NodeAllowance] = {}
+        self._replaced_at: dict[str, deque[float]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
         self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
@@ -176,6 +183,7 @@ class AgentDoor:
             await self._roster.look()
         # Whatever kept it out before, other machines with its token included, is over.
         self.push.start_anew(node)
+        self._replaced_at.pop(node, None)
         if node in self._lines:
             self._hang_up(
                 self._lines[node], CLOSE_REPLACED, "this node was enrolled anew; come with its new token"
@@ -190,10 +198,18 @@ class AgentDoor:
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
+            self._count_replacement(known.node)
         if not self._roster.is_good(known):
             # Revoked while the line was made, when nobody could cut it.
             self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)
         return line
+
+    def _count_replacement(self, node: str) -> None:
+        """An agent that comes back replaces its own line once; two agents replace each other for ever."""
+        replaced_at = self._replaced_at.setdefault(node, deque(maxlen=REPLACEMENTS))
+        replaced_at.append(time.monotonic())
+        if len(replaced_at) == REPLACEMENTS and replaced_at[-1] - replaced_at[0] < REPLACEMENTS_SECONDS:
+            self.push.note_rival(node)
 
     def connected(self) -> dict[str, Connection]:
         """The nodes that are connected and have said something, since when and from where."""
@@ -231,6 +247,7 @@ class AgentDoor:
         nodes = self._roster.nodes
         self.push.set_nodes(nodes)
         self._paces = {node: pace for node, pace in self._paces.items() if node in nodes}
+        self._replaced_at = {node: times for node, times in self._replaced_at.items() if node in nodes}
         for line in list(self._lines.values()):
             if not self._roster.is_good(line.known):
                 self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)

@@ -39,5 +39,5 @@ export const remedies: RemedyWords = {
     '它們只寫本地時間：含 uptime 那一行的 HOST_status.csv 可說明。執行中的看板在下一行出現時就會知道。',
   remedy_xid: '在 NVIDIA 的 Xid 錯誤清單查詢其編號；重設 GPU 或重新開機，看是否再次發生。',
   'remedy_token-shared':
-    '在真正的機器上重新註冊節點（gpuboard node enroll），舊權杖即失效；另一台請用自己的名稱註冊。',
+    '若兩者都在這台機器上執行，請停止其中一個；否則在真正的機器上重新註冊節點（gpuboard node enroll），舊權杖即失效；另一台請用自己的名稱註冊。',
 };
