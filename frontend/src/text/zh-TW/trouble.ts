@@ -32,6 +32,7 @@ export const trouble: TroubleWords = {
   'problem_unknown-age': '無法得知檔案各行有多舊',
   problem_xid: '驅動程式回報了 GPU 錯誤',
   'problem_token-shared': '兩個代理程式使用此節點的權杖；只顯示最後連上的那個',
+  reason_revoked: '其權杖已撤銷，將會移除。',
   reason_left: '來源已不再列出它，將會移除。',
   reason_timeout: '未在時限內回應。',
   reason_silent: '節點沒有聲音；看板正重新登入。',
