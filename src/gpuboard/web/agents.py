@@ -99,9 +99,17 @@ class Line:
 
     async def close(self, code: int, reason: str) -> None:
         """Hang up, and say why."""
-        short = reason.encode()[:REASON_BYTES].decode(errors="ignore")
         with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
-            await self._socket.close(code=code, reason=short)
+            await self._socket.close(code=code, reason=short_reason(reason))
+
+
+def short_reason(reason: str) -> str:
+    """As much of a reason as a close frame holds: whole clauses, or at least whole words."""
+    start = reason.encode()[:REASON_BYTES].decode(errors="ignore")
+    if start == reason:
+        return reason
+    clause, _, _ = start.rpartition("; ")
+    return clause or f"{start[:-3].rpartition(' ')[0] or start[:-3]}…"
 
 
 class AgentDoor:
@@ -219,6 +227,8 @@ class AgentDoor:
         """Forget a line."""
         if self._lines.get(line.known.node) is line:
             del self._lines[line.known.node]
+            if line.heard_at is not None:
+                self._roster.note_end(line.known, time.monotonic() - line.heard_at)
 
     def take(self, node: str, message: bytes) -> bytes:
         """Take in a message and answer it; the time that this takes is the node's.

@@ -173,7 +173,10 @@ class PushSource:
         if self._sink is not None:
             self._sink.trouble(node, Reason(code="token-shared", text=text), state="refused")
         self._log.say(("token", node), "token shared: node=%s reason=%s", node, text)
-        return AccessRefused(text)
+        # Short enough for the frame that closes a WebSocket.
+        return AccessRefused(
+            f"another machine has used the token of {node} since; run gpuboard node enroll {node}"
+        )
 
     def _show(self, sink: Sink, node: str, voice: _Voice, message: ReadLive | Live) -> Acknowledgement:
         sequence = message.sample.sequence
