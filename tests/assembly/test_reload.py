@@ -1,6 +1,7 @@
 """SIGHUP: a real board takes up new settings, and what has not changed goes on."""
 
 import json
+import os
 import signal
 import socket
 import ssl
@@ -191,3 +192,21 @@ def shown_certificate(board: RunningBoard, ca_file: Path) -> bytes | None:
         context.wrap_socket(plain, server_hostname="127.0.0.1") as secured,
     ):
         return secured.getpeercert(binary_form=True)
+
+
+@pytest.mark.slow
+def test_a_file_that_does_not_answer_keeps_no_later_reading_from_being_made(tmp_path: Path) -> None:
+    """A dead mount, here a pipe in which nobody writes: said, and forgotten once the file is back."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        config.unlink()
+        os.mkfifo(config)
+        board.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "could not be read in time" in live.log)
+        assert live.settings()[0] == "trouble"
+        config.unlink()
+        live.take(folder(tmp_path, "gpu01") + folder(tmp_path, "gpu02"))
+        eventually(lambda: "gpu02" in live.nodes())
+        assert live.settings()[0] == "ok"

@@ -1,6 +1,6 @@
 import json
 from contextlib import suppress
-from datetime import UTC, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -55,7 +55,7 @@ def test_the_date_is_the_end_and_without_a_zone_it_is_the_boards() -> None:
     found = comments_json.parse_comments(data, NOW - 86400, zone=there).claims
     assert found["box", 0].until == MIDNIGHT - 2 * 3600
     assert claims({**SANTA, "date": "2018-07-01T02:00:00+02:00"})["box", 0].until == MIDNIGHT
-    assert claims({**SANTA, "date": "2018-07-01"})["box", 0].until == MIDNIGHT
+    assert claims({**SANTA, "date": "2018-07-01 +0200"})["box", 0].until == MIDNIGHT + 22 * 3600
 
 
 def test_a_claim_that_has_ended_is_told_for_three_days() -> None:
@@ -84,15 +84,52 @@ def test_a_duration_in_the_dates_place_counts_from_when_the_file_was_written(tex
         {"name": "", "date": "", "comment": ""},
         {**SANTA, "date": "0000-00-00 00:00"},
         {**SANTA, "date": None},
-        {"name": "x"},
+        {"user": "", "until": " "},
+        {},
         None,
         [],
         "",
     ],
 )
-def test_an_entry_without_name_or_end_is_no_claim(entry: object) -> None:
-    """Deleting a booking only empties its entry."""
-    assert parse(json.dumps({"box": [entry]}).encode(), NOW) == ({}, [])
+def test_an_entry_with_an_empty_name_or_end_is_no_claim(entry: object) -> None:
+    """Deleting a booking only empties its entry; the other board shows nothing either."""
+    found = parse(json.dumps({"box": [entry]}).encode(), NOW)
+    assert (found.claims, found.unread) == ({}, [])
+
+
+END = "2018-07-01 00:00"
+
+
+@pytest.mark.parametrize(
+    ("entry", "claim", "missing"),
+    [
+        ({"user": "ana", "date": END}, ("somebody", MIDNIGHT, "user: ana."), "name"),
+        ({"comment": "ana paper", "date": END}, ("somebody", MIDNIGHT, "ana paper"), "name"),
+        ({"name": ["ana"], "date": END}, ("somebody", MIDNIGHT, None), "name"),
+        ({"name": "ana"}, ("ana", None, None), "end"),
+        ({"name": "ana", "until": END}, ("ana", None, f"until: {END}."), "end"),
+        ({"user": "ana"}, ("somebody", None, "user: ana."), "name and no end"),
+        ("ana", ("somebody", None, "ana"), "name and no end"),
+        (True, ("somebody", None, "True"), "name and no end"),
+    ],
+)
+@pytest.mark.parametrize("form", ["list", "object"])
+def test_an_entry_of_another_shape_holds_its_gpu_and_is_said(
+    entry: object, claim: tuple[str, float | None, str | None], missing: str, form: str
+) -> None:
+    """Somebody wrote it to book the GPU; nobody is told that it is free."""
+    entries = [entry] if form == "list" else {"0": entry}
+    found = parse(json.dumps({"box": entries}).encode(), NOW)
+    who, until, comment = claim
+    assert found.claims == {("box", 0): Claim(who=who, until=until, comment=comment)}
+    assert (found.unread, found.entries) == ([f"box:0 has no {missing} that can be read"], 1)
+
+
+@pytest.mark.parametrize("entries", ["ana", 5, True])
+def test_a_host_without_entries_by_gpu_is_said(entries: object) -> None:
+    """Which GPU it means cannot be told."""
+    assert parse(json.dumps({"box": entries}).encode(), NOW).unread == ["box: names no GPU of a node"]
+    assert parse(b'{"box": null}', NOW).unread == []
 
 
 @pytest.mark.parametrize(
@@ -117,10 +154,12 @@ def test_dates_that_php_writes_and_accepts_are_read(text: str) -> None:
     assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT + 9 * 3600 + 5 * 60
 
 
-@pytest.mark.parametrize("text", ["Jul 1 2018", "1 July 2018", "2018/07/01", "2018/7/1"])
-def test_a_date_alone_is_its_midnight(text: str) -> None:
-    """As PHP takes it."""
-    assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT
+@pytest.mark.parametrize(
+    "text", ["Jul 1 2018", "1 July 2018", "2018/07/01", "2018/7/1", "2018-07-01", "01.07.2018"]
+)
+def test_a_date_without_a_time_ends_with_that_day(text: str) -> None:
+    """PHP takes its first second, but people mean the day too, and the GPU must not count as free on it."""
+    assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT + 86400
 
 
 @pytest.mark.parametrize(
@@ -140,7 +179,7 @@ def test_a_date_that_is_not_sure_holds_without_an_end_and_is_said(date: object) 
 def test_an_entry_that_names_no_gpu_is_said(host: str, index: str) -> None:
     """It cannot be held for anybody, but somebody counts on it."""
     found = parse(json.dumps({host: {index: SANTA}}).encode(), NOW)
-    assert found == ({}, [f"{host}:{index} names no GPU of a node"])
+    assert found == ({}, [f"{host}:{index} names no GPU of a node"], 1)
 
 
 def test_hosts_may_have_their_domain() -> None:
@@ -212,3 +251,14 @@ def test_no_file_breaks_the_reader(data: bytes) -> None:
             assert node
             assert index >= 0
             assert claim.until is None or claim.until > NOW - ENDED_CLAIM_SECONDS
+
+
+@pytest.mark.parametrize("hosts", [("gpu01", "gpu01.lab.example"), ("gpu01.lab.example.", "GPU01")])
+@pytest.mark.parametrize("ended_first", [True, False])
+def test_an_entry_that_has_ended_hides_none_that_holds(hosts: tuple[str, str], *, ended_first: bool) -> None:
+    """People spell a host in several ways, and old entries stay."""
+    ended, holds = {"name": "ana", "date": "2018-01-01 00:00"}, {"name": "bob", "date": "2018-07-01 00:00"}
+    both = (ended, holds) if ended_first else (holds, ended)
+    data = json.dumps({host: {"0": entry} for host, entry in zip(hosts, both, strict=True)})
+    now = datetime(2018, 1, 1, 1, tzinfo=UTC).timestamp()
+    assert comments_json.parse_comments(data.encode(), now, zone=UTC).claims["gpu01", 0].who == "bob"

@@ -8,6 +8,8 @@ from typing import Final
 from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.bookings.comments import Claims
+from gpuboard.bookings.kept import ClaimKeeper, Kept
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
@@ -20,7 +22,7 @@ from gpuboard.storage.database import Database, open_database
 from gpuboard.storage.lock import BoardLock
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.place import prepare_directory, state_directory
-from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
+from gpuboard.storage.tables import BOARD_URL, KEPT_CLAIMS, NODE_PLACES
 from gpuboard.storage.watch import StorageWatch
 from gpuboard.storage.writer import ChangeWriter
 from gpuboard.web.agents import AgentDoor
@@ -31,6 +33,7 @@ log = logging.getLogger(__name__)
 STORAGE: Final = "storage"
 # Cards come and go rarely; after a crash of the board they are found again by their next report.
 PLACES_SECONDS: Final = 5.0
+CLAIMS_SECONDS: Final = 1.0
 
 
 class AgentSide:
@@ -52,6 +55,7 @@ class AgentSide:
             store, self.source.positions, positions, what="positions of nodes", seconds=WRITE_SECONDS
         )
         self._places = _keep_places(database, fleet)
+        self._claims: ChangeWriter[Kept] | None = None
         self.door = AgentDoor(self.source, self._roster, tokens.redeem)
         components.add(STORAGE, str(database.path), self._trouble)
 
@@ -59,9 +63,18 @@ class AgentSide:
         """What a node's drops may be signed with; None while the tokens have not been read."""
         return self._roster.keys_of(node)
 
+    def keep_claims(self, path: str, set_claims: Callable[[Claims], None]) -> Callable[[Claims], None]:
+        """Go on with what an earlier run read of this file; what is told from now on is kept."""
+        store = NamedValues(self._database, KEPT_CLAIMS, Kept)
+        keeper = ClaimKeeper(path, set_claims, store)
+        self._claims = ChangeWriter(store, keeper.kept, keeper.known, what="claims", seconds=CLAIMS_SECONDS)
+        return keeper
+
     def parts(self) -> Sequence[tuple[str, Callable[[], Awaitable[None]]]]:
         """What has to run beside the source, by name."""
+        claims = () if self._claims is None else (("claims", self._claims.follow),)
         return (
+            *claims,
             ("tokens", self._roster.follow),
             ("agents", self.door.watch),
             ("positions", self._positions.follow),
@@ -71,12 +84,15 @@ class AgentSide:
         )
 
     def _trouble(self) -> Reason | None:
-        return self._watch.trouble or self._roster.trouble or self._positions.trouble or self._places.trouble
+        parts = (self._watch, self._roster, self._positions, self._places, self._claims)
+        return next((part.trouble for part in parts if part is not None and part.trouble), None)
 
     def close(self) -> None:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
         self._positions.write_last()
         self._places.write_last()
+        if self._claims is not None:
+            self._claims.write_last()
         self._connected.save({})
         self._database.close()
         self._lock.release()

@@ -23,7 +23,7 @@ from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.tls import check_tls
-from gpuboard.bookings.comments import CommentsFile
+from gpuboard.bookings.comments import Claims, CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -144,9 +144,10 @@ class Board:
         yield counting
         comments = self._settings.bookings.comments_json
         if comments is not None:
-            follower = CommentsFile(
-                comments, partial(self.fleet.set_claims, "comments-json"), now=self._clock.now
-            )
+            set_claims: Callable[[Claims], None] = partial(self.fleet.set_claims, "comments-json")
+            if self._agent_side is not None:
+                set_claims = self._agent_side.keep_claims(comments, set_claims)
+            follower = CommentsFile(comments, set_claims, now=self._clock.now)
             keeper = Keeper("comments", follower.run, pause=pause)
             self._watch(follower, keeper)
             yield keeper

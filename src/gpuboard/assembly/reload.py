@@ -1,5 +1,6 @@
 """New settings for a running board: taken up as far as can be; a broken file changes nothing."""
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 
 # What of [board] a running board takes up.
 TAKEN_UP: Final = ("hostnames", "tls_certificate", "tls_key")
+
+READ_SECONDS: Final = 10.0
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -52,10 +55,13 @@ class Reload:
     async def run(self) -> None:
         """Take up what has changed, or nothing if anything is wrong."""
         try:
-            # Nothing has changed until the last line that can fail.
-            new = await off_loop(self._read)
+            # Nothing has changed until the last line that can fail. A file that never answers (a dead mount)
+            # must not keep later tries from being made.
+            async with asyncio.timeout(READ_SECONDS):
+                new = await off_loop(self._read)
             planned = self._parts.sources.plan(new)
-        except GpuboardError as error:
+        except (GpuboardError, TimeoutError) as reason:
+            error = "they could not be read in time" if isinstance(reason, TimeoutError) else reason
             log.error("settings not taken up, everything stays as it was: %s", error)  # noqa: TRY400 - no mistake of ours
             self.trouble = Reason(code="settings", text=f"the new settings were not taken up: {error}")
             return

@@ -2,11 +2,11 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from gpuboard.bookings.comments_json import MAX_BYTES, parse_comments
+from gpuboard.bookings.comments_json import MAX_BYTES, Comments, parse_comments
 from gpuboard.model.errors import GpuboardError, OutsideError
 from gpuboard.model.verdict import Claim, Reason
 from gpuboard.outside.files import POLL_SECONDS, follow, read_file, user_path
@@ -49,27 +49,32 @@ class CommentsFile:
                 content, written_at = outcome
                 comments = parse_comments(content, self._now(), written_at=written_at)
             except GpuboardError as error:
-                self._say(str(error), "those read before stay")
+                self._say(str(error), "bookings not read", "those read before stay")
             else:
                 self._set_claims(comments.claims)
-                self._say(_words(comments.unread), "the GPUs count as booked where they can be told")
+                self._say(
+                    _words(comments), "bookings not wholly read", "their GPUs count as booked where told"
+                )
 
-    def _say(self, why: str | None, what_holds: str) -> None:
+    def _say(self, why: str | None, what: str, what_holds: str) -> None:
         """Note how the file is, and log what is new about it."""
         before = None if self.trouble is None else self.trouble.text
         # The other board truncates before it writes, so that a damaged file is usually whole a moment later.
         if why is not None and why != before:
-            log.warning("bookings not read: path=%s reason=%s; %s", self._path, why, what_holds)
+            log.warning("%s: path=%s reason=%s; %s", what, self._path, why, what_holds)
         elif why is None and before is not None:
             log.info("bookings read again: path=%s", self._path)
         self.trouble = None if why is None else Reason(code="comments-json", text=why)
 
 
-def _words(unread: Sequence[str]) -> str | None:
+def _words(comments: Comments) -> str | None:
+    unread = comments.unread
     if not unread:
         return None
     more = f", and {len(unread) - MAX_NAMED} more" if len(unread) > MAX_NAMED else ""
-    return f"entries that cannot be read: {'; '.join(unread[:MAX_NAMED])}{more}"
+    entries = "entry" if comments.entries == 1 else "entries"
+    said = "; ".join(unread[:MAX_NAMED])
+    return f"{len(unread)} of {comments.entries} {entries} cannot be wholly read: {said}{more}"
 
 
 def _read(path: Path) -> tuple[bytes, float]:

@@ -18,6 +18,7 @@ MAX_BYTES: Final = 1024 * 1024
 _INDEX_DIGITS: Final = 4
 _NAME_LENGTH: Final = 256
 _COMMENT_LENGTH: Final = 4096
+_KEYS: Final = frozenset({"name", "date", "comment"})
 
 Place = tuple[str, int]
 
@@ -29,6 +30,8 @@ class Comments(NamedTuple):
     claims: dict[Place, Claim]
     # The entries that cannot be read, or not wholly: which, and why.
     unread: list[str]
+    # How many there are, without those that are empty.
+    entries: int = 0
 
 
 def parse_comments(
@@ -44,25 +47,30 @@ def parse_comments(
     """
     found = Comments({}, [])
     short: dict[Place, Claim] = {}
+    number = 0
     for host, entries in _hosts(data).items():
-        node = host.strip().lower()
+        node = host.strip().lower().rstrip(".")
         for key, entry in _entries(entries):
             place = f"{_text(host, _NAME_LENGTH)}:{_text(key, _NAME_LENGTH)}"
             if _is_empty(entry):
                 continue
+            number += 1
             index = _index(key)
             if index is None or not is_node_name(node):
                 found.unread.append(f"{place} names no GPU of a node")
                 continue
             claim = _claim(entry, now if written_at is None else written_at, zone)
-            if claim.until is None:
-                found.unread.append(f"{place} has no end that can be read")
-            elif claim.until <= now - ENDED_CLAIM_SECONDS:
+            if claim.until is not None and claim.until <= now - ENDED_CLAIM_SECONDS:
                 continue
-            found.claims[node, index] = claim
+            missing = [*([] if _name(entry) else ["name"]), *([] if claim.until is not None else ["end"])]
+            if missing:
+                found.unread.append(f"{place} has no {' and no '.join(missing)} that can be read")
+            _keep_longest(found.claims, (node, index), claim)
             # People write hosts with or without their domain.
             _keep_longest(short, (node.partition(".")[0], index), claim)
-    return found._replace(claims={**short, **found.claims})
+    for short_place, claim in short.items():
+        _keep_longest(found.claims, short_place, claim)
+    return found._replace(entries=number)
 
 
 def _hosts(data: bytes) -> Mapping[str, object]:
@@ -88,6 +96,9 @@ def _entries(found: object) -> Iterator[tuple[str, object]]:
         yield from ((str(number), entry) for number, entry in enumerate(found))
     elif isinstance(found, dict):
         yield from found.items()
+    else:
+        # No number at all: it names no GPU, and is said.
+        yield "", found
 
 
 def _index(key: str) -> int | None:
@@ -95,25 +106,37 @@ def _index(key: str) -> int | None:
 
 
 def _is_empty(entry: object) -> bool:
-    """Deleting a booking only empties its entry; one without name or end is none, as on the other board."""
-    if isinstance(entry, dict):
-        return not all(
-            entry.get(key) not in (None, "") and str(entry[key]).strip() for key in ("name", "date")
-        )
-    return not entry
+    """Deleting a booking only empties its entry; one with an empty name or end is none on the other board.
+
+    An entry of another shape says something as soon as anything stands in it.
+    """
+    if not isinstance(entry, dict):
+        return not entry
+    if entry.keys() >= {"name", "date"}:
+        return _is_blank(entry["name"]) or _is_blank(entry["date"])
+    return all(map(_is_blank, entry.values()))
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
+
+
+def _name(entry: object) -> str:
+    return _text(entry.get("name"), _NAME_LENGTH) if isinstance(entry, dict) else ""
 
 
 def _claim(entry: object, written_at: float, zone: tzinfo | None) -> Claim:
-    """One claim; without an end where the date is not sure, and then it says what stands there."""
+    """One claim; of what is not sure (who, until when) its comment says what stands there."""
     if not isinstance(entry, dict):
-        return Claim(who="somebody", comment=_text(str(entry), _NAME_LENGTH))
-    who = _text(entry["name"], _NAME_LENGTH)
-    date = _text(entry["date"], _NAME_LENGTH)
-    comment = _text(entry.get("comment"), _COMMENT_LENGTH)
-    until = read_end(date, written_at=written_at, zone=zone) if isinstance(entry["date"], str) else None
-    if until is None:
-        comment = f"until {date}. {comment}"[:_COMMENT_LENGTH].strip()
-    return Claim(who=who or "somebody", until=until, comment=comment or None)
+        return Claim(who="somebody", comment=_text(str(entry), _NAME_LENGTH) or None)
+    who = _name(entry)
+    date = _text(entry.get("date"), _NAME_LENGTH)
+    until = read_end(date, written_at=written_at, zone=zone) if isinstance(entry.get("date"), str) else None
+    said = [] if until is not None or not date else [f"until {date}."]
+    if not who or until is None:
+        said.extend(f"{key}: {value}." for key, value in entry.items() if key not in _KEYS)
+    comment = clean_text(" ".join([*said, _text(entry.get("comment"), _COMMENT_LENGTH)]))[:_COMMENT_LENGTH]
+    return Claim(who=who or "somebody", until=until, comment=comment.strip() or None)
 
 
 def _text(value: object, length: int) -> str:
@@ -123,6 +146,7 @@ def _text(value: object, length: int) -> str:
 
 
 def _keep_longest(claims: dict[Place, Claim], place: Place, claim: Claim) -> None:
+    """Of several entries for one GPU the one that holds longest counts: an ended one hides no other."""
     before = claims.get(place)
     if before is None or claim.until is None or (before.until is not None and claim.until > before.until):
         claims[place] = claim

@@ -2,12 +2,15 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from errno import EBADF, EFBIG, EIO, ENOSPC
+from pathlib import Path
 from typing import Final, Protocol
 
 from gpuboard import __version__
-from gpuboard.cli.exits import CANNOT_TELL, FAILED, INTERRUPTED, REFUSED, USAGE
+from gpuboard.cli.exits import CANNOT_TELL, FAILED, INTERRUPTED, OUTPUT_LEFT, REFUSED, USAGE
 from gpuboard.model.errors import (
     AccessRefused,
     BoardRefusedError,
@@ -52,9 +55,14 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:
+        # Closed by who started us: the exit code still tells.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the program ends
     try:
         command, arguments = read_words(words)
-        return command.run(arguments)
+        code = command.run(arguments)
+        # What cannot be written is heard of here, and not when Python ends.
+        sys.stdout.flush()
     except GpuboardError as error:
         print(f"gpuboard: {_harmless(str(error))}", file=sys.stderr)
         return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
@@ -68,11 +76,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return FAILED
     except BrokenPipeError:
-        # The reader of our output has left (`gpuboard … | head`): no reason to complain.
+        # The reader of our output has left (`gpuboard … | head`): no reason to complain, and no "no" either.
         sys.stderr.close()
-        return FAILED
+        return OUTPUT_LEFT
+    except OSError as error:
+        if error.errno not in (ENOSPC, EIO, EBADF, EFBIG):
+            raise
+        print(f"gpuboard: the output cannot be written: {error.strerror}", file=sys.stderr)
+        # Python would try once more at the end, and complain in its own words.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return CANNOT_TELL
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
 
 
 def _harmless(text: str) -> str:

@@ -289,6 +289,7 @@ class Fleet:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
         doubt = _MOVED if node.has_moved and self._book.holds_on(node.name, now) else None
+        cut = {reading.mig_parent_uuid for reading in seen.gpus}
         for reading in seen.gpus:
             memory = seen.memories[reading.uuid]
             people = holders(reading, person_of)
@@ -303,6 +304,7 @@ class Fleet:
                 freshness=node.freshness,
                 claim=memory.claim,
                 doubt=doubt,
+                is_cut=reading.uuid in cut,
                 activity=memory.activity(),
                 thresholds=self.thresholds,
             )

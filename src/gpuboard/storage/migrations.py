@@ -26,6 +26,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             shown BIGINT, taken BIGINT)""",
     ),
     ("CREATE TABLE node_places (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
+    ("CREATE TABLE kept_claims (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
 )
 
 

@@ -62,3 +62,11 @@ NODE_PLACES: Final = Table(
     Column("name", String, primary_key=True),
     Column("value", String, nullable=False),
 )
+
+# What was booked in a file that others write, by its path, as JSON.
+KEPT_CLAIMS: Final = Table(
+    "kept_claims",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gpuboard.model.node import NodeState
-from gpuboard.model.problems import BREAKING
+from gpuboard.model.problems import BREAKING, problem
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.model.units import MIB, format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
@@ -57,6 +57,7 @@ LIVE: Final = Freshness()
 ONE_SHOT: Final = Activity()
 _DEFAULTS: Final = Thresholds()
 Users = tuple[str | None, ...]
+_MIG_EMPTY: Final = Reason(code="mig-empty", text="MIG is on, and no instance has been made")
 _NOBODY: Final = Reason(code="free", text="nobody is on it")
 # Thousands of GPUs are in use for few different reasons: so many of them are made once and shared. Nodes
 # choose the names: only reasons with few and short ones are kept, so that all stay below some megabytes.
@@ -74,20 +75,24 @@ def judge(  # noqa: PLR0911 - one return per word
     freshness: Freshness = LIVE,
     claim: Claim | None = None,
     doubt: Reason | None = None,
+    is_cut: bool = True,
     activity: Activity = ONE_SHOT,
     thresholds: Thresholds = _DEFAULTS,
 ) -> Verdict:
     """Say the one word for a GPU, with its evidence.
 
     `people` are those on it, if they have been added up already; `problems` are those of its node, of which
-    only those of this GPU or of the whole node count; `doubt` is why it may be claimed though it looks free.
+    only those of this GPU or of the whole node count; `doubt` is why it may be claimed though it looks free;
+    `is_cut` says whether a card with MIG on has instances.
     """
     if freshness.state != "live":
         reason = freshness.reason or Reason(code=freshness.state, text=f"the node is {freshness.state}")
         return Verdict(word="stale", reason=reason)
-    fault = _fault(gpu, problems) if problems else None
+    fault = _fault(gpu, problems) if problems or gpu.ecc_uncorrected_errors else None
     if fault is not None:
         return Verdict(word="broken", reason=fault, since=_fault_since(gpu, problems))
+    if gpu.mig_enabled and not is_cut:
+        return Verdict(word="unknown", reason=_MIG_EMPTY)
     if people is None:
         people = holders(gpu)
     claim = claim if claim is not None and claim.holds_at(now) else None
@@ -115,14 +120,13 @@ def _concerns(problem: Problem, gpu: GpuReading) -> bool:
 
 
 def _fault(gpu: GpuReading, problems: Sequence[Problem]) -> Reason | None:
-    for problem in problems:
-        if _concerns(problem, gpu):
-            return Reason(
-                code=problem.kind,
-                text=problem.text,
-                values={"remedy": problem.remedy, "detail": problem.detail},
-            )
-    return None
+    found = next((one for one in problems if _concerns(one, gpu)), None)
+    if found is None and gpu.ecc_uncorrected_errors:
+        # Not every format has problems; the count alone says enough.
+        found = problem("ecc-uncorrected", str(gpu.ecc_uncorrected_errors), gpu_uuid=gpu.uuid)
+    if found is None:
+        return None
+    return Reason(code=found.kind, text=found.text, values={"remedy": found.remedy, "detail": found.detail})
 
 
 def _fault_since(gpu: GpuReading, problems: Sequence[Problem]) -> float | None:

@@ -22,6 +22,7 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "orphaned-memory": ("{memory_bytes} held, no process visible", ("memory_bytes",)),
     "idle": ("{memory_bytes} held, no work for {seconds}", ("memory_bytes", "seconds")),
     "booked": ("booked", ("until",)),
+    "mig-empty": ("MIG is on, and no instance has been made", ()),
     "divided": ("divided into MIG instances; take one of those", ()),
     "unknown-processes": ("its processes cannot be read, so it may be in use", ()),
     "unknown-memory": ("its memory cannot be read, so it may be in use", ()),

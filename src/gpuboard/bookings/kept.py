@@ -1,0 +1,54 @@
+"""Claims of a file that others write, remembered over a restart.
+
+A board may start just while the file is truncated, half-written or gone: what was booked stays booked until
+the file can be read again.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from gpuboard.bookings.comments import Claims
+from gpuboard.model.verdict import Claim
+
+
+class KeptClaim(Struct, frozen=True, kw_only=True):
+    """One claim with its place."""
+
+    node: str
+    index: int
+    claim: Claim
+
+
+Kept = tuple[KeptClaim, ...]
+
+
+class Remembered(Protocol):
+    """What an earlier run wrote down, by the file's path. Blocks."""
+
+    def load(self) -> Mapping[str, Kept]:
+        """All of it."""
+
+
+class ClaimKeeper:
+    """Hands claims on, those of an earlier run first, and remembers the newest."""
+
+    def __init__(self, path: str, set_claims: Callable[[Claims], None], store: Remembered) -> None:
+        self._path = path
+        self._set_claims = set_claims
+        self.known = dict(store.load())
+        self._kept = self.known.get(path, ())
+        if self._kept:
+            set_claims({(one.node, one.index): one.claim for one in self._kept})
+
+    def __call__(self, claims: Claims) -> None:
+        """Take the claims that hold now."""
+        self._kept = tuple(
+            KeptClaim(node=node, index=index, claim=claim) for (node, index), claim in claims.items()
+        )
+        self._set_claims(claims)
+
+    def kept(self) -> dict[str, Kept]:
+        """What is to be written down."""
+        return {self._path: self._kept}

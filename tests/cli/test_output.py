@@ -1,0 +1,46 @@
+"""What commands do when their output cannot be written: never an exit code that means something else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpuboard.export.files import write_whole
+
+COMMAND = f"{sys.executable} -m gpuboard"
+
+
+@pytest.mark.parametrize("command", ["status --demo", "export json --demo", "agent --once --probe simulated"])
+@pytest.mark.parametrize(
+    ("output", "code", "says"),
+    [(">&-", 0, ""), (">/dev/full", 3, "the output cannot be written: No space left on device")],
+    ids=["closed", "full"],
+)
+def test_an_output_that_takes_nothing_is_one_sentence(
+    command: str, output: str, code: int, says: str
+) -> None:
+    """No traceback, and not 1, which would be a "no"."""
+    done = subprocess.run(
+        ["sh", "-c", f"{COMMAND} {command} {output}"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, says in done.stderr, "Traceback" in done.stderr) == (code, True, False)
+
+
+def test_a_reader_who_leaves_is_no_answer() -> None:
+    """`gpuboard … | head -1` ends as other programs do then."""
+    script = f"{COMMAND} export json --demo | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_an_export_replaces_no_link_and_no_device(tmp_path: Path) -> None:
+    """As root it would take /dev/stdout or /dev/full from everybody."""
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write_whole(link, b"new")
+    assert (link.is_symlink(), target.read_bytes()) == (True, b"new")
+    null = Path("/dev/null")
+    write_whole(null, b"new")
+    assert null.is_char_device()
