@@ -153,6 +153,21 @@ async def test_use_is_written_down(tokens: NodeTokens, monkeypatch: pytest.Monke
     assert (await asyncio.to_thread(tokens.records))[0].last_used_at is not None
 
 
+async def test_when_a_node_leaves_it_is_written_down_at_the_next_look(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it was last heard; `node list` would lag behind otherwise."""
+    monkeypatch.setattr(roster_module, "LOOK_SECONDS", 0.01)
+    roster = Roster(tokens, clock=lambda: 1000.0)
+    known = await roster.find(await make(tokens, "gpu01"))
+    assert known is not None
+    roster.note_use(known)
+    await roster._write_down()
+    roster.note_end(known, 3.0)
+    await roster._write_down()
+    assert (await asyncio.to_thread(tokens.records))[0].last_used_at == 997.0
+
+
 async def test_storage_that_cannot_be_read_is_a_trouble_until_it_can(
     tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,10 +15,11 @@ import httpx
 import pytest
 
 from gpuboard.agent.board_address import BoardAddress
-from gpuboard.agent.certificate_dates import read_dates
 from gpuboard.agent.node_token import enroll, read_token, write_token
 from gpuboard.agent.push import Pusher
-from gpuboard.model.errors import AccessRefused, SettingsError, UsageError
+from gpuboard.agent.trouble import handshake_trouble
+from gpuboard.model.errors import BoardUnreachableError, SettingsError, UsageError
+from gpuboard.outside.certificate_dates import read_dates
 from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import Live
 from tests.board import RunningBoard, free_port, running_board
@@ -78,7 +79,7 @@ def test_a_node_is_who_its_token_says(board: RunningBoard, tmp_path: Path) -> No
         pusher.offer(report_of("a100-01"))
         wait_until(lambda: pusher.waiting == 0)
     assert (pusher.node, wire.refusals()) == ("dgx-32", [])
-    assert httpx.get(f"{board.url}api/v1/nodes/dgx-32").json()["state"] == "live"
+    wait_until(lambda: httpx.get(f"{board.url}api/v1/nodes/dgx-32").json().get("state") == "live")
 
 
 def test_a_board_that_hangs_gets_one_live_sample_and_then_the_newest(
@@ -104,6 +105,23 @@ def test_a_board_that_hangs_gets_one_live_sample_and_then_the_newest(
     assert (len(during), waiting, wire.refusals()) == (2, 30, [])
     assert len(after) < 6
     assert wire.most_under_way <= 2
+
+
+def test_two_agents_of_one_machine_with_one_token_are_a_problem_on_the_page(
+    board: RunningBoard, tmp_path: Path
+) -> None:
+    """Each cuts the other off, and the node looks live all the time."""
+    path = token_file(tmp_path, token_of(board, "dgx-39"))
+    with running_pusher(board.url, path) as service, running_pusher(board.url, path) as by_hand:
+
+        def is_said() -> bool:
+            service.offer(report_of("dgx-39"))
+            by_hand.offer(report_of("dgx-39"))
+            time.sleep(0.05)
+            node = httpx.get(f"{board.url}api/v1/nodes/dgx-39").json()
+            return "token-shared" in [problem["kind"] for problem in node.get("problems", ())]
+
+        wait_until(is_said)
 
 
 @contextlib.contextmanager
@@ -157,7 +175,15 @@ def test_where_a_proxy_refuses_websockets_plain_requests_are_used(
             time.sleep(0.01)
         wait_until(lambda: pusher.waiting == 0)
         assert pusher._post_until > time.monotonic()
-    assert httpx.get(f"{board.url}api/v1/nodes/dgx-35").json()["state"] == "live"
+    wait_until(lambda: httpx.get(f"{board.url}api/v1/nodes/dgx-35").json().get("state") == "live")
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 426, 501])
+@pytest.mark.parametrize("kind", ["text/html", "application/problem+json"])
+def test_a_handshake_that_a_proxy_has_spoiled_is_no_refusal(status: int, kind: str) -> None:
+    """Whoever answers it: plain requests are tried at once."""
+    trouble = handshake_trouble(status, kind, b'{"detail": "no"}', place="board:8042")
+    assert (trouble.try_post, trouble.is_refusal) == (True, False)
 
 
 def test_an_address_that_is_no_board_is_said_in_words(tmp_path: Path) -> None:
@@ -179,7 +205,7 @@ def test_over_tls_with_an_authority_of_ones_own(tmp_path: Path) -> None:
     ) as board:  # fmt: skip
         code = invite(board.state, "dgx-36")
         path = tmp_path / "token"
-        with pytest.raises(AccessRefused, match="--ca-file"):
+        with pytest.raises(BoardUnreachableError, match="--ca-file"):
             enroll(BoardAddress(board.url, ca_file=other.ca_file), code, path)
         token = enroll(BoardAddress(board.url, ca_file=lab.ca_file), code, path)
         elsewhere = board.url.replace("127.0.0.1", "localhost")
@@ -192,7 +218,8 @@ def test_over_tls_with_an_authority_of_ones_own(tmp_path: Path) -> None:
                 pusher.offer(report_of("dgx-36"))
             wait_until(lambda: good.waiting == 0 and wrong_authority.trouble and wrong_name.trouble)
             assert "cannot be trusted" in (wrong_authority.trouble or "")
-            assert "cannot be trusted" in (wrong_name.trouble or "")
+            assert "use a name that is in the certificate: 127.0.0.1" in (wrong_name.trouble or "")
+            assert "--ca-file" not in (wrong_name.trouble or "")
     assert (token.node, path.stat().st_mode & 0o777) == ("dgx-36", 0o600)
 
 
@@ -288,7 +315,7 @@ def test_a_certificate_of_another_time_names_the_clock_and_the_dates(tmp_path: P
     certificate, key = authority.certificate("127.0.0.1", begins=begins)
     with serving(application_without_answers, ssl_certfile=certificate, ssl_keyfile=key) as port:
         address = BoardAddress(f"https://127.0.0.1:{port}", ca_file=authority.ca_file)
-        with pytest.raises(AccessRefused) as refused:
+        with pytest.raises(BoardUnreachableError) as refused:
             enroll(address, "CODE", tmp_path / "token")
     words = str(refused.value)
     day = (dt.datetime.now(dt.UTC) + begins).strftime("%Y-%m-%d")

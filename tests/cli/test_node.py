@@ -9,8 +9,11 @@ import pytest
 from gpuboard.accounts.connected import ConnectedNodes, Connection
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.cli import main
+from gpuboard.cli.enroll_hints import hint
+from gpuboard.fleet.places import Places
 from gpuboard.storage.database import open_database
-from gpuboard.storage.tables import BOARD_URL
+from gpuboard.storage.named import NamedValues
+from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
 
 
 def node(state: Path, *arguments: str) -> int:
@@ -101,8 +104,9 @@ def test_list_says_who_is_connected_since_when_and_from_where(
 def test_forget_is_asked_of_the_board_and_takes_the_token_too(state: Path) -> None:
     """The board does it when it looks; one of another source may be forgotten too."""
     node(state, "enroll", "gpu01")
-    assert [node(state, "forget", name) for name in ("gpu01", "over-ssh")] == [0, 0]
     database = open_database(state)
+    NamedValues(database, NODE_PLACES, Places).save({"over-ssh": Places()}, frozenset())
+    assert [node(state, "forget", name) for name in ("gpu01", "over-ssh")] == [0, 0]
     tokens = NodeTokens(database)
     assert (sorted(tokens.forgotten()), tokens.records()) == (["gpu01", "over-ssh"], [])
     tokens.note_forgotten(["gpu01"])
@@ -110,21 +114,46 @@ def test_forget_is_asked_of_the_board_and_takes_the_token_too(state: Path) -> No
     database.close()
 
 
+def test_forget_says_that_nobody_knows_the_name(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A typing mistake must not look like success; a source may list it all the same."""
+    assert node(state, "forget", "nosuch") == 1
+    told = capsys.readouterr()
+    assert (told.out, "no node 'nosuch' is enrolled" in told.err) == ("", True)
+
+
+PLAIN, HERE = "http://board.lab.example:9142/", "http://127.0.0.1:9142/"
+
+
 @pytest.mark.parametrize(
-    ("url", "advice"),
+    ("own", "given", "says", "says_not"),
     [
-        ("http://127.0.0.1:8042/", "listens on this machine only"),
-        ("http://board.lab.example:8042/", "--allow-plaintext"),
+        (HERE, None, "--listen 0.0.0.0:9142 and --tls-certificate", "8042"),
+        (HERE.replace("http", "https"), None, "--listen 0.0.0.0:9142, or", "--tls-certificate"),
+        (HERE, HERE, "other nodes need one that leads here", "with --url"),
+        (HERE, "https://gpus.lab.example/", "--ca-file", "listens on this machine"),
+        (PLAIN, None, "the board does not speak TLS", "https"),
+        (PLAIN, PLAIN, "--allow-plaintext", "speaks TLS"),
+        (PLAIN, PLAIN.replace("http", "https"), "does not speak TLS at board.lab.example:9142", "--ca-file"),
+        (PLAIN.replace("http", "https"), PLAIN, "the board speaks TLS", "--tls-certificate"),
+        (PLAIN.replace("http", "https"), None, "--ca-file", "--tls-certificate"),
+        (PLAIN, "gpus.lab.example", "--ca-file", "--allow-plaintext"),
     ],
 )
-def test_enroll_warns_when_the_command_cannot_work_elsewhere(
-    state: Path, capsys: pytest.CaptureFixture[str], url: str, advice: str
+def test_enroll_says_what_is_true_of_this_board(
+    own: str, given: str | None, says: str, says_not: str
+) -> None:
+    """As it listens, and as the caller says that it is reached."""
+    text = hint(given, own)
+    assert (says in text, says_not in text) == (True, False), text
+
+
+def test_enroll_gives_its_hint_apart_from_the_commands(
+    state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On stderr: the command itself stays clean."""
-    assert node(state, "enroll", "gpu01", "--url", url) == 0
+    assert node(state, "enroll", "gpu01", "--url", PLAIN) == 0
     told = capsys.readouterr()
-    assert url in told.out
-    assert advice in told.err
+    assert (PLAIN in told.out, "the board speaks TLS" in told.err) == (True, True)
 
 
 def test_list_tells_who_is_enrolled_and_who_waits(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -193,7 +193,10 @@ def test_nothing_revives_a_node_that_was_taken_away() -> None:
     fleet.settle()
     node = fleet.get("a")
     assert node is not None
-    assert (node.freshness.state, node.freshness.reason and node.freshness.reason.code) == ("lost", "left")
+    assert (node.freshness.state, node.freshness.reason and node.freshness.reason.code) == ("lost", "revoked")
+    assert (
+        node.freshness.reason and node.freshness.reason.text
+    ) == "its token was revoked; it will be forgotten"
 
 
 def test_a_node_that_its_source_never_named_is_not_shown() -> None:

@@ -62,14 +62,16 @@ def substituted(recipe: Path, *changes: tuple[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def nginx(folder: Path, port: int, board: RunningBoard, *, strips: bool = True) -> Iterator[str]:
+def nginx(
+    folder: Path, port: int, board: RunningBoard, *, strips: bool = True, origin: Path = NGINX
+) -> Iterator[str]:
     """Our recipe for nginx, which takes the path away or leaves it."""
     require("nginx")
     end = "/;" if strips else ";"
     recipe = folder / "gpuboard.conf"
     recipe.write_text(
         substituted(
-            NGINX,
+            origin,
             ("listen      80;", f"listen 127.0.0.1:{port};"),
             ("127.0.0.1:8042/;", f"{address_of(board)}{end}"),
         )
@@ -213,3 +215,24 @@ def test_a_proxy_that_is_not_listed_is_not_believed(start: Start, tmp_path: Path
         with httpx.Client(base_url=url, transport=transport) as client:
             people = client.get("api/v1/people").json()
     assert (people["tier"], people["people"]) == ("counts", None)
+
+
+def test_behind_an_nginx_that_leaves_upgrade_out_agents_send_by_post_and_the_log_names_it(
+    tmp_path: Path,
+) -> None:
+    """Whoever wrote the proxy's settings himself forgets these two lines first."""
+    bare = tmp_path / "bare.conf"
+    lines = NGINX.read_text().splitlines(keepends=True)
+    bare.write_text("".join(line for line in lines if not re.search(r"Upgrade|Connection", line)))
+    assert len(bare.read_text()) < len(NGINX.read_text())
+    require("nginx")
+    log = tmp_path / "log"
+    with (
+        running_board("--demo", "1", log=log) as board,
+        nginx(tmp_path, free_port(), board, origin=bare) as url,
+        running_pusher(url, token_file(tmp_path, enrol(board.state, "bare")["bare"])) as pusher,
+    ):
+        pusher.offer(report_of("bare"))
+        wait_until(lambda: httpx.get(f"{board.url}api/v1/nodes/bare").json().get("state") == "live")
+        wait_until(lambda: pusher.waiting == 0)
+    assert log.read_text().count("WebSocket without Upgrade: proxy=127.0.0.1") == 1

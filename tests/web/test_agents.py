@@ -4,12 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.storage.database import open_database
-from gpuboard.web.agents import AgentDoor
+from gpuboard.web.agents import AgentDoor, short_reason
 from gpuboard.wire.ingest import CLOSE_TOKEN_GONE
 
 
@@ -40,3 +42,17 @@ async def test_a_token_revoked_while_its_line_is_made_is_cut_off(tmp_path: Path)
     await asyncio.gather(*door._closing)
     await asyncio.to_thread(database.close)
     assert (line.is_cut, socket.code, door.connected()) == (True, CLOSE_TOKEN_GONE, {})
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("too late", "too late"),
+        (f"this is wrong; {'do that ' * 20}", "this is wrong"),
+        ("word " * 40, f"{'word ' * 22}word…"),
+        ("ü" * 100, f"{'ü' * 57}…"),
+    ],
+)
+def test_a_reason_that_is_too_long_for_its_frame_ends_with_a_whole_word(reason: str, said: str) -> None:
+    """A frame holds 123 bytes; half a word helps nobody."""
+    assert (short_reason(reason), len(said.encode()) <= 123) == (said, True)

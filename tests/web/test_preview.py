@@ -160,4 +160,6 @@ def test_a_board_with_a_title_is_called_by_it(tmp_path: Path) -> None:
     config = tmp_path / "gpuboard.toml"
     config.write_text('[board]\ntitle = "GPUs <of> the lab"\ncopy = "ssh {address}"\n')
     with running_board("--demo", "1", "--config", str(config), log=tmp_path / "log") as board:
-        assert meta(httpx.get(board.url).text)["og:title"] == "GPUs <of> the lab"
+        page = httpx.get(board.url).text
+        assert meta(page)["og:title"] == "GPUs <of> the lab"
+        assert "<title>GPUs &lt;of&gt; the lab</title>" in page

@@ -43,6 +43,8 @@ class Roster:
         self._looked_at = float("-inf")
         self._noted_at = time.monotonic()
         self._used_at: dict[str, float] = {}
+        # Whether a node has left since: until then its line says more than the time.
+        self._has_ended = False
         # Tokens whose use has been written down before: the first time is written at once.
         self._noted: set[str] = set()
         # Tokens whose older ones have still to be deleted.
@@ -132,6 +134,11 @@ class Roster:
             self._superseded.append(newest[0])
             self._changed()
 
+    def note_end(self, known: KnownToken, seconds_ago: float) -> None:
+        """Remember when a node was last heard that has left; written down at the next look."""
+        self._used_at[known.digest] = self._clock() - seconds_ago
+        self._has_ended = True
+
     async def look(self) -> None:
         """Read the tokens again if any was made or revoked, or has reached its end."""
         await self._look(not_within=0.0)
@@ -189,11 +196,11 @@ class Roster:
         while self._superseded:
             await asyncio.to_thread(self._tokens.end_others, self._superseded[0])
             self._superseded.pop(0)
-        is_new = not self._used_at.keys() <= self._noted
+        is_new = self._has_ended or not self._used_at.keys() <= self._noted
         if not self._used_at or (not is_new and time.monotonic() - self._noted_at < NOTE_SECONDS):
             return
         self._noted = {*self._noted, *self._used_at} & self._digests()
-        used, self._used_at = self._used_at, {}
+        used, self._used_at, self._has_ended = self._used_at, {}, False
         self._noted_at = time.monotonic()
         await asyncio.to_thread(self._tokens.note_use, used)
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from gpuboard.model.errors import AccessRefused, UsageError
 from gpuboard.model.node import is_node_name
 from gpuboard.storage.database import Database, read_row, set_fact
-from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_TOKENS
+from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_PLACES, NODE_POSITIONS, NODE_TOKENS
 from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, digest, make_token, read_code
 
 CODE_SECONDS: Final = 3600.0
@@ -96,6 +96,15 @@ class NodeTokens:
         """Take all tokens and codes from a node at once; False when it had none."""
         with self._database.write() as connection:
             return self._revoke(connection, node)
+
+    def knows(self, node: str) -> bool:
+        """Whether a node has a token or a code, or the board has noted anything of it."""
+        noted = (NODE_TOKENS.c.node, ENROLMENT_CODES.c.node, NODE_POSITIONS.c.node, NODE_PLACES.c.name)
+        with self._database.read() as connection:
+            return any(
+                connection.scalar(select(column).where(column == node).limit(1)) is not None
+                for column in noted
+            )
 
     def forget(self, node: str) -> None:
         """Revoke a node, and let the board forget it, now or when it starts.

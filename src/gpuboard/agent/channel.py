@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from gpuboard import __version__
 from gpuboard.agent.board_address import BoardAddress
-from gpuboard.agent.trouble import PushTrouble, answer_trouble, network_trouble
+from gpuboard.agent.trouble import PushTrouble, answer_trouble, handshake_trouble, network_trouble
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.ingest import CLOSE_BAD_MESSAGE, CLOSE_REFUSED, CLOSE_REPLACED, CLOSE_TOKEN_GONE
 
@@ -101,7 +101,13 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
         except InvalidStatus as refused:
             answer = refused.response
             kind = answer.headers.get("Content-Type", "")
-            raise answer_trouble(answer.status_code, kind, bytes(answer.body or b""), place=place) from None
+            raise handshake_trouble(
+                answer.status_code, kind, bytes(answer.body or b""), place=place
+            ) from None
+        except InvalidMessage:
+            # No HTTP: a plain request will fail for the same reason, or get through.
+            trouble = network_trouble(http.client.BadStatusLine("no HTTP"), address)
+            raise PushTrouble(str(trouble), try_post=True) from None
         except InvalidHandshake as refused:
             raise PushTrouble(f"{place} does not speak WebSocket: {refused}", try_post=True) from None
         except OSError as error:
@@ -145,9 +151,7 @@ class PostChannel:
             self._connection.request("POST", self._address.path("reports"), message, self._headers)
             answer = self._connection.getresponse()
             body = answer.read(MAX_ANSWER_BYTES)
-        except http.client.HTTPException as error:
-            raise PushTrouble(f"{place} does not speak HTTP as expected: {error!r}") from None
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise network_trouble(error, self._address) from None
         if answer.status != http.client.OK:
             raise answer_trouble(answer.status, answer.headers.get("Content-Type", ""), body, place=place)

@@ -11,7 +11,7 @@ import msgspec
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.channel import USER_AGENT, open_http
 from gpuboard.agent.trouble import PushTrouble, answer_trouble, network_trouble
-from gpuboard.model.errors import AccessRefused, SettingsError, WireError
+from gpuboard.model.errors import AccessRefused, BoardUnreachableError, SettingsError, WireError
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest, node_of_token
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,8 @@ def enroll(address: BoardAddress, code: str, token_file: Path) -> NodeToken:
     """Exchange an enrolment code for the node's token and keep that in its file.
 
     Raises:
-        AccessRefused: the board does not take the code, or cannot be reached.
+        AccessRefused: the board does not take the code.
+        BoardUnreachableError: no board answers, or none that can be believed.
         SettingsError: the file cannot be written; asked first, since a code works once.
     """
     _check_writable(token_file)
@@ -106,7 +107,7 @@ def enroll(address: BoardAddress, code: str, token_file: Path) -> NodeToken:
     try:
         token = NodeToken(node_of_token(answer.token), answer.token)
     except WireError:
-        raise AccessRefused(f"{address} answered with something that is no token") from None
+        raise BoardUnreachableError(f"{address} answered with something that is no token") from None
     write_token(token_file, token.text)
     log.info("enrolled: node=%s board=%s token_file=%s", token.node, address, token_file)
     return token
@@ -131,10 +132,11 @@ def _ask(address: BoardAddress, code: str) -> EnrolmentAnswer:
             )
         return msgspec.json.decode(data, type=EnrolmentAnswer)
     except PushTrouble as trouble:
-        raise AccessRefused(str(trouble)) from None
-    except OSError as error:
-        raise AccessRefused(str(network_trouble(error, address))) from None
-    except (http.client.HTTPException, msgspec.MsgspecError):
-        raise AccessRefused(f"{address} does not answer as a board does") from None
+        kind = AccessRefused if trouble.is_refusal else BoardUnreachableError
+        raise kind(str(trouble)) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise BoardUnreachableError(str(network_trouble(error, address))) from None
+    except msgspec.MsgspecError:
+        raise BoardUnreachableError(f"{address} does not answer as a board does") from None
     finally:
         connection.close()

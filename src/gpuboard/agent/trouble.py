@@ -1,15 +1,19 @@
 """Why the board cannot be reached, in words with a remedy."""
 
-import datetime as dt
+import http.client
 import socket
 import ssl
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from gpuboard.agent import certificate_dates
 from gpuboard.agent.board_address import BoardAddress
+from gpuboard.outside.board_words import remedy_for
 from gpuboard.wire.clean import clean_text
+
+# What a handshake hears where a proxy knows no WebSockets, or leaves Upgrade out on the way to the board.
+_NO_WEBSOCKET: Final = frozenset({400, 404, 405, 426, 501})
 
 
 class PushTrouble(Exception):  # noqa: N818 - it never leaves the agent's pusher
@@ -36,37 +40,39 @@ def answer_trouble(status: int, content_type: str, body: bytes, *, place: str) -
         return PushTrouble(f"{place} cannot take reports now ({status}): {detail or 'try later'}")
     if is_board and status not in (404, 405):
         return PushTrouble(f"{place} refuses this agent ({status}): {detail}", is_refusal=True)
+    if b"HTTPS" in body:
+        # As nginx and Caddy answer where TLS is due.
+        return PushTrouble(f"{place} speaks TLS; write https:// instead of http://")
     return PushTrouble(
         f"{place} answers {status}; that is no board, or a proxy before it refuses agents", try_post=True
     )
 
 
-def network_trouble(error: OSError, address: BoardAddress) -> PushTrouble:
-    """What a failure below HTTP means."""
+def handshake_trouble(status: int, content_type: str, body: bytes, *, place: str) -> PushTrouble:
+    """What an answer to a WebSocket's handshake means."""
+    if status in _NO_WEBSOCKET:
+        return PushTrouble(
+            f"{place} takes no WebSocket ({status}), so plain requests are used; "
+            "a proxy before the board must pass on Upgrade and Connection",
+            try_post=True,
+        )
+    return answer_trouble(status, content_type, body, place=place)
+
+
+def network_trouble(error: OSError | http.client.HTTPException, address: BoardAddress) -> PushTrouble:
+    """What a failure below the board's own answers means."""
     place = address.place
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return PushTrouble(_certificate_words(error, address), is_refusal=True)
-    if isinstance(error, ssl.SSLError):
-        return PushTrouble(f"{place} does not speak TLS as expected: {error.reason or error}")
+    remedy = remedy_for(error, address.server)
+    if remedy is not None:
+        is_refusal = isinstance(error, ssl.SSLCertVerificationError)
+        return PushTrouble(f"{place} cannot be used: {remedy}", is_refusal=is_refusal)
+    if isinstance(error, http.client.HTTPException):
+        return PushTrouble(f"{place} does not speak HTTP as expected: {error!r}")
     if isinstance(error, socket.gaierror):
         return PushTrouble(f"the name of {place} cannot be resolved: {error.strerror}")
     if isinstance(error, TimeoutError):
         return PushTrouble(f"{place} does not answer in time")
     return PushTrouble(f"{place} cannot be reached: {error.strerror or error}")
-
-
-def _certificate_words(error: ssl.SSLCertVerificationError, address: BoardAddress) -> str:
-    if certificate_dates.is_about_time(error):
-        dates = certificate_dates.look_up(address.host, address.port) or "at another time"
-        now = certificate_dates.show(dt.datetime.now(dt.UTC))
-        return (
-            f"the certificate of {address.place} is valid {dates}, and this node's clock says {now}; "
-            "set the clock (timedatectl), or renew the board's certificate if the clock is right"
-        )
-    return (
-        f"the certificate of {address.place} cannot be trusted: {error.verify_message}; "
-        "if the board has its own authority, name it with --ca-file"
-    )
 
 
 def _detail(body: bytes) -> str:

@@ -172,7 +172,8 @@ def enroll_node(
     """Exchange a code for this node's token; the file that holds it now, and what the node is called.
 
     Raises:
-        AccessRefused: the board does not take the code, or cannot be reached.
+        AccessRefused: the board does not take the code.
+        BoardUnreachableError: no board answers, or none that can be believed.
         SettingsError: the token or authority file cannot be used.
         UsageError: that is no board's address, or secrets would travel in clear.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from gpuboard.cli.environment import seconds
-from gpuboard.cli.looking import add_where, exit_code, make_seer
+from gpuboard.cli.looking import add_where, exit_code, make_seer, say_if_empty
 from gpuboard.export.csv import to_csv
 from gpuboard.export.files import write_whole
 from gpuboard.export.html import to_html
@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
+    say_if_empty(fleet, arguments)
     return exit_code(fleet, arguments)
 
 

@@ -4,6 +4,7 @@ import argparse
 import functools
 import importlib
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,20 @@ def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
         return fleet_view(fleet)
 
     return see
+
+
+def say_if_empty(fleet: FleetView, arguments: argparse.Namespace) -> None:
+    """Say why there is nothing to show, if not even a node is there."""
+    if fleet.nodes:
+        return
+    if arguments.board:
+        why = f"the board at {arguments.board} has no nodes yet"
+    elif arguments.folder:
+        named = f" and is named like {arguments.pattern}" if arguments.pattern else ""
+        why = f"no file in {arguments.folder} is a node's{named}"
+    else:
+        why = "there is no node to show"
+    print(f"gpuboard: {why}", file=sys.stderr)
 
 
 def exit_code(fleet: FleetView, arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from gpuboard.cli.enroll_hints import hint
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.model.errors import StorageError
 from gpuboard.model.units import format_duration
@@ -92,31 +93,15 @@ def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the light install lacks it
     from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
 
-    url: str = arguments.url or database.fact(BOARD_URL) or ""
+    own = database.fact(BOARD_URL) or ""
+    url: str = arguments.url or own
     code = show_code(NodeTokens(database).invite(arguments.node.lower()))
     print(f"code: {code}   (for {arguments.node.lower()}, once, within an hour)")
     print("run on the node, and type the code when it asks:")
     print(f"  gpuboard agent enroll {quote(url)} --token-file {TOKEN_FILE}")
     print("then start the agent there:")
     print(f"  gpuboard agent --push {quote(url)} --token-file {TOKEN_FILE}")
-    if "//127." in url or "//localhost" in url or "//[::1]" in url:
-        print(
-            "gpuboard: the board listens on this machine only; for other nodes start it with "
-            "--listen 0.0.0.0:8042 and --tls-certificate, or give the address of its proxy with --url",
-            file=sys.stderr,
-        )
-    elif url.startswith("https:"):
-        print(
-            "gpuboard: if the board's certificate is of your own authority, "
-            "add --ca-file FILE to both commands",
-            file=sys.stderr,
-        )
-    else:
-        print(
-            "gpuboard: the board does not speak TLS, so tokens would travel in clear; start it with "
-            "--tls-certificate, or add --allow-plaintext to both commands on a network you trust",
-            file=sys.stderr,
-        )
+    print(f"gpuboard: {hint(arguments.url, own)}", file=sys.stderr)
     return DONE
 
 
@@ -172,10 +157,20 @@ def _revoke(database: "Database", arguments: argparse.Namespace) -> int:
 
 
 def _forget(database: "Database", arguments: argparse.Namespace) -> int:
-    from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the light install lacks it
+    from gpuboard.accounts.connected import ConnectedNodes  # noqa: PLC0415 - the light install lacks it
+    from gpuboard.accounts.tokens import NodeTokens  # noqa: PLC0415 - the same
 
     node = arguments.node.lower()
-    NodeTokens(database).forget(node)
+    tokens = NodeTokens(database)
+    is_known = tokens.knows(node) or node in ConnectedNodes(database).load()
+    tokens.forget(node)
+    if not is_known:
+        print(
+            f"gpuboard: no node {node!r} is enrolled, and no GPU of it was seen; see: gpuboard node list; "
+            "the board is asked to forget it all the same, in case a source lists it",
+            file=sys.stderr,
+        )
+        return FAILED
     print(f"the board forgets {node} now, or when it starts; it comes back if a source lists it still")
     return DONE
 

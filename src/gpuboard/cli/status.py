@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from gpuboard.cli.environment import seconds
-from gpuboard.cli.looking import add_where, exit_code, make_seer
+from gpuboard.cli.looking import add_where, exit_code, make_seer, say_if_empty
 from gpuboard.wire.views import FleetView, NodeView
 
 
@@ -49,6 +49,7 @@ def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
     else:
         _print_table(fleet, with_processes=arguments.processes)
     sys.stdout.flush()
+    say_if_empty(fleet, arguments)
     return exit_code(fleet, arguments)
 
 

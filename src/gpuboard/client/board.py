@@ -1,7 +1,6 @@
 """Asks a board over HTTP; standard library only, for every node has this client."""
 
 import http.client
-import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -12,6 +11,7 @@ import msgspec
 
 from gpuboard.client.answer import decode_answer
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError
+from gpuboard.outside.board_words import Server, remedy_for
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.summary import FreeAnswer
@@ -36,7 +36,8 @@ class BoardClient:
             SettingsError: the file of the authority cannot be used.
         """
         self._base = url if url.endswith("/") else f"{url}/"
-        self._tls = trusting(Path(ca_file).expanduser() if ca_file else None) if _is_https(url) else None
+        self._ca_file = Path(ca_file).expanduser() if ca_file else None
+        self._tls = trusting(self._ca_file) if _is_https(url) else None
 
     def fleet(self) -> FleetView:
         """All nodes.
@@ -74,7 +75,9 @@ class BoardClient:
                 raise BoardRefusedError(f"the board at {self._base} refuses: {detail}") from None
             raise BoardUnreachableError(f"the board at {self._base} answers {error.code}: {detail}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise BoardUnreachableError(f"no board answers at {self._base}: {_why(error)}") from None
+            raise BoardUnreachableError(
+                f"no board answers at {self._base}: {_why(error, self._base, self._ca_file)}"
+            ) from None
         try:
             return decode_answer(body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -85,11 +88,19 @@ def _is_https(url: str) -> bool:
     return url.lower().startswith("https:")
 
 
-def _why(error: Exception) -> str:
-    why = getattr(error, "reason", None) or error
-    if isinstance(why, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {why.verify_message}; name its authority with --ca-file"
-    return str(why)
+def _why(error: Exception, url: str, ca_file: Path | None) -> str:
+    why = getattr(error, "reason", None) if isinstance(error, urllib.error.URLError) else error
+    parts = urllib.parse.urlsplit(url)
+    if not isinstance(why, Exception) or not parts.hostname:
+        return str(why)
+    is_secure = _is_https(url)
+    server = Server(
+        host=parts.hostname,
+        port=parts.port or (443 if is_secure else 80),
+        is_secure=is_secure,
+        ca_file=ca_file,
+    )
+    return remedy_for(why, server) or str(why)
 
 
 def _detail(body: bytes) -> str | None:

@@ -7,9 +7,13 @@ from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
 from gpuboard.verdict import Freshness
 
-# Its source no longer names it: taken from a list, a token revoked, a file deleted.
+# Its source no longer names it: taken from a list, a file deleted.
 LEFT: Final = Freshness(
     state="lost", reason=Reason(code="left", text="its source no longer lists it; it will be forgotten")
+)
+# The same of a node that pushed: whoever has no token is not listed.
+REVOKED: Final = Freshness(
+    state="lost", reason=Reason(code="revoked", text="its token was revoked; it will be forgotten")
 )
 
 

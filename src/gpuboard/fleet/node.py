@@ -7,11 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
-from gpuboard.fleet.freshness import LEFT, Trouble, freshness
+from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, unreadable_file
 from gpuboard.model.report import GpuReading, NodeReport, Problem
-from gpuboard.model.source import SourceIdentity
+from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
 
 DEFAULT_INTERVAL: Final = 5.0
@@ -126,7 +126,7 @@ class Node:
     def freshness_at(self, now: float) -> Freshness:
         """How much its newest sample can be trusted at a moment."""
         if self.left_at is not None:
-            return LEFT
+            return REVOKED if self.source == PUSH else LEFT
         age = None if self.sampled_at is None else max(0.0, now - self.sampled_at)
         return freshness(age, interval=self.interval, trouble=self.trouble)
 

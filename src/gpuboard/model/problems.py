@@ -162,9 +162,9 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "remove the node from one of the two sources, or give the machines different names",
     ),
     "token-shared": _Words(
-        "two machines use the token of this node, and only the one that came last is shown",
-        "enroll the node anew on the machine that it is (gpuboard node enroll), which ends the old token, "
-        "and enroll the other under a name of its own",
+        "two agents use the token of this node, and only the one that came last is shown",
+        "if both run on this machine, stop one; otherwise enroll the node anew on the machine that it is "
+        "(gpuboard node enroll), which ends the old token, and enroll the other under a name of its own",
     ),
     "duplicate-gpu": _Words(
         "GPUs of this node have the same identity as those of another, and both are shown",

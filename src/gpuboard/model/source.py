@@ -2,8 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
+
+# There is one of this kind at most, so its name is its kind.
+PUSH: Final = "push"
 
 
 class SourceIdentity(Struct, frozen=True, order=True):

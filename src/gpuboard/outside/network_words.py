@@ -8,7 +8,7 @@ from gpuboard.model.errors import OutsideError
 from gpuboard.model.units import format_duration
 
 _UNREACHABLE: Final = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
-_NO_TLS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"}
+NO_TLS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"}
 
 # OpenSSL's numbers: self-signed, self-signed in the chain, no issuer at hand, no chain to one, bad signature.
 _UNKNOWN_AUTHORITY: Final = {18, 19, 20, 21, 7}
@@ -38,7 +38,7 @@ def _tls_words(error: ssl.SSLError, address: str) -> OutsideError:
             text += "; ca_file must hold the certificate of the authority that signed it"
         return OutsideError(text, code="certificate")
     reason = error.reason or ""
-    if reason in _NO_TLS:
+    if reason in NO_TLS:
         return OutsideError(f"{address} does not speak TLS", code="tls")
     why = reason.replace("_", " ").lower() or str(error)
     return OutsideError(f"no TLS connection with {address}: {why}", code="tls")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
@@ -25,6 +26,8 @@ from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
     HELLO_SECONDS,
+    REPLACEMENTS,
+    REPLACEMENTS_SECONDS,
     SILENT_SECONDS,
     TOKEN_FAILURES,
     TOKEN_FAILURES_SECONDS,
@@ -60,6 +63,9 @@ class Push(Protocol):
     def start_anew(self, node: str) -> None:
         """Forget how far a node has come: it was enrolled anew."""
 
+    def note_rival(self, node: str) -> None:
+        """Hear that two agents with the token of a node cut each other off."""
+
 
 class Line:
     """One open connection of a node."""
@@ -93,9 +99,17 @@ class Line:
 
     async def close(self, code: int, reason: str) -> None:
         """Hang up, and say why."""
-        short = reason.encode()[:REASON_BYTES].decode(errors="ignore")
         with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
-            await self._socket.close(code=code, reason=short)
+            await self._socket.close(code=code, reason=short_reason(reason))
+
+
+def short_reason(reason: str) -> str:
+    """As much of a reason as a close frame holds: whole clauses, or at least whole words."""
+    start = reason.encode()[:REASON_BYTES].decode(errors="ignore")
+    if start == reason:
+        return reason
+    clause, _, _ = start.rpartition("; ")
+    return clause or f"{start[:-3].rpartition(' ')[0] or start[:-3]}…"
 
 
 class AgentDoor:
@@ -107,6 +121,7 @@ class AgentDoor:
         self._redeem = redeem
         self._lines: dict[str, Line] = {}
         self._paces: dict[str, NodeAllowance] = {}
+        self._replaced_at: dict[str, deque[float]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
         self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
@@ -176,6 +191,7 @@ class AgentDoor:
             await self._roster.look()
         # Whatever kept it out before, other machines with its token included, is over.
         self.push.start_anew(node)
+        self._replaced_at.pop(node, None)
         if node in self._lines:
             self._hang_up(
                 self._lines[node], CLOSE_REPLACED, "this node was enrolled anew; come with its new token"
@@ -190,10 +206,18 @@ class AgentDoor:
         self._lines[known.node] = line
         if older is not None:
             self._hang_up(older, CLOSE_REPLACED, "another connection of this node has replaced this one")
+            self._count_replacement(known.node)
         if not self._roster.is_good(known):
             # Revoked while the line was made, when nobody could cut it.
             self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)
         return line
+
+    def _count_replacement(self, node: str) -> None:
+        """An agent that comes back replaces its own line once; two agents replace each other for ever."""
+        replaced_at = self._replaced_at.setdefault(node, deque(maxlen=REPLACEMENTS))
+        replaced_at.append(time.monotonic())
+        if len(replaced_at) == REPLACEMENTS and replaced_at[-1] - replaced_at[0] < REPLACEMENTS_SECONDS:
+            self.push.note_rival(node)
 
     def connected(self) -> dict[str, Connection]:
         """The nodes that are connected and have said something, since when and from where."""
@@ -203,6 +227,8 @@ class AgentDoor:
         """Forget a line."""
         if self._lines.get(line.known.node) is line:
             del self._lines[line.known.node]
+            if line.heard_at is not None:
+                self._roster.note_end(line.known, time.monotonic() - line.heard_at)
 
     def take(self, node: str, message: bytes) -> bytes:
         """Take in a message and answer it; the time that this takes is the node's.
@@ -231,6 +257,7 @@ class AgentDoor:
         nodes = self._roster.nodes
         self.push.set_nodes(nodes)
         self._paces = {node: pace for node, pace in self._paces.items() if node in nodes}
+        self._replaced_at = {node: times for node, times in self._replaced_at.items() if node in nodes}
         for line in list(self._lines.values()):
             if not self._roster.is_good(line.known):
                 self._hang_up(line, CLOSE_TOKEN_GONE, TOKEN_GONE)

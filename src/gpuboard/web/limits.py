@@ -69,6 +69,9 @@ CPU_SECONDS_BURST: Final = 0.5
 # An honest agent says hello at once, and later something every few seconds.
 HELLO_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 600.0
+# An agent whose line broke notices after half a minute; who is replaced more often has a rival.
+REPLACEMENTS: Final = 3
+REPLACEMENTS_SECONDS: Final = 60.0
 
 # --- Codes and tokens -----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import mimetypes
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,8 @@ def _index(request: AnyRequest, services: Services, base_path: str, base: str) -
         return Response(_ABSENT.encode(), status_code=503, media_type=MediaType.HTML)
     # Relative, so that the page works under any path that a proxy gives it.
     page = body.replace(b'<base href="./" />', f'<base href="{base}" />'.encode())
+    title = escape(preview.title_for(request, services))
+    page = page.replace(b"<title>gpuboard</title>", f"<title>{title}</title>".encode())
     headers = _headers(page, "no-cache")
     if _is_known(request, headers):
         return Response(b"", status_code=304, media_type=MediaType.HTML, headers=headers)

@@ -17,6 +17,8 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import Scope, Send
 from msgspec import Struct
 
+from gpuboard.web.upgrade import upgrade_missing
+
 log = logging.getLogger(__name__)
 
 # Where a WebSocket's state holds the error that it was refused with.
@@ -46,11 +48,11 @@ def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
     }
 
 
-def http_problem(_request: Request[Any, Any, Any], error: HTTPException) -> Response[ProblemDocument]:
+def http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Response[ProblemDocument]:
     """Answer an error that we meant to give."""
-    detail = error.detail
     if isinstance(error, MethodNotAllowedException) and (error.headers or {}).get("allow") == "websocket":
-        return _answer(426, "This is a WebSocket.", {"upgrade": "websocket"})
+        error = upgrade_missing(request)
+    detail = error.detail
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
         parts = [f"{part.get('key', 'value')}: {part.get('message', 'is wrong')}" for part in error.extra]
         detail = "; ".join(parts) or detail

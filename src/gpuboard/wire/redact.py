@@ -32,6 +32,7 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "late": ("nothing new for {seconds}", ("seconds",)),
     "lost": ("nothing new for {seconds}", ("seconds",)),
     "left": ("its source no longer lists it; it will be forgotten", ()),
+    "revoked": ("its token was revoked; it will be forgotten", ()),
     "unwritable": ("what is known of it cannot be shown; the board's log says why", ()),
     "file-refused": ("its file cannot be read", ()),
     "file-hung": ("a file does not answer: its mount hangs", ()),

@@ -64,5 +64,5 @@ export const remedies = {
   remedy_xid:
     'Die Nummer in NVIDIAs Liste der Xid-Fehler nachschlagen; die GPU zurücksetzen oder neu starten und sehen, ob er wiederkommt.',
   'remedy_token-shared':
-    'Den Knoten auf der Maschine, die er ist, neu anmelden (gpuboard node enroll), das beendet das alte Token; die andere unter einem eigenen Namen anmelden.',
+    'Laufen beide auf dieser Maschine, einen anhalten; sonst den Knoten auf der Maschine, die er ist, neu anmelden (gpuboard node enroll), das beendet das alte Token; die andere unter einem eigenen Namen anmelden.',
 };

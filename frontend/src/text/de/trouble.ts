@@ -36,7 +36,8 @@ export const trouble = {
     'Die Datei des Knotens ist gerade nicht lesbar; gezeigt wird, was zuvor darin stand',
   problem_xid: 'Der Treiber hat einen Fehler der GPU gemeldet',
   'problem_token-shared':
-    'Zwei Maschinen benutzen das Token dieses Knotens; gezeigt wird nur die zuletzt gekommene',
+    'Zwei Agenten benutzen das Token dieses Knotens; gezeigt wird nur der zuletzt gekommene',
+  reason_revoked: 'Sein Token wurde widerrufen; er wird vergessen.',
   reason_left: 'Seine Quelle führt ihn nicht mehr; er wird vergessen.',
   reason_timeout: 'Keine Antwort in der erwarteten Zeit.',
   reason_silent: 'Der Knoten ist verstummt; die Tafel meldet sich neu an.',

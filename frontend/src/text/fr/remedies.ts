@@ -63,5 +63,5 @@ export const remedies: RemedyWords = {
   remedy_xid:
     'Chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
   'remedy_token-shared':
-    'Réinscrire le nœud sur la machine qu’il est (gpuboard node enroll), ce qui met fin à l’ancien jeton, et inscrire l’autre sous son propre nom.',
+    'Si les deux tournent sur cette machine, en arrêter un ; sinon réinscrire le nœud sur la machine qu’il est (gpuboard node enroll), ce qui met fin à l’ancien jeton, et inscrire l’autre sous son propre nom.',
 };

@@ -36,7 +36,8 @@ export const trouble: TroubleWords = {
   'problem_unreadable-file':
     'Le fichier du nœud est illisible pour le moment ; on montre ce qu’il disait avant',
   problem_xid: 'Le pilote a signalé une erreur du GPU',
-  'problem_token-shared': 'Deux machines utilisent le jeton de ce nœud ; seule la dernière venue est montrée',
+  'problem_token-shared': 'Deux agents utilisent le jeton de ce nœud ; seul le dernier venu est montré',
+  reason_revoked: 'Son jeton a été révoqué ; il sera oublié.',
   reason_left: 'Sa source ne le liste plus ; il sera oublié.',
   reason_timeout: 'Pas de réponse dans le temps prévu.',
   reason_silent: 'Le nœud s’est tu ; le tableau se reconnecte.',

@@ -42,5 +42,5 @@ export const remedies: RemedyWords = {
   'remedy_unreadable-file': '以同一使用者手動執行寫檔的指令；查看磁碟是否已滿。',
   remedy_xid: '在 NVIDIA 的 Xid 錯誤清單查詢其編號；重設 GPU 或重新開機，看是否再次發生。',
   'remedy_token-shared':
-    '在真正的機器上重新註冊節點（gpuboard node enroll），舊權杖即失效；另一台請用自己的名稱註冊。',
+    '若兩者都在這台機器上執行，請停止其中一個；否則在真正的機器上重新註冊節點（gpuboard node enroll），舊權杖即失效；另一台請用自己的名稱註冊。',
 };

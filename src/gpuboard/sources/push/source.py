@@ -60,7 +60,7 @@ class _Voice:
         # The last sample that was shown, and the last that the ledger got; all before it are there too.
         self.shown: int | None = None
         self.received = -1
-        # Until when it is said that another machine comes with its token.
+        # Until when it is said that another agent comes with its token.
         self.rival_until: float | None = None
 
 
@@ -96,6 +96,13 @@ class PushSource:
     def start_anew(self, node: str) -> None:
         """Forget how far a node has come, and in which boots: it was enrolled anew."""
         self._voices.pop(node, None)
+
+    def note_rival(self, node: str) -> None:
+        """Hear that two agents of one machine cut each other off: the page says so for a while."""
+        voice = self._voices.get(node)
+        if voice is not None:
+            voice.rival_until = time.monotonic() + RIVAL_SECONDS
+            self._log.say(("token", node), "token shared: node=%s reason=two agents use it, stop one", node)
 
     def positions(self) -> dict[str, Position]:
         """How far every node that said hello has come; never further than what is really taken."""
@@ -166,7 +173,10 @@ class PushSource:
         if self._sink is not None:
             self._sink.trouble(node, Reason(code="token-shared", text=text), state="refused")
         self._log.say(("token", node), "token shared: node=%s reason=%s", node, text)
-        return AccessRefused(text)
+        # Short enough for the frame that closes a WebSocket.
+        return AccessRefused(
+            f"another machine has used the token of {node} since; run gpuboard node enroll {node}"
+        )
 
     def _show(self, sink: Sink, node: str, voice: _Voice, message: ReadLive | Live) -> Acknowledgement:
         sequence = message.sample.sequence

@@ -83,14 +83,20 @@ def _squares(summary: Summary) -> list[int]:
     return [_FIRST_VERDICT + sum(gpu >= end for end in ends) for gpu in whose]
 
 
+def title_for(request: AnyRequest, services: Services) -> str:
+    """What the board is called, for whoever may see counts."""
+    info = services.info
+    if identity_of(request).tier is None:
+        return "gpuboard"
+    return info.title or ("gpuboard" if info.demo else info.name)
+
+
 def head(request: AnyRequest, services: Services, base_path: str) -> bytes:
     """The lines of the page's head that chats and search engines read; people see none of them."""
     summary = summary_for(request, services)
-    info = services.info
-    title = info.title or ("gpuboard" if info.demo else info.name)
     lines = [
         ("property", "og:type", "website"),
-        ("property", "og:title", title if summary is not None else "gpuboard"),
+        ("property", "og:title", title_for(request, services)),
         ("property", "og:description", in_words(summary)),
     ]
     image = _address(request, services, base_path)

@@ -2,14 +2,12 @@
 
 import asyncio
 import contextlib
-import logging
 from typing import Any, Final, cast
 
 from litestar import Response, WebSocket, get, websocket
-from litestar.exceptions import HTTPException, WebSocketDisconnect
+from litestar.exceptions import WebSocketDisconnect
 from litestar.openapi.datastructures import ResponseSpec
 
-from gpuboard.outside.seldom import SeldomLog
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
 from gpuboard.web.deadline_socket import let_in
 from gpuboard.web.limits import MAX_VIEWERS
@@ -17,20 +15,12 @@ from gpuboard.web.needs import identity_of, needs, tier_of
 from gpuboard.web.problems import problems
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster, Viewer
+from gpuboard.web.upgrade import is_spoiled, upgrade_missing
 from gpuboard.wire.stream import Snapshot
-
-log = logging.getLogger(__name__)
 
 SEND_SECONDS: Final = 10.0
 NOT_ALLOWED: Final = 4401
 TRY_LATER: Final = 1013
-_NO_UPGRADE: Final = (
-    "This is a WebSocket, but the request came without Upgrade: a proxy on the way does not pass it on. "
-    "For nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; "
-    'proxy_set_header Connection "upgrade";'
-)
-_SAY_AGAIN_SECONDS: Final = 3600.0
-_news: Final = SeldomLog(log, seconds=_SAY_AGAIN_SECONDS)
 
 
 @websocket("/api/v1/stream", opt=needs("counts"))
@@ -71,9 +61,8 @@ async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snap
 
     Send the ETag back to hear 304 while nothing has changed.
     """
-    if "sec-websocket-key" in request.headers:
-        _note_proxy(request)
-        raise HTTPException(status_code=426, detail=_NO_UPGRADE, headers={"upgrade": "websocket"})
+    if is_spoiled(request):
+        raise upgrade_missing(request)
     tier = tier_of(request)
     tag = f'"{services.broadcaster.version}-{tier}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
@@ -81,11 +70,6 @@ async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snap
         request, services.broadcaster.snapshot(tier), headers=headers
     )
     return cast("Response[Snapshot]", answer)
-
-
-def _note_proxy(request: AnyRequest) -> None:
-    peer = request.client.host if request.client else "?"
-    _news.say("upgrade", "WebSocket without Upgrade: proxy=%s remedy=%s", peer, _NO_UPGRADE)
 
 
 async def _show(socket: WebSocket[Any, Any, Any], broadcaster: Broadcaster, viewer: Viewer) -> None:

@@ -1,0 +1,30 @@
+"""Commands that look where nothing is: they say so, and end with 3."""
+
+from pathlib import Path
+
+import pytest
+
+from gpuboard.cli import main
+from tests.board import running_board
+
+
+@pytest.mark.parametrize("command", [["status"], ["status", "--json"], ["export", "html"]])
+@pytest.mark.parametrize("pattern", [None, "xx*"])
+def test_a_folder_without_a_nodes_file_is_said_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str], pattern: str | None
+) -> None:
+    """Whether it is empty or holds other files."""
+    named = [] if pattern is None else ["--pattern", pattern]
+    assert main([*command, "--folder", str(tmp_path), *named]) == 3
+    said = capsys.readouterr().err
+    assert (f"no file in {tmp_path} is a node's" in said, (pattern or "") in said) == (True, True), said
+    assert said.count("\n") == 1
+
+
+def test_a_board_without_nodes_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is there, and nobody reports to it yet."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[[source]]\nkind = "push"\n')
+    with running_board("--config", str(config), log=tmp_path / "log", until="healthz") as board:
+        assert main(["status", "--board", board.url]) == 3
+    assert "has no nodes yet" in capsys.readouterr().err
