@@ -44,6 +44,8 @@ export const more: MoreWords = {
   someone: 'jemand',
   mapLabel: 'Plan von {total} GPUs, {free} frei. Pfeiltasten bewegen; die Liste daneben sagt dasselbe.',
   mapList: 'Knoten auf dem Plan',
+  startingTitle: 'Die Tafel ist gerade gestartet',
+  startingText: 'Sie liest ihre Knoten; gleich erscheinen sie hier.',
   firstRunTitle: 'Noch kein Knoten',
   firstRunText: 'Die Tafel läuft, aber niemand meldet sich. Drei Wege zu einem Knoten:',
   addNodes: 'Drei Wege zu einem weiteren Knoten:',

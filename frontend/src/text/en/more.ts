@@ -52,6 +52,8 @@ export const more = {
   mapList: 'Nodes on the map',
 
   // Empty states
+  startingTitle: 'The board has just started',
+  startingText: 'It reads its nodes; they appear here in a moment.',
   firstRunTitle: 'No node yet',
   firstRunText: 'The board runs, but nobody reports to it. Three ways to add a node:',
   addNodes: 'Three ways to add a node:',

@@ -44,6 +44,8 @@ export const more: MoreWords = {
   someone: 'quelqu’un',
   mapLabel: 'Plan de {total} GPU, {free} libres. Les flèches déplacent ; la liste à côté dit la même chose.',
   mapList: 'Nœuds du plan',
+  startingTitle: 'Le tableau vient de démarrer',
+  startingText: 'Il lit ses nœuds ; ils apparaissent ici dans un instant.',
   firstRunTitle: 'Pas encore de nœud',
   firstRunText: 'Le tableau tourne, mais personne ne lui parle. Trois façons d’ajouter un nœud :',
   addNodes: 'Trois façons d’ajouter un nœud :',

@@ -40,6 +40,8 @@ export const more: MoreWords = {
   someone: '某人',
   mapLabel: '{total} 張 GPU 的地圖，{free} 張可用。用方向鍵移動；旁邊的清單內容相同。',
   mapList: '地圖上的節點',
+  startingTitle: '看板剛剛啟動',
+  startingText: '正在讀取節點，稍後就會顯示。',
   firstRunTitle: '還沒有節點',
   firstRunText: '看板已啟動，但沒有節點回報。有三種方式加入節點：',
   addNodes: '有三種方式加入節點：',
