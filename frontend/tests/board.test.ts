@@ -5,7 +5,7 @@ import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layou
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
 import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
-import { freeBlocks, freeByModel, holders, troubled } from '../src/state/answers';
+import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
@@ -180,7 +180,7 @@ describe('the answers', () => {
   });
 
   test('name the holders, most first, with their idle part', () => {
-    expect(holders(smallFleet().gpus.values())).toEqual([
+    expect(people(smallFleet().nodes.values())).toMatchObject([
       { user: 'ana', gpus: 5, idle: 1, booked: 0, until: null },
       { user: 'bob', gpus: 1, idle: 1, booked: 0, until: null },
     ]);
@@ -195,7 +195,9 @@ describe('the answers', () => {
         gpu({ uuid: 'b', node: 'a', verdict: 'booked', claim: { ...claim, until: NOW + 900 } }),
       ],
     );
-    expect(holders(fleet.gpus.values())).toMatchObject([{ user: 'bob', booked: 2, until: NOW + 900 }]);
+    expect(people(fleet.nodes.values())).toMatchObject([
+      { user: 'bob', gpus: 0, booked: 2, until: NOW + 900 },
+    ]);
   });
 
   test('name those whom only a number or nothing identifies, as the API does', () => {
@@ -219,7 +221,6 @@ describe('the answers', () => {
     );
     const named = ['uid 1000', 'unknown'];
     expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
-    expect(holders(fleet.gpus.values()).map((holder) => holder.user)).toEqual(named);
   });
 
   test('list the nodes that need a look, first those that do not report', () => {
@@ -270,7 +271,6 @@ describe('the answers', () => {
     );
     expect(fleet.nodes.get('m')?.gpus.map((each) => each.record.label)).toEqual(['0', '0:0', '0:1', '1']);
     expect(fleet.counts).toMatchObject({ free: 2, busy: 1, total: 3 });
-    expect(holders(fleet.gpus.values())).toMatchObject([{ user: 'ana', gpus: 1 }]);
     expect(people(fleet.nodes.values())).toMatchObject([{ user: 'ana', gpus: 1, processes: 1 }]);
     expect(freeByModel(fleet.gpus.values()).map(({ model, total }) => [model, total])).toEqual([
       ['H100 3g.40gb', 2],
@@ -304,7 +304,10 @@ describe('the answers', () => {
       ['ana', 1, 0],
     ]);
     const [eva] = people(fleet.nodes.values());
-    expect(eva?.holdings.map((each) => each.gpus.map((one) => one.record.label))).toEqual([['0', '1', '2']]);
+    expect(eva?.holdings.map((each) => [each.booked, each.gpus.map((one) => one.record.label)])).toEqual([
+      [false, ['2']],
+      [true, ['0', '1']],
+    ]);
   });
 
   test('name people with where they are', () => {
