@@ -10,6 +10,9 @@ import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
 import { people } from '../src/state/people';
+import { Preferences } from '../src/state/preferences.svelte';
+import type { Router } from '../src/state/router.svelte';
+import { BoardView } from '../src/state/view.svelte';
 import { words as en } from '../src/text/en/words';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
@@ -320,6 +323,18 @@ describe('the answers', () => {
       ['a-2', [1, 2, 3]],
     ]);
   });
+});
+
+test('the density follows the size of the fleet, never the filter', () => {
+  const rows = Array.from({ length: 20 }, (_, place) =>
+    gpu({ uuid: `GPU-${place}`, label: String(place), verdict: place ? 'free' : 'busy' }),
+  );
+  const fleet = fleetOf([node()], rows);
+  const view = (query: string) =>
+    new BoardView(fleet, { query: new URLSearchParams(query) } as Router, new Preferences(null));
+  expect(view('q=busy').shown.size).toBe(1);
+  expect([view('q=busy').density, view('').density]).toEqual(['rows', 'rows']);
+  expect(view('q=busy&view=cards').density).toBe('cards');
 });
 
 describe('a cell', () => {

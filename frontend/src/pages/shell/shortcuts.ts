@@ -21,7 +21,7 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     w: () => onBoard(() => router.setQuery({ wall: router.query.has('wall') ? null : '1' })),
     y: () => {
       const gpu = selection.uuid === null ? undefined : fleet.gpus.get(selection.uuid)?.record;
-      if (gpu) void copyText(takeCommand(fleet, gpu.node, [gpu]));
+      if (gpu && connection.isCurrent) void copyText(takeCommand(fleet, gpu.node, [gpu]));
     },
     '?': help,
   };
