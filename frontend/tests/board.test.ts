@@ -340,6 +340,13 @@ test('the density follows the size of the fleet, never the filter', () => {
 describe('a cell', () => {
   const language = new Language('en', en);
 
+  test('is not called free by old data', () => {
+    const said = cellSentence(gpu({ since: NOW - 60 }), NOW, language, 300, false);
+    expect(said).toBe('dgx-01 GPU 0, H100 80 GB, stale');
+    const busy = gpu({ verdict: 'busy', users: using('ana') });
+    expect(cellSentence(busy, NOW, language, 300, false)).toContain('busy');
+  });
+
   test('always has the word of its verdict, or what stands for it', () => {
     const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });
     expect(cellWords(idle, NOW, language, 300)).toEqual({ main: 'idle', time: '1 h', side: 'ana' });

@@ -14,11 +14,11 @@ export interface CellLook {
   filled: number;
 }
 
-export function cellLook(gpu: GpuRow, { clock, fleet, language, preferences }: App): CellLook {
+export function cellLook(gpu: GpuRow, { clock, connection, fleet, language, preferences }: App): CellLook {
   const held = gpu.verdict === 'busy' || gpu.verdict === 'idle' ? gpu.memory_used_bytes : null;
   return {
     words: cellWords(gpu, clock.coarse, language, fleet.justFreedSeconds),
-    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds),
+    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds, connection.isCurrent),
     flags: flagWords(gpu, language).join(', ') || null,
     mine: isMine({ gpu, me: preferences.me }),
     filled: held !== null && gpu.memory_total_bytes ? Math.min(1, held / gpu.memory_total_bytes) : 0,

@@ -65,8 +65,15 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
   return knows(key) ? say(key) : '';
 }
 
-/** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRow, now: number, language: Language, justFreed: number): string {
+/** One sentence for those who do not see the cell; nothing is free for them by old data. */
+export function cellSentence(
+  known: GpuRow,
+  now: number,
+  language: Language,
+  justFreed: number,
+  current = true,
+): string {
+  const gpu = current || known.verdict !== 'free' ? known : { ...known, verdict: 'stale' as const };
   const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];

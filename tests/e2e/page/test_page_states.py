@@ -52,6 +52,30 @@ def test_a_dead_board_is_never_shown_as_live(browser: Browser, tmp_path: Path) -
             keep(page, "restarted")
 
 
+def test_a_gpu_opens_for_the_first_time_without_a_connection(browser: Browser, tmp_path: Path) -> None:
+    """What people open is fetched ahead; then nothing is called free, and nothing can be taken."""
+    with (
+        running_board("--demo", "4", log=tmp_path / "log") as board,
+        visit(browser, board.url, allow=GONE) as page,
+    ):
+        page.goto(f"{board.url}?view=rows")
+        page.wait_for_function(
+            "performance.getEntriesByType('resource').some((each) => /PeoplePage/.test(each.name))"
+        )
+        page.wait_for_load_state("networkidle")
+        board.process.kill()
+        board.process.wait()
+        expect(page.get_by_role("button", name=re.compile("^Reconnecting"))).to_be_visible()
+        cell = page.locator(".cell.fill-free").first
+        expect(cell).not_to_have_accessible_name(re.compile("free"))
+        offer = page.get_by_role("region", name="Take one of these")
+        expect(offer.get_by_role("button", name=re.compile("^Copy")).first).to_be_disabled()
+        cell.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        expect(page.get_by_text("Next try in 0 s")).to_have_count(0)
+        keep(page, "detail-without-connection")
+
+
 def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> None:
     """The viewer paused, and is told so until it ends."""
     with visit(browser, demo.url) as page:
