@@ -13,6 +13,7 @@ import { people } from '../src/state/people';
 import { Preferences } from '../src/state/preferences.svelte';
 import type { Router } from '../src/state/router.svelte';
 import { BoardView } from '../src/state/view.svelte';
+import { words as de } from '../src/text/de/words';
 import { words as en } from '../src/text/en/words';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
@@ -339,6 +340,18 @@ test('the density follows the size of the fleet, never the filter', () => {
 
 describe('a cell', () => {
   const language = new Language('en', en);
+
+  test('of a card that does not count says so, and of one cut up that it is', () => {
+    const ignored = gpu({ counted: false });
+    expect(cellWords(ignored, NOW, language, 300).main).toBe('not counted');
+    const empty = gpu({ counted: false, reason: { code: 'mig-empty', values: {}, text: '' } });
+    expect(cellWords(empty, NOW, language, 300).main).toBe('MIG');
+  });
+
+  test('has a word for a user whom nothing identifies', () => {
+    const busy = gpu({ verdict: 'busy', users: using('unknown') });
+    expect(cellWords(busy, NOW, new Language('de', de), 300).side).toBe(de.unknown);
+  });
 
   test('is not called free by old data', () => {
     const said = cellSentence(gpu({ since: NOW - 60 }), NOW, language, 300, false);

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
+FETCHED = "performance.getEntriesByType('resource').some((each) => /PeoplePage/.test(each.name))"
 TRANSPARENT = "rgba(0, 0, 0, 0)"
 # Whatever is drawn in a colour of "free", or says that it is live.
 GREEN = """() => [...document.querySelectorAll('body *')].filter((each) => {
@@ -59,9 +60,7 @@ def test_a_gpu_opens_for_the_first_time_without_a_connection(browser: Browser, t
         visit(browser, board.url, allow=GONE) as page,
     ):
         page.goto(f"{board.url}?view=rows")
-        page.wait_for_function(
-            "performance.getEntriesByType('resource').some((each) => /PeoplePage/.test(each.name))"
-        )
+        wait_until(lambda: page.evaluate(FETCHED))
         page.wait_for_load_state("networkidle")
         board.process.kill()
         board.process.wait()
