@@ -36,6 +36,24 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     }
   }
 
+  /** The first arrow leads into the GPUs; from there they know the way. */
+  function enterGrid({ key, target }: KeyboardEvent): boolean {
+    const moves = key.startsWith('Arrow') || (preferences.letterKeys && /^[hjkl]$/.test(key));
+    if (!moves || router.route.page !== 'board' || (target as Element).closest('[role], a, button'))
+      return false;
+    const cell = document.querySelector<HTMLElement>('.cell[tabindex="0"], .map [tabindex="0"]');
+    cell?.focus();
+    return cell !== null;
+  }
+  /** Back on the board, the GPU that was open has the focus. */
+  function leave() {
+    const route = router.route;
+    router.go(router.href(''));
+    if (route.page !== 'gpu') return;
+    const cell = `.cell[data-uuid="${CSS.escape(route.uuid)}"]`;
+    setTimeout(() => document.querySelector<HTMLElement>(cell)?.focus(), 50);
+  }
+
   function pressed(event: KeyboardEvent) {
     if (event.defaultPrevented || document.querySelector('dialog[open]')) return;
     const target = event.target as Element;
@@ -53,11 +71,12 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     if (event.key === 'Escape') {
       if (selection.uuid) selection.close();
       else if (router.query.has('wall')) router.setQuery({ wall: null });
-      else if (router.route.page === 'node' || router.route.page === 'gpu') router.go(router.href(''));
+      else if (router.route.page === 'node' || router.route.page === 'gpu') leave();
     } else if (event.key === '/') {
       event.preventDefault();
       focusFilter();
-    } else if (preferences.letterKeys) letter(event);
+    } else if (enterGrid(event)) event.preventDefault();
+    else if (preferences.letterKeys) letter(event);
   }
 
   function letter(event: KeyboardEvent) {
