@@ -5,11 +5,15 @@ import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layou
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
 import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
-import { freeBlocks, freeByModel, holders, troubled } from '../src/state/answers';
+import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
 import { people } from '../src/state/people';
+import { Preferences } from '../src/state/preferences.svelte';
+import type { Router } from '../src/state/router.svelte';
+import { BoardView } from '../src/state/view.svelte';
+import { words as de } from '../src/text/de/words';
 import { words as en } from '../src/text/en/words';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
@@ -180,7 +184,7 @@ describe('the answers', () => {
   });
 
   test('name the holders, most first, with their idle part', () => {
-    expect(holders(smallFleet().gpus.values())).toEqual([
+    expect(people(smallFleet().nodes.values())).toMatchObject([
       { user: 'ana', gpus: 5, idle: 1, booked: 0, until: null },
       { user: 'bob', gpus: 1, idle: 1, booked: 0, until: null },
     ]);
@@ -195,7 +199,9 @@ describe('the answers', () => {
         gpu({ uuid: 'b', node: 'a', verdict: 'booked', claim: { ...claim, until: NOW + 900 } }),
       ],
     );
-    expect(holders(fleet.gpus.values())).toMatchObject([{ user: 'bob', booked: 2, until: NOW + 900 }]);
+    expect(people(fleet.nodes.values())).toMatchObject([
+      { user: 'bob', gpus: 0, booked: 2, until: NOW + 900 },
+    ]);
   });
 
   test('name those whom only a number or nothing identifies, as the API does', () => {
@@ -219,7 +225,6 @@ describe('the answers', () => {
     );
     const named = ['uid 1000', 'unknown'];
     expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
-    expect(holders(fleet.gpus.values()).map((holder) => holder.user)).toEqual(named);
   });
 
   test('list the nodes that need a look, first those that do not report', () => {
@@ -270,7 +275,6 @@ describe('the answers', () => {
     );
     expect(fleet.nodes.get('m')?.gpus.map((each) => each.record.label)).toEqual(['0', '0:0', '0:1', '1']);
     expect(fleet.counts).toMatchObject({ free: 2, busy: 1, total: 3 });
-    expect(holders(fleet.gpus.values())).toMatchObject([{ user: 'ana', gpus: 1 }]);
     expect(people(fleet.nodes.values())).toMatchObject([{ user: 'ana', gpus: 1, processes: 1 }]);
     expect(freeByModel(fleet.gpus.values()).map(({ model, total }) => [model, total])).toEqual([
       ['H100 3g.40gb', 2],
@@ -304,7 +308,10 @@ describe('the answers', () => {
       ['ana', 1, 0],
     ]);
     const [eva] = people(fleet.nodes.values());
-    expect(eva?.holdings.map((each) => each.gpus.map((one) => one.record.label))).toEqual([['0', '1', '2']]);
+    expect(eva?.holdings.map((each) => [each.booked, each.gpus.map((one) => one.record.label)])).toEqual([
+      [false, ['2']],
+      [true, ['0', '1']],
+    ]);
   });
 
   test('name people with where they are', () => {
@@ -319,8 +326,39 @@ describe('the answers', () => {
   });
 });
 
+test('the density follows the size of the fleet, never the filter', () => {
+  const rows = Array.from({ length: 20 }, (_, place) =>
+    gpu({ uuid: `GPU-${place}`, label: String(place), verdict: place ? 'free' : 'busy' }),
+  );
+  const fleet = fleetOf([node()], rows);
+  const view = (query: string) =>
+    new BoardView(fleet, { query: new URLSearchParams(query) } as Router, new Preferences(null));
+  expect(view('q=busy').shown.size).toBe(1);
+  expect([view('q=busy').density, view('').density]).toEqual(['rows', 'rows']);
+  expect(view('q=busy&view=cards').density).toBe('cards');
+});
+
 describe('a cell', () => {
   const language = new Language('en', en);
+
+  test('of a card that does not count says so, and of one cut up that it is', () => {
+    const ignored = gpu({ counted: false });
+    expect(cellWords(ignored, NOW, language, 300).main).toBe('not counted');
+    const empty = gpu({ counted: false, reason: { code: 'mig-empty', values: {}, text: '' } });
+    expect(cellWords(empty, NOW, language, 300).main).toBe('MIG');
+  });
+
+  test('has a word for a user whom nothing identifies', () => {
+    const busy = gpu({ verdict: 'busy', users: using('unknown') });
+    expect(cellWords(busy, NOW, new Language('de', de), 300).side).toBe(de.unknown);
+  });
+
+  test('is not called free by old data', () => {
+    const said = cellSentence(gpu({ since: NOW - 60 }), NOW, language, 300, false);
+    expect(said).toBe('dgx-01 GPU 0, H100 80 GB, stale');
+    const busy = gpu({ verdict: 'busy', users: using('ana') });
+    expect(cellSentence(busy, NOW, language, 300, false)).toContain('busy');
+  });
 
   test('always has the word of its verdict, or what stands for it', () => {
     const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });

@@ -74,6 +74,22 @@ describe('the connection', () => {
     stop();
   });
 
+  test('shows the first data at once, whatever the pace, and is not live before', async () => {
+    const { fleet, connection, stop } = start();
+    connection.paceSeconds = 60;
+    await vi.advanceTimersByTimeAsync(100);
+    FakeSocket.last.onmessage?.({ data: JSON.stringify(snapshot([node()], [gpu()])) });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(connection.status).toBe('connecting');
+    await vi.advanceTimersByTimeAsync(20);
+    expect([connection.status, fleet.gpus.size]).toEqual(['live', 1]);
+    await hear(change([], [gpu({ verdict: 'busy' })]));
+    expect(fleet.counts.busy).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(fleet.counts.busy).toBe(1);
+    stop();
+  });
+
   test('is not called live after a break that lasts', async () => {
     const { connection, stop } = start();
     await hear(snapshot([node()], [gpu()]));

@@ -103,4 +103,16 @@ describe('the fleet', () => {
     expect(fleet.counts.total).toBe(0);
     expect(fleet.at).toBe(2000);
   });
+
+  test('of a board without nodes nothing is known, not zero free', () => {
+    expect(fleetOf([], []).isKnown).toBe(false);
+    expect(fleetOf([node()], []).isKnown).toBe(true);
+    expect(fleetOf([node({ gpus_known: false })], []).isKnown).toBe(false);
+  });
+
+  test('a board that has run for less than half a minute is starting', () => {
+    const { board } = snapshot([], []);
+    const started = (started_at: number) => fleetOf([], [], { board: { ...board, started_at } }).isStarting;
+    expect([started(1990), started(1970), started(0)]).toEqual([true, false, false]);
+  });
 });

@@ -81,6 +81,7 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
       name: 'gpus.lab.example',
       demo: true,
       tick_seconds: 1,
+      started_at: 0,
       just_freed_seconds: 300,
       title: null,
       host_lines: [35, 70],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { words as en } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
-import { problemText, reasonText, remedyText } from '../src/text/reasons';
+import { clockText, problemText, reasonText, remedyText } from '../src/text/reasons';
 
 const english = { ...en, ...more };
 const tags = Object.keys(LANGUAGES) as Tag[];
@@ -185,6 +185,15 @@ describe('a problem of a node', () => {
     expect(problemText(problem('driver-hung', 'the driver does not answer'), spoken)).toBe(
       'the driver does not answer',
     );
+  });
+
+  test('of a clock is told from its offset, in every language and as on the page of its node', async () => {
+    const wrong = problem('clock-off', "the node's clock is wrong", "2h 59m ahead of the board's");
+    const german = await inGerman();
+    expect(problemText(wrong, german, 10_799)).toBe('Die Uhr des Knotens geht falsch: 2 h 59 vor der Tafel');
+    const spoken = new Language('en', english);
+    expect(problemText(wrong, spoken, -7200)).toBe("the node's clock is wrong: 2 h behind the board");
+    expect(clockText(-7200, spoken)).toBe('2 h behind the board');
   });
 
   test('cannot fill in holes of its own', async () => {

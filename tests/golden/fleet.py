@@ -123,7 +123,7 @@ class Golden:
             self.clock, thresholds=Thresholds(ignore=("t1000",)), names=Names(people={"asmith": "alice"})
         )
         self.tracker = ChangeTracker(self.fleet)
-        info = BoardInfo(version="0", name="golden", demo=False, tick_seconds=1.0)
+        info = BoardInfo(version="0", name="golden", demo=False, tick_seconds=1.0, started_at=NOW - HOUR)
         components = Components()
         self.broadcaster = Broadcaster(self.tracker, info, components)
         self.services = Services(

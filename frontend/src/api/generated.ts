@@ -16,6 +16,7 @@ export interface BoardInfo {
   name: string;
   demo: boolean;
   tick_seconds: number;
+  started_at: number;
   just_freed_seconds: number;
   title: string | null;
   copy: string;

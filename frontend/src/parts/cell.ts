@@ -3,24 +3,26 @@
 import type { GpuRow } from '../api/wire';
 import type { App } from '../state/context';
 import { isMine } from '../state/filter';
-import { cellSentence, cellWords, flagWords, type CellWords } from './words';
+import { cellSentence, cellWords, flagWords, isIgnored, type CellWords } from './words';
 
 export interface CellLook {
   words: CellWords;
   sentence: string;
   flags: string | null;
   mine: boolean;
+  ignored: boolean;
   /** How much of its memory is held, for those who hold some. */
   filled: number;
 }
 
-export function cellLook(gpu: GpuRow, { clock, fleet, language, preferences }: App): CellLook {
+export function cellLook(gpu: GpuRow, { clock, connection, fleet, language, preferences }: App): CellLook {
   const held = gpu.verdict === 'busy' || gpu.verdict === 'idle' ? gpu.memory_used_bytes : null;
   return {
     words: cellWords(gpu, clock.coarse, language, fleet.justFreedSeconds),
-    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds),
+    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds, connection.isCurrent),
     flags: flagWords(gpu, language).join(', ') || null,
     mine: isMine({ gpu, me: preferences.me }),
+    ignored: isIgnored(gpu),
     filled: held !== null && gpu.memory_total_bytes ? Math.min(1, held / gpu.memory_total_bytes) : 0,
   };
 }

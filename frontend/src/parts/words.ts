@@ -15,9 +15,16 @@ export interface CellWords {
   side: string;
 }
 
+const MIG = ['divided', 'mig-empty'];
+
+/** Whether the admin lets it count for nothing, as a card for screens; it is never offered. */
+export function isIgnored({ counted, reason }: GpuRow): boolean {
+  return !counted && !MIG.includes(reason.code);
+}
+
 /** Who uses it, biggest first: "chen", "chen +2"; nothing where names are hidden. */
-export function userNames(gpu: GpuRow): string {
-  const names = [...new Set((gpu.users ?? []).map((use) => use.name))];
+export function userNames(gpu: GpuRow, { person }: Language): string {
+  const names = [...new Set((gpu.users ?? []).map((use) => person(use.name)))];
   return names.length > 1 ? `${names[0]} +${names.length - 1}` : (names[0] ?? '');
 }
 
@@ -25,7 +32,8 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
   // A card that is cut up is told by its instances.
-  if (gpu.reason.code === 'divided') return { main: 'MIG', time: '', side: '' };
+  if (MIG.includes(gpu.reason.code)) return { main: 'MIG', time: '', side: '' };
+  if (isIgnored(gpu)) return { main: say('notCounted'), time: '', side: userNames(gpu, language) };
   switch (gpu.verdict) {
     case 'free':
       return {
@@ -37,13 +45,13 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
       return {
         main: gpu.utilization_percent === null ? say('busy') : `${language.number(gpu.utilization_percent)}%`,
         time: '',
-        side: userNames(gpu),
+        side: userNames(gpu, language),
       };
     case 'idle':
       return {
         main: say('idle'),
         time: lasted === null ? '' : duration(lasted, true),
-        side: userNames(gpu),
+        side: userNames(gpu, language),
       };
     case 'booked':
       return {
@@ -65,8 +73,15 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
   return knows(key) ? say(key) : '';
 }
 
-/** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRow, now: number, language: Language, justFreed: number): string {
+/** One sentence for those who do not see the cell; nothing is free for them by old data. */
+export function cellSentence(
+  known: GpuRow,
+  now: number,
+  language: Language,
+  justFreed: number,
+  current = true,
+): string {
+  const gpu = current || known.verdict !== 'free' ? known : { ...known, verdict: 'stale' as const };
   const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
@@ -101,7 +116,7 @@ export function nodeProblem(node: NodeRow, now: number, language: Language): str
   const more = node.problems.length > 1 ? ` +${node.problems.length - 1}` : '';
   return (
     nodeTrouble(node, now, language) ||
-    (node.problems[0] ? problemText(node.problems[0], language) + more : '')
+    (node.problems[0] ? problemText(node.problems[0], language, node.clock_offset_seconds) + more : '')
   );
 }
 

@@ -1,4 +1,4 @@
-/** The answers on top of the board: what to take, and who has the others. Pure. */
+/** The answers on top of the board: what to take, and what needs a look. Pure. */
 
 import type { FleetNode, Gpu } from './fleet.svelte';
 
@@ -70,50 +70,6 @@ export function freeByModel(gpus: Iterable<Gpu>): ModelCount[] {
     counts.set(model, count);
   }
   return [...counts.values()].sort((a, b) => b.memoryBytes - a.memoryBytes || (a.model < b.model ? -1 : 1));
-}
-
-export interface Holder {
-  user: string;
-  gpus: number;
-  idle: number;
-  booked: number;
-  /** When the last of their bookings here ends; null: none has an end. */
-  until: number | null;
-}
-
-/** People by the GPUs they hold, most first. A shared GPU counts for each of its users. */
-export function holders(gpus: Iterable<Gpu>): Holder[] {
-  const people = new Map<string, Holder>();
-  for (const { record } of gpus) {
-    if (record.verdict === 'stale' || !record.counted) continue;
-    for (const user of holdersOf(record)) {
-      const key = user.toLowerCase();
-      const holder = people.get(key) ?? { user, gpus: 0, idle: 0, booked: 0, until: null };
-      holder.gpus++;
-      if (record.verdict === 'idle') holder.idle++;
-      if (record.verdict === 'booked') {
-        holder.booked++;
-        if (record.claim?.until) holder.until = Math.max(holder.until ?? 0, record.claim.until);
-      }
-      people.set(key, holder);
-    }
-  }
-  return [...people.values()].sort(
-    (a, b) => b.gpus - a.gpus || b.idle - a.idle || (a.user < b.user ? -1 : 1),
-  );
-}
-
-/** Whether `holders` would name somebody. */
-export function isHeld({ users, verdict, claim, counted }: Gpu['record']): boolean {
-  return counted && verdict !== 'stale' && !!(users?.length || (verdict === 'booked' && claim?.who));
-}
-
-export function holdersOf({ users, verdict, claim }: Gpu['record']): Iterable<string> {
-  // Nearly always there is one; thousands of small sets would cost.
-  if (users?.length === 1 && verdict !== 'booked') return [users[0]!.name];
-  const names = new Set((users ?? []).map((use) => use.name));
-  if (verdict === 'booked' && claim?.who) names.add(claim.who);
-  return names;
 }
 
 /**

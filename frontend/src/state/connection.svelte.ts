@@ -38,8 +38,9 @@ export class Connection {
     });
   }
 
+  /** Nothing is live before something is shown. */
   get status(): Status {
-    return this.#status;
+    return this.#status === 'live' && this.fleet.at === null ? 'connecting' : this.#status;
   }
 
   get why(): Absence | null {
@@ -77,7 +78,7 @@ export class Connection {
 
   /** Whether what is shown may be called live. */
   get isCurrent(): boolean {
-    return this.#status === 'live' && !this.#paused;
+    return this.status === 'live' && !this.#paused;
   }
 
   start(): () => void {
@@ -130,6 +131,8 @@ export class Connection {
       if (this.#run && this.#run !== message.stream) this.#restartedAt = message.at;
       this.#run = message.stream;
     }
+    // The first data, and the first after a break, wait for no pace.
+    if (this.#status !== 'live') this.#flushedAt = -Infinity;
     this.#status = 'live';
     this.#why = this.#retryAt = null;
     this.fleet.queue(message);

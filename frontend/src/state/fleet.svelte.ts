@@ -15,6 +15,8 @@ import {
 /** Orders texts as people count: gpu2 before gpu10. */
 export const natural = new Intl.Collator('en', { numeric: true });
 
+const START_SECONDS = 30;
+
 /** One GPU. `live` redraws who reads it; `record` is the same value without the tracking, for sums over thousands. */
 export class Gpu {
   record: GpuRow;
@@ -170,7 +172,12 @@ export class Fleet {
 
   /** Whether anything can be said of GPUs; zero is an answer only where somebody has looked. */
   get isKnown(): boolean {
-    return this.counts.total > 0 || this.#unread === 0;
+    return this.counts.total > 0 || (this.nodes.size > 0 && this.#unread === 0);
+  }
+
+  /** Whether the board runs so short a time that its sources may not have looked yet. */
+  get isStarting(): boolean {
+    return (this.#at ?? 0) - (this.#board?.started_at ?? 0) < START_SECONDS;
   }
 
   get counts(): Counts {

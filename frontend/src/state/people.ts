@@ -2,8 +2,10 @@
 
 import type { FleetNode, Gpu } from './fleet.svelte';
 
+/** GPUs of one node that somebody uses, or that are only booked for them. */
 export interface Holding {
   node: string;
+  booked: boolean;
   gpus: Gpu[];
 }
 
@@ -14,6 +16,8 @@ export interface Person {
   idle: number;
   /** GPUs that are booked for them, whoever uses those. */
   booked: number;
+  /** When the last of their bookings ends; null: none has an end. */
+  until: number | null;
   memoryBytes: number;
   processes: number;
   holdings: Holding[];
@@ -25,30 +29,49 @@ export interface Person {
  */
 export function people(nodes: Iterable<FleetNode>): Person[] {
   const found = new Map<string, Person>();
-  const counted = [...nodes].flatMap((node) =>
-    node.gpus.filter(({ record }) => record.counted).map((gpu) => ({ node: node.record.name, gpu })),
-  );
-  for (const { gpu } of counted) for (const name of usersOf(gpu)) use(personOf(found, name), gpu);
-  for (const { node, gpu } of counted) {
-    const who = gpu.record.claim?.who;
-    if (who) personOf(found, who).booked++;
-    const names = who ? [...usersOf(gpu), who] : usersOf(gpu);
-    for (const person of new Set(names.map((name) => personOf(found, name)))) place(person, node, gpu);
-  }
+  const claimed: Gpu[] = [];
+  for (const { gpus } of nodes)
+    for (const gpu of gpus) {
+      if (!gpu.record.counted) continue;
+      for (const name of usersOf(gpu.record)) use(personOf(found, name), gpu);
+      if (gpu.record.claim?.who) claimed.push(gpu);
+    }
+  for (const gpu of claimed) book(personOf(found, gpu.record.claim!.who!), gpu);
   return [...found.values()].sort(
     (a, b) =>
       b.gpus - a.gpus || b.booked - a.booked || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
   );
 }
 
-function usersOf({ record }: Gpu): string[] {
-  return record.verdict === 'stale' ? [] : [...new Set((record.users ?? []).map(({ name }) => name))];
+/** Whether `people` would name somebody. */
+export function isHeld(gpu: Gpu['record']): boolean {
+  return isUsed(gpu) || (gpu.counted && !!gpu.claim?.who);
+}
+
+export function isUsed(gpu: Gpu['record']): boolean {
+  return gpu.counted && usersOf(gpu).length > 0;
+}
+
+function usersOf({ verdict, users }: Gpu['record']): string[] {
+  if (verdict === 'stale' || !users) return [];
+  // Nearly always there is one; thousands of small sets would cost.
+  if (users.length < 2) return users.map(({ name }) => name);
+  return [...new Set(users.map(({ name }) => name))];
 }
 
 function personOf(found: Map<string, Person>, user: string): Person {
   const known = found.get(user.toLowerCase());
   if (known) return known;
-  const person = { user, gpus: 0, idle: 0, booked: 0, memoryBytes: 0, processes: 0, holdings: [] };
+  const person = {
+    user,
+    gpus: 0,
+    idle: 0,
+    booked: 0,
+    until: null,
+    memoryBytes: 0,
+    processes: 0,
+    holdings: [],
+  };
   found.set(user.toLowerCase(), person);
   return person;
 }
@@ -61,10 +84,21 @@ function use(person: Person, gpu: Gpu): void {
       person.memoryBytes += each.memory_used_bytes ?? 0;
       person.processes += each.processes;
     }
+  place(person, gpu, false);
 }
 
-function place(person: Person, node: string, gpu: Gpu): void {
-  const last = person.holdings.at(-1);
-  if (last?.node === node) last.gpus.push(gpu);
-  else person.holdings.push({ node, gpus: [gpu] });
+function book(person: Person, gpu: Gpu): void {
+  person.booked++;
+  const until = gpu.record.claim?.until;
+  if (until) person.until = Math.max(person.until ?? 0, until);
+  // What they use already stands there.
+  if (!usersOf(gpu.record).some((name) => name.toLowerCase() === person.user.toLowerCase()))
+    place(person, gpu, true);
+}
+
+function place({ holdings }: Person, gpu: Gpu, booked: boolean): void {
+  const { node } = gpu.record;
+  const last = holdings.at(-1);
+  if (last?.node === node && last.booked === booked) last.gpus.push(gpu);
+  else holdings.push({ node, booked, gpus: [gpu] });
 }

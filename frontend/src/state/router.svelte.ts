@@ -78,6 +78,14 @@ export class Router {
     this.#query = query;
   }
 
+  /** The detail of a GPU is open, or none: a step of its own in the history, so that Back closes it. */
+  showDetail(uuid: string | null): void {
+    if (this.#query.get('gpu') === uuid) return;
+    const { state } = history as { state: { detail?: boolean } | null };
+    if (uuid && !state?.detail) history.pushState({ detail: true }, '', location.href);
+    this.setQuery({ gpu: uuid });
+  }
+
   /** Follow the browser's buttons, and plain clicks on our own links. */
   start(): () => void {
     const moved = () => this.#read();

@@ -36,8 +36,9 @@ export class BoardView {
   });
   #density = $derived.by(() => {
     if (this.chosenDensity !== 'auto') return this.chosenDensity;
-    if (this.#shown.size <= CARDS_UP_TO && this.fleet.gpus.size <= ROWS_UP_TO) return 'cards';
-    return this.#shown.size <= ROWS_UP_TO ? 'rows' : 'map';
+    // By the size of the fleet, never by the filter: what one looks for does not change how it looks.
+    const { size } = this.fleet.gpus;
+    return size <= CARDS_UP_TO ? 'cards' : size <= ROWS_UP_TO ? 'rows' : 'map';
   });
 
   constructor(

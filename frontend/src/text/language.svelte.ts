@@ -189,6 +189,9 @@ export class Language {
     return (Math.abs(at - now) < 6 * 86400 ? this.#weekday : this.#date).format(moment);
   };
 
+  /** A user as the board names them: whom nothing identifies has a word of ours. */
+  person = (name: string): string => (name === 'unknown' ? this.say('unknown') : name);
+
   list = (items: string[]): string => this.#list.format(items);
 
   /** To the second; another day than today is dated. */

@@ -24,7 +24,7 @@ export function reasonText(
   // Not every board sends every value; then its own English is better than a sentence with a hole.
   const said = knows(key)
     ? language.sayWhole(key, {
-        users: language.list(users),
+        users: language.list(users.map(language.person)),
         ...(who ? { who } : {}),
         ...filled(
           'time',
@@ -42,10 +42,21 @@ export function reasonText(
 }
 
 /** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
-export function problemText({ kind, text, detail }: Problem, { knows, say }: Language): string {
+export function problemText(
+  { kind, text, detail: told }: Problem,
+  language: Language,
+  clockOffset: number | null = null,
+): string {
   const key = `problem_${kind}`;
+  const detail = kind === 'clock-off' && clockOffset !== null ? clockText(clockOffset, language) : told;
   // After the sentence of its kind come names and numbers, which are the same in every language.
-  return knows(key) ? say(key) + (detail ? `: ${detail}` : '') : text;
+  if (language.knows(key)) return language.say(key) + (detail ? `: ${detail}` : '');
+  return told && detail ? text.replace(told, () => detail) : text;
+}
+
+/** How a node's clock goes beside that of the board. */
+export function clockText(offset: number, { say, duration }: Language): string {
+  return say(offset < 0 ? 'clockBehind' : 'clockAhead', { time: duration(Math.abs(offset)) });
 }
 
 /** What to do about it. */

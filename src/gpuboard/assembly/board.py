@@ -75,11 +75,13 @@ class Board:
         self.fleet.roll_call.speaks = True
         tracker = ChangeTracker(self.fleet)
         hostname = socket.gethostname()
+        started_at = self._clock.now()
         info = BoardInfo(
             version=__version__,
             name=hostname,
             demo=settings.demo_nodes > 0,
             tick_seconds=float(settings.board.tick),
+            started_at=started_at,
             title=settings.board.title or None,
             copy=settings.board.copy,
             host_lines=settings.board.host_lines,
@@ -99,7 +101,7 @@ class Board:
             broadcaster=self._broadcaster,
             access=access,
             info=info,
-            started_at=self._clock.now(),
+            started_at=started_at,
             components=self._components,
             agents=self._agent_side.door if self._agent_side else None,
         )

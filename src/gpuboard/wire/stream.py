@@ -18,6 +18,8 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     name: str
     demo: bool
     tick_seconds: float
+    # A board that has just started has not looked everywhere yet.
+    started_at: float = 0.0
     # What became free so lately is offered last: its user may only be restarting.
     just_freed_seconds: float = JUST_FREED_SECONDS
     # What the admin calls the board; null: nothing but GPUs.

@@ -168,6 +168,32 @@ def test_arrows_move_between_gpus_and_enter_opens_one(page: Page, demo: RunningB
     expect(page).to_have_url(re.compile(rf"^{re.escape(demo.url)}(\?.*)?$"))
 
 
+def test_the_first_arrow_leads_to_the_gpus_and_escape_back_to_the_same(
+    page: Page, demo: RunningBoard
+) -> None:
+    """Nobody has to find the first cell with Tab."""
+    open_board(page, demo, "?view=rows&sort=name")
+    page.keyboard.press("ArrowDown")
+    wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") is not None)
+    first = page.evaluate("document.activeElement.dataset.uuid")
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/gpus/GPU-"))
+    page.keyboard.press("Escape")
+    wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") == first)
+
+
+def test_on_a_phone_the_header_keeps_to_one_line(browser: Browser, demo: RunningBoard) -> None:
+    """In the language with the longest words, too."""
+    with visit(browser, demo.url, size=PHONE, locale="fr-FR") as page:
+        open_board(page, demo)
+        expect(page.get_by_text("En direct").first).to_be_visible()
+        page.evaluate("document.querySelector('.brand').textContent = 'A very long title of a board of GPUs'")
+        assert page.evaluate("document.querySelector('header').offsetHeight") < 70
+        assert_fits(page)
+        keep(page, "header-phone-fr")
+
+
 def test_a_press_on_a_gpu_keeps_its_detail_open(page: Page, demo: RunningBoard) -> None:
     """Processes with their pids; Escape closes it."""
     open_board(page, demo, "?view=rows&q=busy")

@@ -132,3 +132,6 @@ def test_what_nobody_has_read_yet_is_not_zero(browser: Browser, tmp_path: Path, 
             expect(page.get_by_text("Not known yet").first).to_be_visible()
             assert "Nobody" not in page.locator("main").inner_text()
             assert "no GPU" not in page.locator("main").inner_text()
+        page.get_by_role("link", name="127.0.0.1").first.click()
+        expect(page.get_by_role("heading", name="GPUs not known")).to_be_visible()
+        assert "load —" not in page.locator("main").inner_text()

@@ -94,6 +94,23 @@ def test_links_and_the_back_button_lead_there_and_back(page: Page, demo: Running
     expect(page.locator(".cell[data-uuid]")).to_have_count(8)
 
 
+def test_back_closes_the_detail_that_a_click_opened(page: Page, demo: RunningBoard) -> None:
+    """The address names the GPU, so that it can be shared; Back leads to the board as it was."""
+    page.goto(f"{demo.url}?view=rows")
+    page.locator(".cell[data-uuid]").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"[?&]gpu=GPU-"))
+    shared = page.url
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page).to_have_url(f"{demo.url}?view=rows")
+    page.goto(shared)
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page).to_have_url(f"{demo.url}?view=rows")
+
+
 @pytest.mark.parametrize("path", ["nodes/nowhere", "gpus/GPU-none"])
 def test_what_is_not_there_is_said_so(browser: Browser, demo: RunningBoard, path: str) -> None:
     """An old link leads to a sentence, not to an empty page."""

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
+FETCHED = """() => ['Detail', 'ProcessTable', 'GpuUsers', 'VerdictBadge', 'more'].every((name) =>
+  performance.getEntriesByType('resource').some((each) => each.name.includes(`/${name}-`)))"""
 TRANSPARENT = "rgba(0, 0, 0, 0)"
 # Whatever is drawn in a colour of "free", or says that it is live.
 GREEN = """() => [...document.querySelectorAll('body *')].filter((each) => {
@@ -50,6 +52,28 @@ def test_a_dead_board_is_never_shown_as_live(browser: Browser, tmp_path: Path) -
             expect(page.get_by_text("The board restarted at")).to_be_visible()
             assert page.evaluate(FILL) != TRANSPARENT
             keep(page, "restarted")
+
+
+def test_a_gpu_opens_for_the_first_time_without_a_connection(browser: Browser, tmp_path: Path) -> None:
+    """What people open is fetched ahead; then nothing is called free, and nothing can be taken."""
+    with (
+        running_board("--demo", "4", log=tmp_path / "log") as board,
+        visit(browser, board.url, allow=GONE) as page,
+    ):
+        page.goto(f"{board.url}?view=rows")
+        wait_until(lambda: page.evaluate(FETCHED))
+        page.wait_for_load_state("networkidle")
+        board.process.kill()
+        board.process.wait()
+        expect(page.get_by_role("button", name=re.compile("^Reconnecting"))).to_be_visible()
+        cell = page.locator(".cell.fill-free").first
+        expect(cell).not_to_have_accessible_name(re.compile("free"))
+        offer = page.get_by_role("region", name="Take one of these")
+        expect(offer.get_by_role("button", name=re.compile("^Copy")).first).to_be_disabled()
+        cell.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        expect(page.get_by_text("Next try in 0 s")).to_have_count(0)
+        keep(page, "detail-without-connection")
 
 
 def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> None:
@@ -116,7 +140,10 @@ def test_a_board_without_nodes_says_how_to_add_one(browser: Browser, tmp_path: P
         visit(browser, board.url) as page,
     ):
         page.goto(board.url)
-        expect(page.get_by_text("No node yet")).to_be_visible()
+        # Until then somebody may only not have been heard yet.
+        expect(page.get_by_text("The board has just started")).to_be_visible()
+        assert page.title().startswith("? free")
+        expect(page.get_by_text("No node yet")).to_be_visible(timeout=60_000)
         for command in ("gpuboard serve --demo", 'kind = "ssh"', "gpuboard node enroll"):
             expect(page.get_by_text(command).first).to_be_visible()
         assert_fits(page)

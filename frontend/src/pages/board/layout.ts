@@ -1,5 +1,5 @@
-import { isHeld } from '../../state/answers';
 import type { Row, Section } from '../../state/arrange';
+import { isHeld } from '../../state/people';
 
 /** What the list draws, one below the other. */
 export type Item = { kind: 'section'; section: Section } | { kind: 'row'; row: Row; index: number };

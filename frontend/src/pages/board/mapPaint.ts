@@ -51,9 +51,9 @@ export function paint(
     context.strokeStyle = verdict === 'stale' ? palette.edge : palette.ink[verdict];
     context.lineWidth = size > 24 ? 3 : size > 11 ? 2 : 1.5;
     context.beginPath();
-    for (const { x, y } of squares) {
-      // Old data never looks takeable: then a free GPU is only an outline.
-      if (verdict === 'free' && !current) {
+    for (const { gpu, x, y } of squares) {
+      // Neither old data nor what does not count looks takeable: then a free GPU is only an outline.
+      if (verdict === 'free' && !(current && gpu.record.counted)) {
         context.strokeStyle = palette.edge;
         context.rect(x + 1, y + 1, size - 2, size - 2);
         continue;

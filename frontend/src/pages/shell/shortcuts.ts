@@ -21,7 +21,7 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     w: () => onBoard(() => router.setQuery({ wall: router.query.has('wall') ? null : '1' })),
     y: () => {
       const gpu = selection.uuid === null ? undefined : fleet.gpus.get(selection.uuid)?.record;
-      if (gpu) void copyText(takeCommand(fleet, gpu.node, [gpu]));
+      if (gpu && connection.isCurrent) void copyText(takeCommand(fleet, gpu.node, [gpu]));
     },
     '?': help,
   };
@@ -34,6 +34,24 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
       field.focus();
       field.select();
     }
+  }
+
+  /** The first arrow leads into the GPUs; from there they know the way. */
+  function enterGrid({ key, target }: KeyboardEvent): boolean {
+    const moves = key.startsWith('Arrow') || (preferences.letterKeys && /^[hjkl]$/.test(key));
+    if (!moves || router.route.page !== 'board' || (target as Element).closest('[role], a, button'))
+      return false;
+    const cell = document.querySelector<HTMLElement>('.cell[tabindex="0"], .map [tabindex="0"]');
+    cell?.focus();
+    return cell !== null;
+  }
+  /** Back on the board, the GPU that was open has the focus. */
+  function leave() {
+    const route = router.route;
+    router.go(router.href(''));
+    if (route.page !== 'gpu') return;
+    const cell = `.cell[data-uuid="${CSS.escape(route.uuid)}"]`;
+    setTimeout(() => document.querySelector<HTMLElement>(cell)?.focus(), 50);
   }
 
   function pressed(event: KeyboardEvent) {
@@ -53,11 +71,12 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     if (event.key === 'Escape') {
       if (selection.uuid) selection.close();
       else if (router.query.has('wall')) router.setQuery({ wall: null });
-      else if (router.route.page === 'node' || router.route.page === 'gpu') router.go(router.href(''));
+      else if (router.route.page === 'node' || router.route.page === 'gpu') leave();
     } else if (event.key === '/') {
       event.preventDefault();
       focusFilter();
-    } else if (preferences.letterKeys) letter(event);
+    } else if (enterGrid(event)) event.preventDefault();
+    else if (preferences.letterKeys) letter(event);
   }
 
   function letter(event: KeyboardEvent) {

@@ -52,6 +52,8 @@ export const more = {
   mapList: 'Nodes on the map',
 
   // Empty states
+  startingTitle: 'The board has just started',
+  startingText: 'It reads its nodes; they appear here in a moment.',
   firstRunTitle: 'No node yet',
   firstRunText: 'The board runs, but nobody reports to it. Three ways to add a node:',
   addNodes: 'Three ways to add a node:',
@@ -115,7 +117,6 @@ export const more = {
   source: 'Source',
   sourceValue: '{kind}, every {time}',
   clockOffset: 'Clock',
-  clockValue: '{offset} s from the board',
   usedOf: '{used} of {total}',
 
   // GPU page
@@ -211,6 +212,7 @@ export const more = {
   'reason_ecc-uncorrected': 'Memory errors that cannot be corrected.',
   reason_xid: 'The driver reported XID {xid}.',
   reason_divided: 'Divided into MIG instances; take one of those.',
+  'reason_mig-empty': 'MIG is on, and no instance has been made.',
   'reason_recent-utilization': 'At work a moment ago: {percent} % use.',
   'reason_driver-error': 'The driver answers with an error.',
   'reason_gpu-needs-reset': 'It must be reset before it can work again.',
