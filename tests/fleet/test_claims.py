@@ -125,3 +125,18 @@ def test_a_claim_that_has_ended_is_told_for_three_days() -> None:
         said.append((gpu.claim and gpu.claim.who, gpu.ended_claim and gpu.ended_claim.who))
         assert "ben" not in repr(hide_names_in_gpu(gpu))
     assert said == [("ana", "ben"), (None, "ana"), (None, "ana"), (None, None)]
+
+
+def test_a_node_with_a_domain_may_be_claimed_without_it() -> None:
+    """As people say it; the claim begins and ends there too."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    name = "a.lab.example"
+    fleet.sink("push").report(name, NodeReport(node=name, interval_seconds=86_400.0, gpus=(GPU,)))
+    tracker = ChangeTracker(fleet)
+    words = [word(tracker)]
+    fleet.set_claims("comments-json", {PLACE: Claim(who="ana", until=clock.time + 60)})
+    words.append(word(tracker))
+    clock.time += 60
+    words.append(word(tracker))
+    assert words == ["free", "booked", "free"]

@@ -16,6 +16,11 @@ Place = tuple[str, int]
 RANKS: Final[tuple[Giver, ...]] = ("block", "booking", "lease", "comments-json")
 
 
+def short_name(node: str) -> str:
+    """A node's name as people write it who leave out its domain."""
+    return node.partition(".")[0]
+
+
 def merge(claims: Iterable[Claim], now: float) -> Claim | None:
     """The one claim that holds now, with those behind it; they come with the highest rank first."""
     holding = [claim for claim in claims if claim.holds_at(now)]
@@ -59,25 +64,24 @@ class ClaimBook:
 
     def at(self, place: Place, now: float) -> Claim | None:
         """The claim on a GPU that holds now."""
-        return merge(self._pages.get(place, ()), now)
+        return merge(self._page_of(place), now)
 
     def ended(self, place: Place, now: float) -> Claim | None:
         """The claim on a GPU that ended last, for as long as people may wonder whose it was."""
         since = now - ENDED_CLAIM_SECONDS
         ended = [
-            claim
-            for claim in self._pages.get(place, ())
-            if claim.until is not None and since < claim.until <= now
+            claim for claim in self._page_of(place) if claim.until is not None and since < claim.until <= now
         ]
         return max(ended, key=lambda claim: claim.until or 0.0, default=None)
 
     def holds_on(self, node: str, now: float) -> bool:
         """Whether a claim holds on any GPU of a node now."""
-        return any(self.holds_at((node, number), now) for number in self._numbers.get(node, ()))
+        numbers = {number for name in (node, short_name(node)) for number in self._numbers.get(name, ())}
+        return any(self.holds_at((node, number), now) for number in numbers)
 
     def holds_at(self, place: Place, now: float) -> bool:
         """Whether a claim holds on a GPU now."""
-        return any(claim.holds_at(now) for claim in self._pages.get(place, ()))
+        return any(claim.holds_at(now) for claim in self._page_of(place))
 
     def due(self, now: float) -> set[str]:
         """The nodes on which a claim has begun or ended since this was last asked."""
@@ -85,6 +89,11 @@ class ClaimBook:
         while self._moments and self._moments[0][0] <= now:
             nodes.add(heapq.heappop(self._moments)[1])
         return nodes
+
+    def _page_of(self, place: Place) -> tuple[Claim, ...]:
+        """All claims on a GPU; people may leave out the domain of its node."""
+        node, number = place
+        return self._pages.get(place) or self._pages.get((short_name(node), number), ())
 
     def _page(self, place: Place) -> tuple[Claim, ...]:
         return tuple(claim for giver in RANKS for claim in self._given.get(giver, {}).get(place, ()))

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.fleet.candidates import Candidates
-from gpuboard.fleet.claims import ClaimBook, Giver
+from gpuboard.fleet.claims import ClaimBook, Giver, short_name
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import Devices
 from gpuboard.fleet.freshness import Trouble
@@ -131,7 +131,13 @@ class Fleet:
             for place, given in claims.items()
             for claim in (given if isinstance(given, tuple) else (given,))
         ]
-        self._touched.update(self._book.write(giver, pairs, self.clock.now()))
+        self._touch_claimed(self._book.write(giver, pairs, self.clock.now()))
+
+    def _touch_claimed(self, names: set[str]) -> None:
+        """Judge these nodes anew, also those that are claimed without their domain."""
+        self._touched.update(names)
+        if names:
+            self._touched.update(name for name in self._nodes if short_name(name) in names)
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
@@ -267,7 +273,7 @@ class Fleet:
                 self._touched.add(node.name)
                 come_or_gone.append(node)
             node.freshness = fresh
-        self._touched.update(self._book.due(now))
+        self._touch_claimed(self._book.due(now))
         touched, self._touched = self._touched & self._nodes.keys(), set()
         come_or_gone += [
             self._nodes[name] for name in touched if self._nodes[name].notes or name in self.roll_call.short
