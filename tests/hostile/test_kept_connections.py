@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.board import running_board
 from tests.hostile.floods import Honest, Place, place_of
+from tests.parts import missing
 from tests.pushing import token_of, wait_until
 
 KEPT = 4096
@@ -22,7 +22,7 @@ def many_files() -> Iterator[None]:
     """Let this process have so many connections."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     if before[1] != resource.RLIM_INFINITY and before[1] < KEPT + 200:
-        pytest.skip("needs more open files than this machine allows")
+        missing("more open files than this machine allows")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], KEPT + 500), before[1]))
     try:
         yield
