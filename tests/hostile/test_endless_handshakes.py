@@ -2,14 +2,18 @@
 
 import contextlib
 import socket
+import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from gpuboard.web.direct import DirectSocket
 from tests.board import RunningBoard, running_board
 from tests.hostile.floods import Place, place_of, upgrade
 from tests.pushing import wait_until
+from tests.serving import serving
 
 # What the library below refuses to read, and then waits for ever: each is fine for HTTP itself.
 ENDLESS = {
@@ -52,3 +56,27 @@ def test_who_was_refused_and_stays_is_ended(tmp_path: Path) -> None:
         lines = [stack.enter_context(upgrade(place_of(board.url))) for _ in range(COUNT)]
         assert all(is_over(line) for line in lines)
         wait_until(lambda: descriptors(board) <= before + 2)
+
+
+async def think(_scope: object, receive: Any, _send: object) -> None:  # noqa: ANN401 - ASGI's own
+    """Answer nobody, until they are gone."""
+    while (await receive())["type"] != "websocket.disconnect":
+        pass
+
+
+def test_nonsense_before_the_handshake_is_answered_ends_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The library below then has no word of farewell to send, and the server took that for its mistake."""
+    caplog.set_level("INFO")
+    with (
+        serving(think, ws=DirectSocket, log_config=None) as port,
+        upgrade(("127.0.0.1", port)) as line,
+    ):
+        # Whatever came together with the request would be taken for a part of it.
+        time.sleep(0.2)
+        line.sendall(b"\xff" * 64)
+        assert is_over(line)
+    assert [record.getMessage() for record in caplog.records] == [
+        "connection cut: address=127.0.0.1 reason=it does not speak WebSocket"
+    ]

@@ -96,6 +96,13 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
             return
         super().handle_events()
 
+    def handle_parser_exception(self) -> None:
+        """Say why it is over, or, to one who spoke nonsense before it was answered, nothing."""
+        if self.conn.close_sent is None:
+            self.cut("it does not speak WebSocket")
+            return
+        super().handle_parser_exception()
+
     async def send(self, message: ASGISendEvent) -> None:
         """Send, unless nobody is there any more: uvicorn notices later, and calls it a mistake."""
         if self.transport.is_closing():
