@@ -16,12 +16,12 @@ from gpuboard.sources.folder import FolderOptions
 from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.sources.ssh import SshOptions
+from tests.docs.blocks import GUIDES, texts_of
 
-GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 SAMPLES = [
     pytest.param(sample, id=f"{page} {number}")
     for page in ("consul.md", "folder.md", "hosts.md", "pull.md", "ssh.md")
-    for number, sample in enumerate(re.findall(r"```toml\n(.*?)```", (GUIDES / page).read_text(), re.DOTALL))
+    for number, sample in enumerate(texts_of(GUIDES / page, "toml"))
 ]
 
 
