@@ -14,7 +14,6 @@ GUIDE = GUIDES / "ssh.md"
 ANSWERS = """#!/bin/sh
 case $1 in *fingerprint*) echo yes;; *) echo secret;; esac
 """
-SSHD = "/usr/sbin/sshd -D -e -o UsePAM=no -o PasswordAuthentication=yes"
 MEMBERS = "gpu_monitor monitor"
 
 
@@ -29,10 +28,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         here.name("bastion.lab.example")
         for member in MEMBERS.split():
             here.run(f"useradd --create-home --shell /bin/sh {member} && echo {member}:secret | chpasswd")
-        here.run("ssh-keygen -q -A")
         here.write("/usr/local/bin/answers", ANSWERS, mode=0o755)
-        with here.running(SSHD):
-            here.run("until ssh-keyscan gpu01.lab.example 2>&1 | grep -q ed25519; do sleep 0.05; done")
+        with here.open_to_ssh():
             yield here
 
 
