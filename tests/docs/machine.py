@@ -33,7 +33,7 @@ for own in tmp run home etc/gpuboard opt/gpuboard var/lib/gpuboard; do
 done
 chmod 1777 root/tmp && mkdir -p root/run/sshd root/home/root "root/$3"
 sed -i "s,:/root:,:/home/root:," root/etc/passwd
-mount --bind "$3" "root/$3"
+mount --bind "$3" "root/$3" && mount -o remount,bind,ro "root/$3"
 hostname "$2"
 ip link set lo up
 ip address add 10.20.30.1/24 dev lo
@@ -86,8 +86,8 @@ class Machine:
         return done.stdout
 
     @contextlib.contextmanager
-    def running(self, commands: str, **environment: str) -> Iterator[Path]:
-        """Type commands of which the last goes on until the block ends; its log."""
+    def running(self, commands: str, **environment: str) -> Iterator[None]:
+        """Type commands of which the last goes on until the block ends."""
         log = self.root / "tmp" / f"log-{time.monotonic_ns()}"
         *before, last = commands.replace("\\\n", "").strip().splitlines()
         with log.open("wb") as out:
@@ -96,13 +96,17 @@ class Machine:
                 env=_surroundings(environment), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
             )  # fmt: skip
         try:
-            yield log
+            yield
             assert process.poll() is None, f"{commands} ended: {log.read_text()}"
         finally:
             # nsenter hands no signal on, and ends with its child.
             for child in _children(process.pid):
                 os.kill(child, signal.SIGTERM)
             process.wait(timeout=30)
+
+    def logs(self) -> str:
+        """What all that goes on, or went on, has printed."""
+        return "".join(log.read_text() for log in (self.root / "tmp").glob("log-*"))
 
     @contextlib.contextmanager
     def open_to_ssh(self) -> Iterator[None]:

@@ -94,5 +94,4 @@ def test_a_node_behind_a_jump_host_is_reached_by_the_ssh_config(node: Machine) -
     type_in(node, "ssh-copy-id -i ~/.ssh/gpuboard monitor@bastion.lab.example")
     node.write(".ssh/config", config)
     is_shown(node)
-    logs = [log.read_text() for log in (node.root / "tmp").glob("log-*")]
-    assert any("Accepted publickey for monitor" in log for log in logs)
+    assert "Accepted publickey for monitor" in node.logs()
