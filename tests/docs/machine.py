@@ -109,13 +109,14 @@ class Machine:
         return "".join(log.read_text() for log in (self.root / "tmp").glob("log-*"))
 
     @contextlib.contextmanager
-    def open_to_ssh(self) -> Iterator[None]:
+    def open_to_ssh(self, *ports: int) -> Iterator[None]:
         """Let people in by ssh until the block ends; root of this machine without a password."""
         self.run(
             "ssh-keygen -q -A && mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519\n"
             "cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys"
         )
-        with self.running("/usr/sbin/sshd -D -e -o UsePAM=no -o PasswordAuthentication=yes"):
+        listens = " ".join(f"-p {port}" for port in ports)
+        with self.running(f"/usr/sbin/sshd -D -e {listens} -o UsePAM=no -o PasswordAuthentication=yes"):
             known = self.root / HOME[1:] / ".ssh" / "known_hosts"
             while not known.exists() or known.stat().st_size == 0:
                 self.run(f"ssh-keyscan gpu01.{DOMAIN} > ~/.ssh/known_hosts || sleep 0.05")

@@ -39,8 +39,6 @@ SAMPLES = [
     pytest.param(sample, id=f"{page.stem} {number}")
     for page in PAGES
     for number, sample in enumerate(texts_of(page, "toml"))
-    # The part of a table is looked at with the guide about finding nodes.
-    if "discover" not in tomllib.loads(sample)
 ]
 
 
