@@ -7,11 +7,12 @@ nothing has to be substituted. It has a driver with two GPUs. Root only.
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.parts import ROOT, require, require_root
@@ -19,26 +20,44 @@ from tests.probes.nvidia_smi.logs import NEW_HEAD, TAIL, new_gpu
 from tests.started import eventually
 
 DOMAIN = "lab.example"
+# The checkout is there too, where services may look for programs.
+CHECKOUT = Path("/srv/gpuboard")
 HOME = "/home/root"
 SECONDS = 60
-_BEGIN = """
+UP = {"running", "degraded"}
+_CONTROL_GROUPS = re.compile(r"^\S+ (\S+) (?:cgroup2 |cgroup \S*name=systemd)", re.MULTILINE)
+_FILES = """
 set -e
-mount -t tmpfs tmpfs "$1" && cd "$1" && mkdir upper work root
+place=$1 checkout=$2 name=$3 groups=${4:-}
+mount -t tmpfs tmpfs "$place" && cd "$place" && mkdir upper work root
 mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root
+for own in home srv etc/gpuboard opt/gpuboard var/lib/gpuboard; do
+    mkdir -p "root/$own" && mount -t tmpfs tmpfs "root/$own"
+done
+sed -i "s,:/root:,:/home/root:," root/etc/passwd
+mkdir root/home/root
+for same in "root/$checkout" root/srv/gpuboard; do
+    mkdir -p "$same" && mount --bind "$checkout" "$same" && mount -o remount,bind,ro "$same"
+done
+echo "$name" > root/etc/hostname
+"""
+_BARE = """
 mount -t proc proc root/proc
 mount -t sysfs sysfs root/sys
 mount --rbind /dev root/dev
-for own in tmp run home etc/gpuboard opt/gpuboard var/lib/gpuboard; do
-    mkdir -p "root/$own" && mount -t tmpfs tmpfs "root/$own"
-done
-chmod 1777 root/tmp && mkdir -p root/run/sshd root/home/root "root/$3"
-sed -i "s,:/root:,:/home/root:," root/etc/passwd
-mount --bind "$3" "root/$3" && mount -o remount,bind,ro "root/$3"
-hostname "$2"
-ip link set lo up
-ip address add 10.20.30.1/24 dev lo
+mount -t tmpfs tmpfs root/tmp && chmod 1777 root/tmp
+mount -t tmpfs tmpfs root/run
+hostname "$name"
 echo ready
 exec chroot root sleep infinity
+"""
+# The services of this machine are not started there; its control groups lie below one of its own.
+_BOOTED = """
+rm -rf root/etc/systemd/system/*.wants
+for group in $groups; do mkdir "$group" && echo $$ > "$group/cgroup.procs"; done
+echo ready
+exec systemd-nspawn --quiet --directory=root --private-network --register=no --keep-unit --link-journal=no \\
+    --machine="$name" --console=pipe --boot
 """
 _SMI = """#!/bin/sh
 case $1 in
@@ -56,6 +75,7 @@ class Machine:
         self.root = Path(f"/proc/{pid}/root")
         self.write("/usr/local/bin/nvidia-smi", _SMI, mode=0o755)
         self.write("/usr/local/share/nvidia-smi.xml", NEW_HEAD + new_gpu(0) + new_gpu(1) + TAIL)
+        self.run("ip link set lo up && ip address add 10.20.30.1/24 dev lo")
         self.write("/etc/resolv.conf", "")
         self.write("/etc/hosts", f"127.0.0.1 localhost\n10.20.30.1 gpu01.{DOMAIN} gpu01\n")
 
@@ -112,14 +132,14 @@ class Machine:
     def open_to_ssh(self, *ports: int) -> Iterator[None]:
         """Let people in by ssh until the block ends; root of this machine without a password."""
         self.run(
-            "ssh-keygen -q -A && mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519\n"
+            "ssh-keygen -q -A && mkdir -p /run/sshd ~/.ssh\n"
+            "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519\n"
             "cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys"
         )
         listens = " ".join(f"-p {port}" for port in ports)
         with self.running(f"/usr/sbin/sshd -D -e {listens} -o UsePAM=no -o PasswordAuthentication=yes"):
-            known = self.root / HOME[1:] / ".ssh" / "known_hosts"
-            while not known.exists() or known.stat().st_size == 0:
-                self.run(f"ssh-keyscan gpu01.{DOMAIN} > ~/.ssh/known_hosts || sleep 0.05")
+            scan = f"ssh-keyscan gpu01.{DOMAIN} | tee ~/.ssh/known_hosts"
+            eventually(lambda: bool(self.run(scan)))
             yield
 
     def until_live(self, node: str, board: str = "http://127.0.0.1:8042/", *, options: str = "") -> None:
@@ -149,23 +169,59 @@ def _surroundings(more: Mapping[str, str]) -> dict[str, str]:
 @contextlib.contextmanager
 def machine(folder: Path, *, name: str = "gpu01") -> Iterator[Machine]:
     """A machine that lasts until the block ends, with everything that runs on it."""
+    private = ("--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child")
+    with _begun(private, _FILES + _BARE, folder, name) as process:
+        yield Machine(*_children(process.pid))
+
+
+@contextlib.contextmanager
+def booted_machine(folder: Path, *, name: str = "gpu01") -> Iterator[Machine]:
+    """The same with systemd, which has started it."""
+    require("systemd-nspawn")
+    groups = [Path(mount) / f"gpuboard-{os.getpid()}" for mount in _CONTROL_GROUPS.findall(_mounts())]
+    given = " ".join(str(group) for group in groups)
+    with _begun(("--mount",), _FILES + _BOOTED, folder, name, given) as process:
+        eventually(lambda: [_comm(pid) for pid in _children(process.pid)] == ["systemd"])
+        (first,) = _children(process.pid)
+        try:
+            here = Machine(first)
+            eventually(lambda: here.run("systemctl is-system-running || true").strip() in UP)
+            yield here
+        finally:
+            os.kill(first, signal.SIGKILL)
+            process.wait(timeout=30)
+    for group in groups:
+        subprocess.run(["find", str(group), "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"], check=True)
+
+
+@contextlib.contextmanager
+def _begun(
+    private: Sequence[str], script: str, folder: Path, *more: str
+) -> Iterator["subprocess.Popen[str]"]:
     require("unshare", "nsenter", "ip", "hostname")
     require_root()
     place = folder / "machine"
     place.mkdir()
-    private = ["unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
     with subprocess.Popen(
-        [*private, "sh", "-c", _BEGIN, "sh", str(place), name, str(ROOT)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ["unshare", *private, "sh", "-c", script, "sh", str(place), str(ROOT), *more],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as process:  # fmt: skip
         try:
             assert process.stdout is not None
             said = process.stdout.readline()
             assert said == "ready\n", said
-            yield Machine(*_children(process.pid))
+            yield process
         finally:
             process.kill()
 
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _mounts() -> str:
+    return Path("/proc/mounts").read_text()
+
+
+def _comm(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
