@@ -33,6 +33,9 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     flags: tuple[Flag, ...] = ()
 
 
+# A node's name and a number on it: what people claim, whichever card is there.
+GpuPlace = tuple[str, int]
+
 # So long a claim that has ended is still told: people wonder whose it was.
 ENDED_CLAIM_SECONDS: Final = 3 * 86400.0
 
