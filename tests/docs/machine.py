@@ -73,6 +73,8 @@ class Machine:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self.root = Path(f"/proc/{pid}/root")
+        # Until it has gone into its own files, these would be ours.
+        eventually(lambda: not self.root.samefile("/"))
         self.write("/usr/local/bin/nvidia-smi", _SMI, mode=0o755)
         self.write("/usr/local/share/nvidia-smi.xml", NEW_HEAD + new_gpu(0) + new_gpu(1) + TAIL)
         self.run("ip link set lo up && ip address add 10.20.30.1/24 dev lo")
