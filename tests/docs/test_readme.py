@@ -14,7 +14,7 @@ from tests.started import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("consul")]
 PAGE = ROOT / "README.md"
-BEGIN, _ = printed(PAGE, "gpuboard", "sh", "sh")
+BEGIN, *_ = printed(PAGE, "gpuboard", "sh", "sh")
 LOOKS, SHOWN = printed(PAGE, "One machine", "sh", "")
 SETTINGS, ASKED = printed(PAGE, "Many machines, however they can be reached", "toml", "sh")
 SERVICE, RELOAD, *_ = printed(GUIDES / "consul.md", "Step by step", "json", "sh", "sh", "sh", "toml", "sh")
