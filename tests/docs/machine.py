@@ -5,7 +5,6 @@ nothing has to be substituted. It has a driver with two free GPUs. Root only.
 """
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -64,6 +63,25 @@ case $1 in
     -L) echo "GPU 0: NVIDIA H100 80GB HBM3"; echo "GPU 1: NVIDIA H100 80GB HBM3";;
     *) cat /usr/local/share/nvidia-smi.xml;;
 esac
+"""
+
+_WAIT = """
+import json, ssl, sys, time, urllib.request
+
+board, node, *ca_file = sys.argv[1:]
+context = ssl.create_default_context(cafile=ca_file[0] if ca_file else None)
+ends = time.monotonic() + 40
+seen = {}
+while seen.get(node) != ("live", 2):
+    if time.monotonic() > ends:
+        sys.exit(f"{node} is not live: {seen}")
+    time.sleep(0.1)
+    try:
+        with urllib.request.urlopen(f"{board}api/v1/fleet", timeout=10, context=context) as answer:
+            nodes = json.load(answer)["nodes"]
+        seen = {each["name"]: (each["state"], len(each["gpus"])) for each in nodes}
+    except OSError as error:
+        seen = {"nobody": str(error)}
 """
 
 
@@ -145,20 +163,9 @@ class Machine:
             eventually(lambda: bool(self.run(scan)))
             yield
 
-    def until_live(self, node: str, board: str = "http://127.0.0.1:8042/", *, options: str = "") -> None:
+    def until_live(self, node: str, board: str = "http://127.0.0.1:8042/", *, ca_file: str = "") -> None:
         """Wait until a board shows a node live, with both GPUs."""
-        seen: dict[str, tuple[str, int]] = {}
-
-        def is_live() -> bool:
-            told = self.run(f"gpuboard status --board {board} {options} --json || true")
-            nodes = json.loads(told)["nodes"] if told else []
-            seen.update({each["name"]: (each["state"], len(each["gpus"])) for each in nodes})
-            return seen.get(node) == ("live", 2)
-
-        try:
-            eventually(is_live)
-        except AssertionError:
-            raise AssertionError(f"{node} is not live: {seen}") from None
+        self.run(f"python -S -c '{_WAIT}' {board} {node} {ca_file}")
 
     def _inside(self, *command: str) -> list[str]:
         return ["nsenter", f"--target={self._pid}", "--all", "--root", f"--wdns={HOME}", *command]

@@ -39,7 +39,7 @@ def agents_push_through_it(board: Machine, ca_file: str) -> None:
     told = board.run(INVITE)
     board.run(ENROLL.strip() + f" --ca-file {ca_file}", given=f"{told.split()[1]}\n")
     with board.running(PUSH.strip() + f" --ca-file {ca_file}"):
-        board.until_live("gpu01", SITE, options=f"--ca-file {ca_file}")
+        board.until_live("gpu01", SITE, ca_file=ca_file)
 
 
 def test_nginx_shows_the_board_and_lets_agents_through(board: Machine) -> None:

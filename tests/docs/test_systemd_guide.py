@@ -110,7 +110,7 @@ def test_an_agent_pushes_as_a_service(board: Machine) -> None:
     board.run(readable)
     board.run(from_the_checkout(_without_first_line(AGENT)))
     board.run(push, given=f"{board.run(invite).split()[1]}\n")
-    board.until_live("gpu01", "https://board.lab.example:8042/", options="--ca-file /etc/gpuboard/ca.pem")
+    board.until_live("gpu01", "https://board.lab.example:8042/", ca_file="/etc/gpuboard/ca.pem")
 
 
 def test_a_reload_takes_up_a_renewed_certificate(board: Machine) -> None:
