@@ -304,6 +304,7 @@ class Fleet:
             if people != memory.people:
                 memory.people, memory.shown = people, None
             memory.claim = self.claim_of(node, reading)
+            memory.ended_claim = self.ended_claim_of(node, reading)
             verdict = judge(
                 reading,
                 people=people,
