@@ -44,5 +44,6 @@ def gpu_renumbered(number: int, card: Card, name: str) -> Problem:
 
 
 def numbers_moved(here: int, expected: int, since: float | None) -> Problem:
-    """Some GPUs are missing, and nobody can tell which."""
-    return problem("numbers-moved", f"{here} of {expected}", since=since)
+    """Some GPUs are missing, and nobody can tell which; or all are there, and some have changed places."""
+    what = f"{here} of {expected} are here" if here < expected else f"all {here} are here, in another order"
+    return problem("numbers-moved", what, since=since)

@@ -186,9 +186,9 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "day no card counts as free whose earlier number is booked",
     ),
     "numbers-moved": _Words(
-        "GPUs are missing, and the numbers of the others may have moved",
-        "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; cards "
-        "that were taken out are forgotten after a day, or at once with gpuboard node forget",
+        "the numbers of the GPUs may have moved",
+        "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; the "
+        "old numbers are forgotten after a day, or at once with gpuboard node forget",
     ),
     "unknown-age": _Words(
         "how old the lines of the node's file are cannot be told, so they do not count as fresh",

@@ -55,7 +55,7 @@ export const remedies = {
   'remedy_gpu-renumbered':
     'Buchungen gelten für Nummern und damit jetzt für andere Karten: denen Bescheid geben, die gebucht haben, und neu buchen; einen Tag lang gilt keine Karte als frei, deren frühere Nummer gebucht ist.',
   'remedy_numbers-moved':
-    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; ausgebaute sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; die alten Nummern sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
   'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',
   'remedy_unknown-age':
     'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',

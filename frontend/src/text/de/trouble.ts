@@ -28,7 +28,7 @@ export const trouble = {
   'problem_gpu-missing': 'Eine GPU fehlt: der Knoten nennt sie nicht mehr',
   'problem_gpu-replaced': 'Eine GPU wurde durch eine andere ersetzt',
   'problem_gpu-renumbered': 'Eine GPU hat eine andere Nummer als zuvor',
-  'problem_numbers-moved': 'GPUs fehlen, und die Nummern der übrigen können sich verschoben haben',
+  'problem_numbers-moved': 'Die Nummern der GPUs können sich verschoben haben',
   'problem_second-file':
     'Jemand anderes schreibt eine zweite Datei über diesen Knoten; sie wird nicht gelesen',
   'problem_unknown-age': 'Wie alt die Zeilen der Datei sind, ist nicht zu erkennen',

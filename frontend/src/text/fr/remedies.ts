@@ -54,7 +54,7 @@ export const remedies: RemedyWords = {
   'remedy_gpu-renumbered':
     'Les réservations valent pour des numéros, donc pour d’autres cartes maintenant : prévenir ceux qui ont réservé, et réserver à nouveau ; pendant un jour, aucune carte dont l’ancien numéro est réservé ne compte comme libre.',
   'remedy_numbers-moved':
-    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les cartes retirées sont oubliées après un jour, ou tout de suite avec gpuboard node forget.',
+    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les anciens numéros sont oubliés après un jour, ou tout de suite avec gpuboard node forget.',
   'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',
   'remedy_unknown-age':
     'Elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',

@@ -30,7 +30,7 @@ export const trouble: TroubleWords = {
   'problem_gpu-missing': 'Un GPU manque : le nœud n’en parle plus',
   'problem_gpu-replaced': 'Un GPU a été remplacé par un autre',
   'problem_gpu-renumbered': 'Un GPU a un autre numéro qu’avant',
-  'problem_numbers-moved': 'Des GPU manquent, et les numéros des autres ont pu changer',
+  'problem_numbers-moved': 'Les numéros des GPU ont pu changer',
   'problem_second-file': 'Quelqu’un d’autre écrit un second fichier sur ce nœud ; il n’est pas lu',
   'problem_unknown-age': 'L’âge des lignes du fichier est impossible à dire',
   'problem_unreadable-file':

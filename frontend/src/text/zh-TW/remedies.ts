@@ -35,7 +35,7 @@ export const remedies: RemedyWords = {
   'remedy_gpu-renumbered':
     '預約以編號為準，因此現在適用於其他卡：請通知預約者並重新預約；一天之內，先前編號已被預約的卡不算空閒。',
   'remedy_numbers-moved':
-    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
+    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；舊編號一天後會被忘記，或用 gpuboard node forget 立即忘記。',
   'remedy_second-file': '查明是誰寫的，並移除錯誤的那個。',
   'remedy_unknown-age':
     '它們只寫本地時間：含 uptime 那一行的 HOST_status.csv 可說明。執行中的看板在下一行出現時就會知道。',

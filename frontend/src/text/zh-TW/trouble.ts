@@ -28,7 +28,7 @@ export const trouble: TroubleWords = {
   'problem_gpu-missing': '缺少一張 GPU：節點不再提到它',
   'problem_gpu-replaced': '一張 GPU 已換成另一張',
   'problem_gpu-renumbered': '一張 GPU 的編號與先前不同',
-  'problem_numbers-moved': '缺少 GPU，其餘的編號可能已變動',
+  'problem_numbers-moved': 'GPU 的編號可能已變動',
   'problem_second-file': '另有人為此節點寫了第二個檔案；不予讀取',
   'problem_unknown-age': '無法得知檔案各行有多舊',
   'problem_unreadable-file': '目前無法讀取節點的檔案；顯示的是先前的內容',
