@@ -37,6 +37,11 @@ export const trouble = {
   problem_xid: 'Der Treiber hat einen Fehler der GPU gemeldet',
   'problem_token-shared':
     'Zwei Agenten benutzen das Token dieses Knotens; gezeigt wird nur der zuletzt gekommene',
+  'problem_silent-push': 'Der Agent dieses Knotens ist verstummt',
+  'problem_silent-ssh': 'Über ssh kommt von diesem Knoten nichts Neues',
+  'problem_silent-pull': 'Vom Agenten dieses Knotens kommt nichts Neues',
+  'problem_silent-folder': 'Die Datei dieses Knotens wird nicht mehr geschrieben',
+  'problem_silent-local': 'Der Agent auf der Maschine der Tafel ist verstummt',
   reason_revoked: 'Sein Token wurde widerrufen; er wird vergessen.',
   reason_left: 'Seine Quelle führt ihn nicht mehr; er wird vergessen.',
   reason_timeout: 'Keine Antwort in der erwarteten Zeit.',

@@ -64,4 +64,13 @@ export const remedies: RemedyWords = {
     'Chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
   'remedy_token-shared':
     'Si les deux tournent sur cette machine, en arrêter un ; sinon réinscrire le nœud sur la machine qu’il est (gpuboard node enroll), ce qui met fin à l’ancien jeton, et inscrire l’autre sous son propre nom.',
+  'remedy_silent-push':
+    'Voir si le nœud tourne et, sur lui, l’agent : systemctl status gpuboard-agent, journalctl -u gpuboard-agent.',
+  'remedy_silent-ssh':
+    'Voir si le nœud tourne et si son pilote répond : sous le compte du tableau, ssh HOST nvidia-smi.',
+  'remedy_silent-pull':
+    'Voir si le nœud tourne, si l’agent y tourne, et si le tableau atteint son port : curl http://HOST:PORT/healthz.',
+  'remedy_silent-folder':
+    'Voir sur le nœud si la tâche qui l’écrit tourne encore (crontab -l, ou systemctl status gpuboard-agent), et si le dossier y est monté et non plein.',
+  'remedy_silent-local': 'Voir le journal du tableau, et ce que dit gpuboard doctor sur cette machine.',
 };
