@@ -9,7 +9,8 @@ import psutil
 import pytest
 
 from gpuboard.model.report import GpuProcess, GpuReading
-from gpuboard.probes.processes import ProcessReader, boot_seconds
+from gpuboard.outside.boot_clock import boot_seconds
+from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.user_names import UserNames
 from tests.clock import Clock
 from tests.parts import require_root

@@ -13,11 +13,12 @@ from gpuboard.agent.vendors import beside_others
 from gpuboard.agent.watchdog import Round
 from gpuboard.model.names import in_order
 from gpuboard.model.report import GpuReading, HostFacts, NodeReport, Problem
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.probes.base import Probe
 from gpuboard.probes.fit import fit
 from gpuboard.probes.host import HostReader, boot_id, sequence
 from gpuboard.probes.patience import Call, Patience
-from gpuboard.probes.processes import ProcessReader, boot_seconds
+from gpuboard.probes.processes import ProcessReader
 
 DEFAULT_DEADLINE_SECONDS: Final = 5.0
 PROCESS_PATIENCE_SECONDS: Final = 1.0
