@@ -32,12 +32,13 @@ def write_for_ever(folder: Path) -> None:
         write_drop(folder, "dgx-01", Sample(simulate("dgx-01", 1_800_000_000.0 + number), 0.0))
 
 
-def test_killing_the_writer_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
-    """Two hundred times, at random moments."""
+@pytest.mark.parametrize("times", [50, pytest.param(500, marks=pytest.mark.long)])
+def test_killing_the_writer_at_any_moment_leaves_a_whole_file(tmp_path: Path, times: int) -> None:
+    """Again and again, at random moments."""
     write_drop(tmp_path, "dgx-01", SAMPLE)
     moments = random.Random(7)
     newest = 0.0
-    for _ in range(200):
+    for _ in range(times):
         writer = os.fork()
         if writer == 0:
             try:

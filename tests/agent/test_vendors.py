@@ -23,7 +23,7 @@ from tests.fakes.second_vendor import VENDOR, AcmeMachine
 from tests.started import eventually
 
 DEADLINE = 0.5
-INTERVAL = 1.5
+INTERVAL = 1.0
 EIGHT = list(range(8))
 
 
