@@ -3,12 +3,15 @@
 import ipaddress
 import re
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from gpuboard.model.address import split_address
 from gpuboard.model.errors import UsageError
 
 _FILLED_IN: Final = frozenset({"address", "node", "devices"})
+_HOW_TO_STORE: Final = (
+    'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
+)
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -60,6 +63,27 @@ def check_proxies(value: tuple[str, ...]) -> None:
                 f"{proxy!r} is no address: a proxy is known by the address that it comes from; write "
                 'addresses or networks, like ["127.0.0.1", "10.1.0.0/16"]'
             ) from None
+
+
+def check_storage_url(value: str) -> None:
+    """The address of a database, without a password: this file is read by many, and shown in errors."""
+    if not value:
+        return
+    try:
+        parts = urlsplit(value)
+        has_password = parts.password is not None or "password" in parse_qs(parts.query)
+    except ValueError:
+        raise ValueError(_HOW_TO_STORE) from None
+    if has_password:
+        raise ValueError(
+            "no password belongs here; write it to a file of its own, and name that with password_file"
+        )
+    if parts.scheme == "sqlite" and not parts.netloc and parts.path.startswith(("//", "/~/")):
+        return
+    if parts.scheme not in ("postgresql", "postgres") or not (
+        parts.path.strip("/") or "dbname" in parse_qs(parts.query)
+    ):
+        raise ValueError(_HOW_TO_STORE)
 
 
 def _how_to_name(name: str) -> str:
