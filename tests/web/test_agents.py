@@ -9,8 +9,8 @@ import pytest
 
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.web.agents import AgentDoor, short_reason
 from gpuboard.wire.ingest import CLOSE_TOKEN_GONE
 from tests.databases import open_database

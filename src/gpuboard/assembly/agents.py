@@ -17,8 +17,8 @@ from gpuboard.model.errors import StorageAwayError, StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.settings.board import BoardTable, StorageTable
+from gpuboard.sources.ledger import CountingLedger, Position
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger, Position
 from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.storage.base import Database
 from gpuboard.storage.named import NamedValues

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuboard.sources.push.ledger import Position
+from gpuboard.sources.ledger import Position
 from gpuboard.sources.push.positions import NodePositions
 from gpuboard.storage.base import Database
 
