@@ -58,10 +58,14 @@ class RealPostgres:
             self._folder,
         ]
         command += ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=100", "-c", "fsync=off"]
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, user=self._user, cwd="/")
         ends = time.monotonic() + START_SECONDS
         while True:
+            # One that was killed may leave children for a moment; until they are gone it does not start.
+            if self._process is None or self._process.poll() is not None:
+                with (self._folder / "log").open("ab") as log:
+                    self._process = subprocess.Popen(
+                        command, stdout=log, stderr=log, user=self._user, cwd="/"
+                    )
             try:
                 psycopg.connect(self.admin_url).close()
             except psycopg.OperationalError:

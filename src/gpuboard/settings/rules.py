@@ -71,7 +71,7 @@ def check_storage_url(value: str) -> None:
         return
     try:
         parts = urlsplit(value)
-        has_password = parts.password is not None or "password" in parse_qs(parts.query)
+        has_password = parts.password is not None or "password" in parse_qs(parts.query) or "@" in parts.path
     except ValueError:
         raise ValueError(_HOW_TO_STORE) from None
     if has_password:

@@ -28,9 +28,10 @@ DEADLINE_SECONDS: Final = 20.0
 
 Driver = psycopg.Connection[Any]
 
-# A machine that vanished is noticed on both sides: by us, and by the server, which lets go of its locks.
-_CONNECTION: Final = {
+# Keepalives: a machine that vanished is noticed by us, and by the server, which lets go of its locks then.
+_CONNECTION: Final[dict[str, str | int]] = {
     "connect_timeout": CONNECT_SECONDS,
+    "client_encoding": "UTF8",
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,

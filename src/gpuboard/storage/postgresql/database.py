@@ -1,7 +1,6 @@
 """The board's database on a PostgreSQL server."""
 
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, create_engine, event, inspect
 from sqlalchemy.exc import DBAPIError, DisconnectionError
@@ -25,7 +24,7 @@ class PostgresDatabase(Database):
     """A database of its own on a server; the server is away now and then, and nothing waits for it."""
 
     def __init__(self, url: str, password_file: str | None = None) -> None:
-        name = urlsplit(url)._replace(query="", fragment="").geturl()
+        name = url.partition("?")[0]
         self._connector = Connector(url, name, password_file)
         engine = create_engine(
             "postgresql+psycopg://",
