@@ -31,7 +31,11 @@ def test_every_way_to_name_a_server_is_taken(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("url", "path"),
-    [("sqlite:////srv/board.sqlite", "/srv/board.sqlite"), ("sqlite:///~/b.sqlite", "~/b.sqlite")],
+    [
+        ("sqlite:////srv/board.sqlite", "/srv/board.sqlite"),
+        ("sqlite:///~/b.sqlite", "~/b.sqlite"),
+        ("sqlite:////a@b/x", "/a@b/x"),
+    ],
 )
 def test_a_file_is_named_by_its_whole_path(url: str, path: str) -> None:
     """Or from the home of whom the board runs as."""
@@ -46,6 +50,7 @@ def test_a_file_is_named_by_its_whole_path(url: str, path: str) -> None:
         "postgresql://gpuboard:hun/ter2@db/gpuboard",
         "postgresql://gpuboard:hunter2%40@db/gpuboard",
         "postgresql://gpuboard@db/gpuboard?password=hunter2",
+        "postgresql://gpuboard@db/gpuboard?sslpassword=hunter2",
         "postgresql://gpuboard@db/gpuboard?sslmode=require&password=hunter2&x=1",
         "mysql://gpuboard:hunter2@db/gpuboard",
     ],

@@ -67,22 +67,20 @@ def check_proxies(value: tuple[str, ...]) -> None:
 
 def check_storage_url(value: str) -> None:
     """The address of a database, without a password: this file is read by many, and shown in errors."""
-    if not value:
-        return
     try:
         parts = urlsplit(value)
-        has_password = parts.password is not None or "password" in parse_qs(parts.query) or "@" in parts.path
+        given, password = parse_qs(parts.query), parts.password
     except ValueError:
         raise ValueError(_HOW_TO_STORE) from None
-    if has_password:
+    if parts.scheme == "sqlite" and not parts.netloc and parts.path.startswith(("//", "/~/")):
+        return
+    # One with a slash in it ends up in the path.
+    if password is not None or "@" in parts.path or any(key.endswith("password") for key in given):
         raise ValueError(
             "no password belongs here; write it to a file of its own, and name that with password_file"
         )
-    if parts.scheme == "sqlite" and not parts.netloc and parts.path.startswith(("//", "/~/")):
-        return
-    if parts.scheme not in ("postgresql", "postgres") or not (
-        parts.path.strip("/") or "dbname" in parse_qs(parts.query)
-    ):
+    names_database = parts.path.strip("/") or "dbname" in given
+    if value and not (parts.scheme in ("postgresql", "postgres") and names_database):
         raise ValueError(_HOW_TO_STORE)
 
 

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 MAX_SHOWN: Final = 60
 # What stands for a password in a URL; it must not be seen wherever a setting is shown.
-_PASSWORD: Final = re.compile(r"(://[^:/?#\s\"]*:)[^\s\"]*(?=@)|([?&]password=)[^&\s\"]*")
+_PASSWORD: Final = re.compile(r"(://[^:/?#\s\"]*:)[^\s\"]*(?=@)|([?&]\w*password=)[^&\s\"]*")
 
 
 # Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
