@@ -185,6 +185,8 @@ class AgentSide:
             try:
                 self._restore(await self._database.run(self._load))
             except StorageError as error:
+                if self._away != error.reason:
+                    log.warning("database still away: reason=%s", error)
                 self._away = error.reason
             else:
                 log.info("database answers: database=%s", self._database.name)

@@ -35,6 +35,7 @@ class PostgresDatabase(Database):
             pool_use_lifo=True,
             use_native_hstore=False,
         )
+        event.listen(engine, "connect", _note_new)
         event.listen(engine, "checkout", _check_out)
         event.listen(engine, "checkin", self._check_in)
         event.listen(engine, "invalidate", lambda driver, record, _: _end_deadline(driver, record))
@@ -111,8 +112,12 @@ class PostgresDatabase(Database):
             )
 
 
-def _check_out(driver: Driver, record: Any, _proxy: object) -> None:  # noqa: ANN401 - the pool's own record
-    if not answers(driver):
+def _note_new(_driver: Driver, record: Any) -> None:  # noqa: ANN401 - the pool's own record
+    record.info["is_new"] = True
+
+
+def _check_out(driver: Driver, record: Any, _proxy: object) -> None:  # noqa: ANN401 - the same
+    if not record.info.pop("is_new", False) and not answers(driver):
         # The pool makes another one and comes again.
         raise DisconnectionError("the server has closed the connection")
     record.info["deadline"] = Deadline(driver)
