@@ -256,3 +256,25 @@ def test_where_nobody_listens_it_is_said_where() -> None:
     ):
         database.open(as_board=True)
     database.close()
+
+
+def test_a_database_that_belongs_to_another_is_said_with_the_remedy(postgres: RealPostgres) -> None:
+    """Nobody but the owner may make tables in it."""
+    postgres.ask("DROP ROLE IF EXISTS guest")
+    postgres.ask("CREATE ROLE guest LOGIN")
+    with pytest.raises(StorageError, match=r"permission denied.*OWNER TO") as refused:
+        open_url(postgres.url(postgres.new_database(), "guest"))
+    assert not isinstance(refused.value, StorageAwayError)
+
+
+def test_a_server_that_only_reads_counts_as_away(postgres: RealPostgres) -> None:
+    """It stands in for another, and may become the first one."""
+    name = postgres.new_database()
+    postgres.ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    database = make_database(StorageTable(url=postgres.url(name)), "")
+    with pytest.raises(StorageAwayError, match="read-only"):
+        database.open(as_board=True)
+    postgres.ask(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    database.open(as_board=True)
+    assert works(database)
+    database.close()

@@ -5,8 +5,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -44,6 +43,7 @@ _SESSION: Final = {
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
 }
+_SET_UP: Final = "SELECT " + ", ".join(["set_config(%s, %s, false)"] * len(_SESSION))
 
 
 class Connector:
@@ -82,15 +82,12 @@ class Connector:
         secret = {} if file is None else {"password": read_secret(user_path(file))}
         whole = make_conninfo(self._url, application_name=application, **_CONNECTION, **secret)
         connection: Driver = psycopg.connect(whole, autocommit=True)
-        deadline = Deadline(connection)
         try:
-            for setting, value in _SESSION.items():
-                connection.execute("SELECT set_config(%s, %s, false)", (setting, value))
+            with Deadline(connection):
+                connection.execute(_SET_UP, [each for pair in _SESSION.items() for each in pair])
         except BaseException:
             connection.close()
             raise
-        finally:
-            deadline.over()
         return connection
 
 
@@ -104,6 +101,12 @@ class Deadline:
         self._timer.daemon = True
         self._timer.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over()
+
     def over(self) -> None:
         """The server has answered."""
         self._timer.cancel()
@@ -116,21 +119,11 @@ class Deadline:
 
 def answers(connection: Driver) -> bool:
     """Whether the server still knows this connection."""
-    return within_deadline(connection, lambda: connection.pgconn.exec_(b"").status == ExecStatus.EMPTY_QUERY)
-
-
-def within_deadline(connection: Driver, ask: Callable[[], bool]) -> bool:
-    """What a question about a connection is answered with; False when it never is."""
     try:
-        deadline = Deadline(connection)
+        with Deadline(connection):
+            return connection.pgconn.exec_(b"").status == ExecStatus.EMPTY_QUERY
     except (OSError, psycopg.Error):
         return False
-    try:
-        return ask()
-    except psycopg.Error:
-        return False
-    finally:
-        deadline.over()
 
 
 def in_one_line(error: BaseException) -> str:

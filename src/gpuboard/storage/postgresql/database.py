@@ -18,6 +18,9 @@ KEPT_CONNECTIONS: Final = 2
 MORE_CONNECTIONS: Final = 2
 # Whoever waits longer for one of them is told that the server does not answer.
 QUEUE_SECONDS: Final = 10.0
+# A server that only reads (it may become the first one), lacks room, or is being stopped.
+_MAY_PASS: Final = ("25006", "53", "57P", "58")
+_NOT_OURS: Final = "make the user in [storage] url its owner: ALTER DATABASE … OWNER TO …"
 
 
 class PostgresDatabase(Database):
@@ -100,8 +103,11 @@ class PostgresDatabase(Database):
 
     def _explain(self, error: DBAPIError) -> StorageError:
         said = str(error.orig).partition("\n")[0]
-        text = f"the database {self.name} cannot be used: {said}"
-        return StorageAwayError(text) if error.connection_invalidated else StorageError(text)
+        state = getattr(error.orig, "sqlstate", None) or ""
+        remedy = f"; {_NOT_OURS}" if state == "42501" else ""
+        text = f"the database {self.name} cannot be used: {said}{remedy}"
+        may_pass = error.connection_invalidated or state.startswith(_MAY_PASS)
+        return StorageAwayError(text) if may_pass else StorageError(text)
 
     def _check_encoding(self, connection: Connection) -> None:
         encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
