@@ -199,6 +199,46 @@ def test_others_cannot_read_the_file(tmp_path: Path) -> None:
     assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
+MIGRATOR = """
+import sys, time
+from gpuboard.settings.board import StorageTable
+from gpuboard.storage import migrations
+from gpuboard.storage.registry import make_database
+
+class Stuck:
+    def time(self):
+        print("the table is made", flush=True)
+        time.sleep(600)
+
+migrations.STEPS = (*migrations.STEPS, ("CREATE TABLE half (a INTEGER)",))
+migrations.time = Stuck()
+make_database(StorageTable(url=sys.argv[1]), "").open(as_board=True)
+"""
+
+
+def test_a_migration_that_is_killed_is_done_anew(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left of its first half, nor of its locks."""
+    open_url(database_url).close()
+    upgrade = subprocess.Popen(
+        [sys.executable, "-c", MIGRATOR, database_url], stdout=subprocess.PIPE, text=True
+    )
+    assert upgrade.stdout is not None
+    assert upgrade.stdout.readline() == "the table is made\n"
+    upgrade.kill()
+    upgrade.stdout.close()
+    upgrade.wait()
+    database = make_database(StorageTable(url=database_url), "")
+    database.open(as_board=True)
+    with database.read() as connection:
+        assert not inspect(connection).has_table("half")
+    database.close()
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, ("CREATE TABLE half (a INTEGER)",)))
+    again = open_url(database_url)
+    with again.read() as connection:
+        assert inspect(connection).has_table("half")
+    again.close()
+
+
 WRITER = """
 import sys
 from gpuboard.settings.board import StorageTable
