@@ -22,6 +22,7 @@ from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.outside.seldom import SeldomLog
+from gpuboard.outside.stopwatch import Stopwatch
 from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
@@ -128,6 +129,7 @@ class AgentDoor:
         self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
         self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
         self._log = SeldomLog(log)
+        self._stopwatch = Stopwatch()
         roster.on_change(self.tokens_changed)
 
     async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
@@ -240,12 +242,11 @@ class AgentDoor:
             AccessRefused: the node may not say this.
             SourceError: it cannot be taken now.
         """
-        # The processor's time: that the machine is busy with other things is not the node's fault.
-        started = time.thread_time()
+        started = self._stopwatch.start()
         try:
             return self.push.accept(node, message)
         finally:
-            self.pace(node).charge(time.thread_time() - started, time.monotonic())
+            self.pace(node).charge(self._stopwatch.stop(started), time.monotonic())
 
     def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""
