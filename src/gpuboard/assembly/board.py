@@ -43,7 +43,7 @@ from gpuboard.wire.stream import BoardInfo
 
 CLOSE_SECONDS: Final = 5.0
 # Of objects that may hold cycles, of collections of the young, and of the middle-aged. What strangers leave
-# behind (a refused handshake: 300 objects) is then gone in milliseconds; of 100,000 it was a tenth of a second.
+# behind (a refused handshake: 300 objects) is gone in milliseconds; of 100,000 it was a tenth of a second.
 GARBAGE_AFTER: Final = (10_000, 10, 50)
 
 log = logging.getLogger(__name__)
