@@ -354,10 +354,13 @@ describe('a cell', () => {
   });
 
   test('is not called free by old data', () => {
-    const said = cellSentence(gpu({ since: NOW - 60 }), NOW, language, 300, false);
-    expect(said).toBe('dgx-01 GPU 0, H100 80 GB, stale');
+    const past = new Language('en', en, () => true);
+    const free = gpu({ since: NOW - 600 });
+    expect(cellWords(free, NOW, past, 300)).toEqual({ main: 'was free', time: '', side: '' });
+    expect(cellSentence(free, NOW, past, 300)).toBe('dgx-01 GPU 0, H100 80 GB, was free');
+    expect(lasting(free, NOW, past)).toBe('');
     const busy = gpu({ verdict: 'busy', users: using('ana') });
-    expect(cellSentence(busy, NOW, language, 300, false)).toContain('busy');
+    expect(cellSentence(busy, NOW, past, 300)).toContain('busy');
   });
 
   test('always has the word of its verdict, or what stands for it', () => {

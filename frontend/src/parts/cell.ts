@@ -15,11 +15,11 @@ export interface CellLook {
   filled: number;
 }
 
-export function cellLook(gpu: GpuRow, { clock, connection, fleet, language, preferences }: App): CellLook {
+export function cellLook(gpu: GpuRow, { clock, fleet, language, preferences }: App): CellLook {
   const held = gpu.verdict === 'busy' || gpu.verdict === 'idle' ? gpu.memory_used_bytes : null;
   return {
     words: cellWords(gpu, clock.coarse, language, fleet.justFreedSeconds),
-    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds, connection.isCurrent),
+    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds),
     flags: flagWords(gpu, language).join(', ') || null,
     mine: isMine({ gpu, me: preferences.me }),
     ignored: isIgnored(gpu),

@@ -31,6 +31,8 @@ export function userNames(gpu: GpuRow, { person }: Language): string {
 export function cellWords(gpu: GpuRow, now: number, language: Language, justFreed: number): CellWords {
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
+  // For how long it is free, only those know who still hear of it.
+  const known = language.past ? null : lasted;
   // A card that is cut up is told by its instances.
   if (MIG.includes(gpu.reason.code)) return { main: 'MIG', time: '', side: '' };
   if (isIgnored(gpu)) return { main: say('notCounted'), time: '', side: userNames(gpu, language) };
@@ -39,7 +41,7 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
       return {
         main: say('free'),
         time: '',
-        side: lasted === null ? '' : lasted < justFreed ? say('justNow') : duration(lasted, true),
+        side: known === null ? '' : known < justFreed ? say('justNow') : duration(known, true),
       };
     case 'busy':
       return {
@@ -73,15 +75,8 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
   return knows(key) ? say(key) : '';
 }
 
-/** One sentence for those who do not see the cell; nothing is free for them by old data. */
-export function cellSentence(
-  known: GpuRow,
-  now: number,
-  language: Language,
-  justFreed: number,
-  current = true,
-): string {
-  const gpu = current || known.verdict !== 'free' ? known : { ...known, verdict: 'stale' as const };
+/** One sentence for those who do not see the cell. */
+export function cellSentence(gpu: GpuRow, now: number, language: Language, justFreed: number): string {
   const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
@@ -93,9 +88,10 @@ export function cellSentence(
 }
 
 /** How long it has been so, or until when it is booked; nothing where neither tells much. */
-export function lasting(gpu: GpuRow, now: number, { say, duration, time }: Language): string {
+export function lasting(gpu: GpuRow, now: number, { say, duration, past, time }: Language): string {
   if (gpu.verdict === 'booked' && gpu.claim?.until) return say('until', { time: time(gpu.claim.until, now) });
-  return gpu.since === null || gpu.verdict === 'busy' ? '' : duration(now - gpu.since);
+  const untold = gpu.since === null || gpu.verdict === 'busy' || (gpu.verdict === 'free' && past);
+  return untold ? '' : duration(now - gpu.since!);
 }
 
 /** What the "!" on a cell stands for. */
