@@ -191,7 +191,7 @@ describe('the answers', () => {
   });
 
   test('say when the last booking of a holder ends', () => {
-    const claim = { who: 'bob', comment: null };
+    const claim = { who: 'bob', comment: null, behind: [] };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -294,7 +294,7 @@ describe('the answers', () => {
   });
 
   test('keep apart what people use and what is booked for them', () => {
-    const claim = { who: 'eva', until: NOW + 60, comment: null };
+    const claim = { who: 'eva', until: NOW + 60, comment: null, behind: [] };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -379,7 +379,10 @@ describe('a cell', () => {
     ['zh-TW', '至', '至 '],
   ] as const)('in %s says that the time of a booking is its end', async (tag, short, whole) => {
     const spoken = new Language(tag, await LANGUAGES[tag].load());
-    const booked = gpu({ verdict: 'booked', claim: { who: 'bob', until: NOW + 60, comment: null } });
+    const booked = gpu({
+      verdict: 'booked',
+      claim: { who: 'bob', until: NOW + 60, comment: null, behind: [] },
+    });
     const { main, time, side } = cellWords(booked, NOW, spoken, 300);
     expect([main, side]).toEqual([short, 'bob']);
     expect(cellSentence(booked, NOW, spoken, 300)).toContain(whole + time);
@@ -387,7 +390,11 @@ describe('a cell', () => {
   });
 
   test('names no end where a booking has none', () => {
-    const booked = gpu({ verdict: 'booked', since: null, claim: { who: 'bob', until: null, comment: null } });
+    const booked = gpu({
+      verdict: 'booked',
+      since: null,
+      claim: { who: 'bob', until: null, comment: null, behind: [] },
+    });
     expect(cellWords(booked, NOW, language, 300)).toEqual({ main: 'booked', time: '', side: 'bob' });
     expect(lasting(booked, NOW, language)).toBe('');
   });
