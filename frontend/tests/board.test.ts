@@ -363,6 +363,15 @@ describe('a cell', () => {
     expect(cellSentence(busy, NOW, past, 300)).toContain('busy');
   });
 
+  test('says that its booking ended, while nobody has come since', () => {
+    const ended_claim = { who: 'ana', until: NOW - 3 * 3600 - 600, comment: null, behind: [] };
+    const free = gpu({ since: NOW - 7300, ended_claim });
+    expect(cellWords(free, NOW, language, 300)).toEqual({ main: 'free', time: '2 h', side: 'ended 3 h ago' });
+    expect(cellSentence(free, NOW, language, 300)).toMatch(/, free, 2 h, ended 3 h ago$/);
+    for (const change of [{ verdict: 'busy' }, { verdict: 'booked' }, { counted: false }] as const)
+      expect(cellWords({ ...free, ...change }, NOW, language, 300).side).not.toContain('ended');
+  });
+
   test('always has the word of its verdict, or what stands for it', () => {
     const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });
     expect(cellWords(idle, NOW, language, 300)).toEqual({ main: 'idle', time: '1 h', side: 'ana' });

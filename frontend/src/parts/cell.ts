@@ -3,6 +3,7 @@
 import type { GpuRow } from '../api/wire';
 import type { App } from '../state/context';
 import { isMine } from '../state/filter';
+import { isEnded } from '../state/people';
 import { cellSentence, cellWords, flagWords, isIgnored, type CellWords } from './words';
 
 export interface CellLook {
@@ -11,6 +12,8 @@ export interface CellLook {
   flags: string | null;
   mine: boolean;
   ignored: boolean;
+  /** Whether a booking of it is over, and it is free. */
+  ended: boolean;
   /** How much of its memory is held, for those who hold some. */
   filled: number;
 }
@@ -23,6 +26,7 @@ export function cellLook(gpu: GpuRow, { clock, fleet, language, preferences }: A
     flags: flagWords(gpu, language).join(', ') || null,
     mine: isMine({ gpu, me: preferences.me }),
     ignored: isIgnored(gpu),
+    ended: isEnded(gpu),
     filled: held !== null && gpu.memory_total_bytes ? Math.min(1, held / gpu.memory_total_bytes) : 0,
   };
 }

@@ -3,6 +3,7 @@
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import type { Fleet } from '../state/fleet.svelte';
 import { nominalModel } from '../state/models';
+import { isEnded } from '../state/people';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
 
@@ -31,18 +32,21 @@ export function userNames(gpu: GpuRow, { person }: Language): string {
 export function cellWords(gpu: GpuRow, now: number, language: Language, justFreed: number): CellWords {
   const { say, duration } = language;
   const lasted = gpu.since === null ? null : now - gpu.since;
-  // For how long it is free, only those know who still hear of it.
-  const known = language.past ? null : lasted;
   // A card that is cut up is told by its instances.
   if (MIG.includes(gpu.reason.code)) return { main: 'MIG', time: '', side: '' };
   if (isIgnored(gpu)) return { main: say('notCounted'), time: '', side: userNames(gpu, language) };
   switch (gpu.verdict) {
-    case 'free':
+    case 'free': {
+      // For how long, only those know who still hear of it.
+      const known = language.past ? null : lasted;
+      const told = known === null ? '' : known < justFreed ? say('justNow') : duration(known, true);
+      const ended = endedWords(gpu, now, language);
       return {
         main: say('free'),
-        time: '',
-        side: known === null ? '' : known < justFreed ? say('justNow') : duration(known, true),
+        time: ended ? told : '',
+        side: ended || told,
       };
+    }
     case 'busy':
       return {
         main: gpu.utilization_percent === null ? say('busy') : `${language.number(gpu.utilization_percent)}%`,
@@ -66,6 +70,11 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
     default:
       return { main: say(gpu.verdict), time: '', side: '' };
   }
+}
+
+/** That a booking is over, where nobody has come since: "ended 3 h ago". */
+export function endedWords(gpu: GpuRow, now: number, { say, duration }: Language): string {
+  return isEnded(gpu) ? say('ended', { ago: duration(now - gpu.ended_claim!.until!, true) }) : '';
 }
 
 function shortTrouble({ code, values }: Reason, { say, knows }: Language): string {

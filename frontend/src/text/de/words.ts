@@ -115,6 +115,7 @@ export const words: Words = {
   until: 'bis {time}',
   to: 'bis',
   bookedNow: 'gebucht · {who}',
+  ended: 'endete vor {ago}',
   gpusNotKnown: 'GPUs nicht bekannt',
   notCounted: 'zählt nicht',
   clockAhead: '{time} vor der Tafel',

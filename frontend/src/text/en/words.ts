@@ -127,6 +127,7 @@ export const words = {
   // The same in a cell, before a time: as short as it can be.
   to: 'until',
   bookedNow: 'booked · {who}',
+  ended: 'ended {ago} ago',
   gpusNotKnown: 'GPUs not known',
   notCounted: 'not counted',
   clockAhead: '{time} ahead of the board',

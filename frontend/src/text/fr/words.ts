@@ -119,6 +119,7 @@ export const words: Words = {
   until: 'jusqu’à {time}',
   to: '→',
   bookedNow: 'réservé · {who}',
+  ended: 'finie il y a {ago}',
   gpusNotKnown: 'GPU inconnus',
   notCounted: 'non compté',
   clockAhead: '{time} d’avance sur le tableau',

@@ -114,6 +114,7 @@ export const words: Words = {
   until: '至 {time}',
   to: '至',
   bookedNow: '已預約 · {who}',
+  ended: '{ago}前結束',
   gpusNotKnown: 'GPU 尚未得知',
   notCounted: '不計入',
   clockAhead: '比看板快 {time}',
