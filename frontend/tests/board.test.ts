@@ -4,7 +4,8 @@ import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
-import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
+import devices from '../../tests/golden/devices.json';
+import { cellSentence, cellWords, cudaDevices, lasting, takeCommand } from '../src/parts/words';
 import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
@@ -437,7 +438,20 @@ describe('the command to copy', () => {
   });
 
   test('falls back to the index where the UUID is made up', () => {
-    expect(take('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+    expect(take('old-box', [gpu({ uuid: 'old-box:3', index: 3, label: '3' })])).toBe(
+      "ssh -t old-box 'env CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=3 $SHELL -l'",
+    );
+  });
+
+  test('is not written for what CUDA cannot be told', () => {
+    expect(take('old-box', [gpu({ uuid: 'old-box:0/1', index: 1, label: '0:1' })])).toBe('');
+  });
+
+  test.each(devices)('calls $about as every other output does', ({ gpus, uuids, numbers }) => {
+    const rows = gpus.map(([uuid, label]) => gpu({ uuid: uuid!, label: label! }));
+    const { text, numbered } = cudaDevices(rows);
+    expect(text).toBe(uuids ?? numbers ?? '');
+    expect(numbered).toBe(uuids === undefined);
   });
 
   const HOSTILE = ["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', '`id`', 'x\nid', '{devices}'];
@@ -450,7 +464,7 @@ describe('the command to copy', () => {
   });
 
   test.each(HOSTILE)('never carries the UUID %j', (uuid) => {
-    expect(take('ok', [gpu({ uuid, index: 0 })])).toBe("ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'");
+    expect(take('ok', [gpu({ uuid, label: '0' })])).toContain(' CUDA_VISIBLE_DEVICES=0 ');
   });
 });
 

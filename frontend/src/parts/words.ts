@@ -130,24 +130,33 @@ export function withoutGpus({ gpus_known }: NodeRow, { say }: Language): string 
   return gpus_known ? say('noGpus') : say('gpusNotKnown');
 }
 
+/** What CUDA calls these devices: by UUID, or by number where one has no UUID, never a mix; empty if neither does. */
+export function cudaDevices(gpus: Pick<GpuRow, 'uuid' | 'label'>[]): { text: string; numbered: boolean } {
+  // A UUID that two nodes have stands before the name of its node.
+  const uuids = gpus.map(({ uuid }) => uuid.split('@')[0]!);
+  const numbered = !uuids.every((uuid) => /^(GPU|MIG)-[A-Za-z0-9/-]+$/.test(uuid));
+  const names = numbered ? gpus.map(({ label }) => label) : uuids;
+  return { text: numbered && names.some((label) => !/^\d+$/.test(label)) ? '' : names.join(','), numbered };
+}
+
 /** The admin's shell line for these devices of a node; empty if a name could not go there safely. */
 export function takeCommand(
   { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
   name: string,
-  gpus: Pick<GpuRow, 'uuid' | 'index'>[],
+  gpus: Pick<GpuRow, 'uuid' | 'label'>[],
 ): string {
   // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
   const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);
-  if (!safe(name)) return '';
-  // A source without UUIDs makes them up as node:index: then the driver's order has to do.
-  const devices = gpus.every(({ uuid }) => safe(uuid) && !uuid.includes(':'))
-    ? gpus.map(({ uuid }) => uuid)
-    : gpus.map(({ index }) => index);
+  const devices = cudaDevices(gpus);
+  if (!safe(name) || !devices.text) return '';
   const address = nodes.get(name)?.record.address ?? '';
   const values: Record<string, string> = {
     node: name,
     address: safe(address) ? address : name,
-    devices: devices.join(','),
+    devices: devices.text,
   };
-  return (board?.copy ?? '').replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
+  let copy = board?.copy ?? '';
+  // Otherwise CUDA numbers the fastest first, not as the driver does.
+  if (devices.numbered) copy = copy.replace('env CUDA_V', 'env CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_V');
+  return copy.replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }
