@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GpuRow, NodeRow } from '../src/api/wire';
+import { nextCard } from '../src/pages/board/cardKeys';
 import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
@@ -465,6 +466,36 @@ describe('the command to copy', () => {
 
   test.each(HOSTILE)('never carries the UUID %j', (uuid) => {
     expect(take('ok', [gpu({ uuid, label: '0' })])).toContain(' CUDA_VISIBLE_DEVICES=0 ');
+  });
+});
+
+describe('arrows in the cards', () => {
+  // Two nodes: three cards and two below them, then one more.
+  const cards = [
+    [0, 0],
+    [300, 0],
+    [600, 0],
+    [0, 200],
+    [300, 200],
+    [0, 500],
+  ].map(([left, top]) => ({ left: left!, top: top! }));
+
+  test.each([
+    [0, 'ArrowRight', 1],
+    [2, 'ArrowRight', 3],
+    [0, 'ArrowLeft', null],
+    [1, 'ArrowDown', 4],
+    [2, 'ArrowDown', 4],
+    [4, 'ArrowDown', 5],
+    [5, 'ArrowDown', null],
+    [5, 'ArrowUp', 3],
+    [4, 'ArrowUp', 1],
+    [4, 'Home', 0],
+    [1, 'End', 5],
+    [1, 'x', null],
+    [-1, 'ArrowDown', null],
+  ] as const)('from %i by %s to %j', (from, key, to) => {
+    expect(nextCard(cards, from, key)).toBe(to);
   });
 });
 

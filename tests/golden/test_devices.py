@@ -1,4 +1,4 @@
-"""What CUDA calls devices: one table for `gpuboard free` and what people copy from the page (vitest reads it)."""
+"""What CUDA calls devices: one table for `gpuboard free` and for what the page copies (vitest reads it)."""
 
 import json
 import re
