@@ -45,7 +45,7 @@ def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
     return folder not in NOT_QUICK and item.get_closest_marker("slow") is None
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _no_blocking_calls() -> Iterator[None]:
     """A blocking call on the event loop, in our own code, is an error."""
     blockbuster: BlockBuster

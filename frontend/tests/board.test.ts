@@ -263,6 +263,7 @@ describe('the answers', () => {
         index,
         label: `0:${index}`,
         mig_parent_uuid: 'c',
+        model: 'H100 3g.40gb',
         mig_profile: '3g.40gb',
         ...change,
       });

@@ -20,7 +20,7 @@ from gpuboard.sources.ssh import words
 from gpuboard.wire.drop import encode_drop
 from tests.sources.ssh.server import running_server
 
-PLACE = words.Place(name="gpu01", host="gpu01")
+PLACE = words.SshHost(name="gpu01", host="gpu01")
 REFUSED = Reason(code="auth-failed", text="gpu01 does not let us in")
 AWAY = Reason(code="timeout", text="gpu02 does not answer")
 Outcomes = Mapping[str, NodeReport | Reason]

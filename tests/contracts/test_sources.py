@@ -20,9 +20,9 @@ from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
 from gpuboard.sources.base import Source
 from gpuboard.sources.folder import FolderOptions, FolderSource
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
 from gpuboard.sources.ssh import SshSource
 from gpuboard.wire.ingest import Hello, Live, encode

@@ -10,8 +10,8 @@ import pytest
 
 from gpuboard.cli import COMMANDS, read_words
 from gpuboard.settings.board import settings_of
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.sources.registry import Surroundings, make_source
 from tests.parts import require
 

@@ -11,7 +11,7 @@ from gpuboard.cli import COMMANDS
 from gpuboard.metrics.node import DCGM_METRICS, GPU_METRICS
 from gpuboard.model import report
 from gpuboard.model.problems import Kind
-from gpuboard.model.verdict import Flag, Word
+from gpuboard.model.verdict import Flag, VerdictWord
 from gpuboard.probes.registry import PROBES
 from gpuboard.settings.board import TABLES
 from gpuboard.sources.registry import SOURCES
@@ -36,7 +36,7 @@ def test_every_command_has_its_heading() -> None:
 
 def test_every_verdict_has_its_heading() -> None:
     """And every flag is named."""
-    assert headings("verdicts.md") == {*get_args(Word), "Flags", "What is counted", "Sizes"}
+    assert headings("verdicts.md") == {*get_args(VerdictWord), "Flags", "What is counted", "Sizes"}
     text = (REFERENCE / "verdicts.md").read_text()
     assert [flag for flag in get_args(Flag) if f"`{flag}`" not in text] == []
 

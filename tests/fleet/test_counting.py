@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from gpuboard.fleet.changes import ChangeTracker
-from gpuboard.fleet.counting import places
+from gpuboard.fleet.counting import gpu_tags
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
@@ -31,23 +31,23 @@ INSTANCES = tuple(
 
 def test_a_card_cut_into_instances_is_not_counted_and_its_instances_are() -> None:
     """Seven instances are seven GPUs, not eight."""
-    counted = [place.counted for place in places((CARD, *INSTANCES, WHOLE))]
+    counted = [place.counted for place in gpu_tags((CARD, *INSTANCES, WHOLE))]
     assert counted == [False] + [True] * 8
 
 
 def test_a_card_with_mig_on_and_no_instance_counts_once() -> None:
     """It is one GPU that nobody can take yet."""
-    assert [place.counted for place in places((CARD, WHOLE))] == [True, True]
+    assert [place.counted for place in gpu_tags((CARD, WHOLE))] == [True, True]
 
 
 def test_an_instance_is_called_by_its_card_and_its_own_number() -> None:
     """Instance 1 of GPU 0 is no GPU 1."""
-    assert [place.label for place in places((CARD, *INSTANCES[:2], WHOLE))] == ["0", "0:0", "0:1", "1"]
+    assert [place.label for place in gpu_tags((CARD, *INSTANCES[:2], WHOLE))] == ["0", "0:0", "0:1", "1"]
 
 
 def test_an_instance_without_its_card_has_no_number_of_a_card() -> None:
     """Nothing is made up."""
-    assert places(INSTANCES[:1])[0].label == "?:0"
+    assert gpu_tags(INSTANCES[:1])[0].label == "?:0"
 
 
 def test_the_count_stays_when_the_node_turns_stale() -> None:

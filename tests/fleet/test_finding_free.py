@@ -7,12 +7,12 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free
-from gpuboard.model.verdict import Word
+from gpuboard.model.verdict import VerdictWord
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.views import GpuRow
 
 
-def rows(**verdicts: Word) -> list[GpuRow]:
+def rows(**verdicts: VerdictWord) -> list[GpuRow]:
     """Eight GPUs on each node, all with the node's verdict."""
     fleet = Fleet(SteadyClock())
     tracker = ChangeTracker(fleet)

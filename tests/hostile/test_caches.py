@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import gpuboard
 from gpuboard.sources.ssh.changes.effects import Effect
-from gpuboard.sources.ssh.changes.places import _SHARED_LETTERS, _SHARED_LINES, Place, _is_modest
+from gpuboard.sources.ssh.changes.places import _SHARED_LETTERS, _SHARED_LINES, LinePlace, _is_modest
 
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
@@ -35,7 +35,7 @@ def test_every_cache_has_a_bound_in_bytes() -> None:
 
 def test_a_document_of_a_size_that_no_driver_writes_is_not_kept_for_others() -> None:
     """Each node chooses its lines, and how far they are indented."""
-    line = Place(start=" " * 100, device=0, process=None, effect=cast("Effect", None))
+    line = LinePlace(start=" " * 100, device=0, process=None, effect=cast("Effect", None))
     assert _is_modest((line,) * 2000)
     assert not _is_modest((None,) * (_SHARED_LINES + 1))
     assert not _is_modest((line,) * (_SHARED_LETTERS // 100 + 1))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpuboard.discovery.base import Target
-from gpuboard.sources.ssh import Pace, SshOptions, SshSource
+from gpuboard.sources.ssh import SshOptions, SshSource, Timing
 from tests.fakes.sink import RecordingSink, SettableDiscovery, running
 
-PACE = Pace(interval=0.25, timeout=20.0, longest_retry=5.0)
+PACE = Timing(interval=0.25, timeout=20.0, longest_retry=5.0)
 GREETING = b"SSH-2.0-OpenSSH_9.2\r\n"
 # Colours, a new line in the log, another title for the terminal, and what turns writing around.
 NASTY = "bye\x1b[31m\x1b]0;mine\x07\r\n2026-01-01 12:00:00 WARNING all is well \u202e\x9b2J"

@@ -8,8 +8,8 @@ import pytest
 
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.storage.database import open_database
 from gpuboard.web.agents import AgentDoor, short_reason
 from gpuboard.wire.ingest import CLOSE_TOKEN_GONE

@@ -7,7 +7,8 @@ export function nominalModel(
   // Not the "1g.10gb" of a part of a GPU: that is a name.
   const name = (gpu.model ?? 'GPU').replace(/(?<![.\w])(\d+)\s*Gi?B?(?![.\w])/i, '$1 GB');
   // An instance has its profile in its name already, and that says its size.
-  if (gpu.mig_profile || gpu.memory_total_bytes === null || gpu.memory_unified || / GB\b/.test(name)) return name;
+  if (gpu.mig_profile || gpu.memory_total_bytes === null || gpu.memory_unified || / GB\b/.test(name))
+    return name;
   return `${name} ${Math.round(gpu.memory_total_bytes / 2 ** 30)} GB`;
 }
 

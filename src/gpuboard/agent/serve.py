@@ -23,7 +23,7 @@ from gpuboard.wire.report import encode_report
 
 log = logging.getLogger(__name__)
 
-Answer = tuple[int, str, bytes]
+Reply = tuple[int, str, bytes]
 
 
 class ListenOptions(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class ListenOutlet:
             self._server.shutdown()
             self._server.server_close()
 
-    def answer(self, path: str, accept: str) -> Answer:
+    def answer(self, path: str, accept: str) -> Reply:
         """The answer to a request that has shown the token."""
         if path == "/healthz":
             return 200, "text/plain", b"ok\n"
@@ -118,7 +118,7 @@ class _Server(HTTPServer):
     def __init__(
         self,
         address: tuple[str, int],
-        answer: Callable[[str, str], Answer],
+        answer: Callable[[str, str], Reply],
         token: str,
         context: ssl.SSLContext | None,
     ) -> None:

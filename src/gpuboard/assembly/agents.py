@@ -15,8 +15,8 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import BoardTable
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.storage.database import Database, open_database
 from gpuboard.storage.lock import BoardLock

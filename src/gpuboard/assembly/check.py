@@ -10,8 +10,8 @@ from gpuboard.assembly.tls import check_tls
 from gpuboard.model.node import node_name_of
 from gpuboard.outside.files import user_path
 from gpuboard.settings.board import Settings
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.sources.registry import Surroundings, make_source
 
 # A dead mount does not answer; nobody waits longer for it.

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from gpuboard.fleet.changes import ChangeTracker, Follower
+from gpuboard.fleet.changes import ChangeTracker, Subscriber
 
 
 class Ticker:
     """Makes the ticks, and hands each change to all followers."""
 
-    def __init__(self, tracker: ChangeTracker, followers: Sequence[Follower], *, period: float) -> None:
+    def __init__(self, tracker: ChangeTracker, followers: Sequence[Subscriber], *, period: float) -> None:
         self._tracker = tracker
         self._followers = followers
         self._period = period

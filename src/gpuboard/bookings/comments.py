@@ -8,7 +8,7 @@ from typing import Final
 
 from gpuboard.bookings.comments_json import MAX_BYTES, Comments, parse_comments
 from gpuboard.model.errors import GpuboardError, OutsideError
-from gpuboard.model.verdict import Claim, Reason
+from gpuboard.model.verdict import Claim, GpuPlace, Reason
 from gpuboard.outside.files import POLL_SECONDS, follow, read_file, user_path
 
 log: Final = logging.getLogger(__name__)
@@ -16,7 +16,7 @@ log: Final = logging.getLogger(__name__)
 # So many entries are named of those that cannot be read.
 MAX_NAMED: Final = 5
 
-Claims = Mapping[tuple[str, int], Claim]
+Claims = Mapping[GpuPlace, Claim]
 
 
 class CommentsFile:

@@ -9,7 +9,7 @@ import msgspec
 from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
-from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
@@ -20,14 +20,12 @@ _NAME_LENGTH: Final = 256
 _COMMENT_LENGTH: Final = 4096
 _KEYS: Final = frozenset({"name", "date", "comment"})
 
-Place = tuple[str, int]
-
 
 class Comments(NamedTuple):
     """What the file says now."""
 
     # By node and GPU number; one whose end cannot be read holds without an end.
-    claims: dict[Place, Claim]
+    claims: dict[GpuPlace, Claim]
     # The entries that cannot be read, or not wholly: which, and why.
     unread: list[str]
     # How many there are, without those that are empty.
@@ -46,7 +44,7 @@ def parse_comments(
         WireError: the file is no such file or not whole; the claims of before should stay.
     """
     found = Comments({}, [])
-    short: dict[Place, Claim] = {}
+    short: dict[GpuPlace, Claim] = {}
     number = 0
     for host, entries in _hosts(data).items():
         node = host.strip().lower().rstrip(".")
@@ -145,7 +143,7 @@ def _text(value: object, length: int) -> str:
     return clean_text(str(value).strip()[:length])
 
 
-def _keep_longest(claims: dict[Place, Claim], place: Place, claim: Claim) -> None:
+def _keep_longest(claims: dict[GpuPlace, Claim], place: GpuPlace, claim: Claim) -> None:
     """Of several entries for one GPU the one that holds longest counts: an ended one hides no other."""
     before = claims.get(place)
     if before is None or claim.until is None or (before.until is not None and claim.until > before.until):

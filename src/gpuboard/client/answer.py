@@ -6,10 +6,10 @@ import msgspec
 
 from gpuboard.wire.clean import clean_text
 
-Answer = TypeVar("Answer")
+Expected = TypeVar("Expected")
 
 
-def decode_answer(body: bytes, kind: type[Answer]) -> Answer:
+def decode_answer(body: bytes, kind: type[Expected]) -> Expected:
     """Read a board's JSON, every text in it cleaned.
 
     Raises:

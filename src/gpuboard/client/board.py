@@ -23,7 +23,7 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_DETAIL: Final = 500
 _REFUSALS: Final = frozenset({401, 403, 421})
 
-Answer = TypeVar("Answer")
+Expected = TypeVar("Expected")
 
 
 class BoardClient:
@@ -60,7 +60,7 @@ class BoardClient:
             wish["model"] = model
         return self._get(f"api/v1/free?{urllib.parse.urlencode(wish)}", FreeAnswer)
 
-    def _get(self, path: str, kind: type[Answer]) -> Answer:
+    def _get(self, path: str, kind: type[Expected]) -> Expected:
         url = self._base + path
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise BoardUnreachableError(f"{self._base} is no address of a board; write it like {DEFAULT_URL}")

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.views import gpu_row, node_row, placed
+from gpuboard.fleet.views import gpu_row, node_row, tagged
 from gpuboard.wire.views import GpuRow, NodeRow
 
 
@@ -28,7 +28,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 # Whoever follows the fleet gets each change once, in order, from the one who makes the ticks.
-Follower = Callable[[Change], None]
+Subscriber = Callable[[Change], None]
 
 
 class ChangeTracker:
@@ -81,9 +81,9 @@ class ChangeTracker:
         name = node.name
         nodes.note(name, node_row(self._fleet, node, seen))
         present = set()
-        for reading, memory, place in placed(self._fleet, seen):
+        for reading, memory, tag in tagged(self._fleet, seen):
             present.add(reading.uuid)
-            gpus.note(reading.uuid, gpu_row(self._fleet, name, reading, memory, place))
+            gpus.note(reading.uuid, gpu_row(self._fleet, name, reading, memory, tag))
         lost.extend((name, uuid) for uuid in self._gpus_of.get(name, set()) - present)
         self._gpus_of[name] = present
 

@@ -6,11 +6,9 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
 
 Giver = Literal["block", "booking", "lease", "comments-json"]
-# The node and the number of a GPU in it.
-Place = tuple[str, int]
 
 # The first that holds is the claim; the others stand behind it.
 RANKS: Final[tuple[Giver, ...]] = ("block", "booking", "lease", "comments-json")
@@ -33,9 +31,9 @@ class ClaimBook:
     """Keeps what each giver says, and knows when something begins or ends."""
 
     def __init__(self) -> None:
-        self._given: dict[Giver, dict[Place, tuple[Claim, ...]]] = {}
+        self._given: dict[Giver, dict[GpuPlace, tuple[Claim, ...]]] = {}
         # All claims of a place, the highest rank first.
-        self._pages: dict[Place, tuple[Claim, ...]] = {}
+        self._pages: dict[GpuPlace, tuple[Claim, ...]] = {}
         # The numbers of a node that are in the book.
         self._numbers: dict[str, list[int]] = {}
         # When claims begin and end, with their nodes; the next first.
@@ -44,9 +42,9 @@ class ClaimBook:
     def __bool__(self) -> bool:
         return bool(self._pages)
 
-    def write(self, giver: Giver, claims: Iterable[tuple[Place, Claim]], now: float) -> set[str]:
+    def write(self, giver: Giver, claims: Iterable[tuple[GpuPlace, Claim]], now: float) -> set[str]:
         """Replace what one giver said, and leave what others said; return the nodes it is about."""
-        given: dict[Place, tuple[Claim, ...]] = {}
+        given: dict[GpuPlace, tuple[Claim, ...]] = {}
         for place, claim in claims:
             given[place] = (*given.get(place, ()), claim)
         before = self._given.get(giver, {})
@@ -62,11 +60,11 @@ class ClaimBook:
         self._moments = sorted(moments)
         return {node for node, _ in before.keys() | given.keys()}
 
-    def at(self, place: Place, now: float) -> Claim | None:
+    def at(self, place: GpuPlace, now: float) -> Claim | None:
         """The claim on a GPU that holds now."""
         return merge(self._page_of(place), now)
 
-    def ended(self, place: Place, now: float) -> Claim | None:
+    def ended(self, place: GpuPlace, now: float) -> Claim | None:
         """The claim on a GPU that ended last, for as long as people may wonder whose it was."""
         since = now - ENDED_CLAIM_SECONDS
         ended = [
@@ -79,7 +77,7 @@ class ClaimBook:
         numbers = {number for name in (node, short_name(node)) for number in self._numbers.get(name, ())}
         return any(self.holds_at((node, number), now) for number in numbers)
 
-    def holds_at(self, place: Place, now: float) -> bool:
+    def holds_at(self, place: GpuPlace, now: float) -> bool:
         """Whether a claim holds on a GPU now."""
         return any(claim.holds_at(now) for claim in self._page_of(place))
 
@@ -90,12 +88,12 @@ class ClaimBook:
             nodes.add(heapq.heappop(self._moments)[1])
         return nodes
 
-    def _page_of(self, place: Place) -> tuple[Claim, ...]:
+    def _page_of(self, place: GpuPlace) -> tuple[Claim, ...]:
         """All claims on a GPU; people may leave out the domain of its node."""
         node, number = place
         return self._pages.get(place) or self._pages.get((short_name(node), number), ())
 
-    def _page(self, place: Place) -> tuple[Claim, ...]:
+    def _page(self, place: GpuPlace) -> tuple[Claim, ...]:
         return tuple(claim for giver in RANKS for claim in self._given.get(giver, {}).get(place, ()))
 
 

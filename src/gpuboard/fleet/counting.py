@@ -7,15 +7,15 @@ from gpuboard.model.names import gpu_labels, short_model
 from gpuboard.model.report import MAX_GPUS, GpuReading
 
 
-class Place(NamedTuple):
+class GpuTag(NamedTuple):
     """What people call a GPU of a node, and whether it is one of those that are counted."""
 
     label: str
     counted: bool
 
 
-def _whole(index: int) -> Place:
-    return Place(str(index), counted=True)
+def _whole(index: int) -> GpuTag:
+    return GpuTag(str(index), counted=True)
 
 
 # Most nodes have whole GPUs only: theirs are made once.
@@ -23,13 +23,13 @@ _NONE_CUT: Final = {None}
 _WHOLE: Final = tuple(map(_whole, range(MAX_GPUS)))
 
 
-def places(gpus: Sequence[GpuReading], ignore: Collection[str] = ()) -> list[Place]:
-    """The places of one node's GPUs, in their order; `ignore` are parts of names of models."""
+def gpu_tags(gpus: Sequence[GpuReading], ignore: Collection[str] = ()) -> list[GpuTag]:
+    """The tags of one node's GPUs, in their order; `ignore` are parts of names of models."""
     cut = {gpu.mig_parent_uuid for gpu in gpus}
     if cut == _NONE_CUT and not ignore:
         return [_WHOLE[gpu.index] if gpu.index < MAX_GPUS else _whole(gpu.index) for gpu in gpus]
     counted = [gpu.uuid not in cut and not (ignore and _is_ignored(gpu, ignore)) for gpu in gpus]
-    return list(map(Place, gpu_labels(gpus), counted))
+    return list(map(GpuTag, gpu_labels(gpus), counted))
 
 
 def _is_ignored(gpu: GpuReading, ignore: Collection[str]) -> bool:

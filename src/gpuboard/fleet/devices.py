@@ -19,7 +19,7 @@ MAX_NODES: Final = 10_000
 _NOBODY: Final = frozenset[str]()
 
 
-class Devices:
+class ShownDevices:
     """Knows which node has which GPUs, and in which places."""
 
     def __init__(self, *, forget_after: float) -> None:

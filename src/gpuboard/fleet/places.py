@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, UnixTime, Word
+from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, ShortText, UnixTime
 
 # So many cards of one node are remembered; of more, those that have been missing for longest are forgotten.
 MAX_CARDS: Final = MAX_GPUS
@@ -25,13 +25,13 @@ MAX_NUMBERS: Final = 16
 class Card(Struct, frozen=True, kw_only=True, gc=False):
     """One card as the board remembers it."""
 
-    uuid: Word
-    vendor: Word = "nvidia"
-    model: Word | None = None
+    uuid: ShortText
+    vendor: ShortText = "nvidia"
+    model: ShortText | None = None
     memory_total_bytes: Bytes | None = None
     missing_since: UnixTime | None = None
     # The card that was in its place before, and since when it no longer is.
-    replaced_uuid: Word | None = None
+    replaced_uuid: ShortText | None = None
     replaced_at: UnixTime | None = None
     # The numbers it had before, and when it got the one it has.
     earlier_numbers: tuple[Count, ...] = ()

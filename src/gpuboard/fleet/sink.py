@@ -20,7 +20,7 @@ class Taker(Protocol):
         """Note that a sample came that nobody wants: another source is shown."""
 
 
-class Board(Protocol):
+class SinkFleet(Protocol):
     """What a sink needs of the fleet."""
 
     taker: Taker | None
@@ -50,7 +50,7 @@ class Board(Protocol):
 class FleetSink:
     """Where one source hands over what it learns."""
 
-    def __init__(self, fleet: Board, identity: SourceIdentity) -> None:
+    def __init__(self, fleet: SinkFleet, identity: SourceIdentity) -> None:
         self._fleet = fleet
         self.identity = identity
         self._names: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.candidates import Candidates
 from gpuboard.fleet.claims import ClaimBook, Giver, short_name
 from gpuboard.fleet.clock import Clock
-from gpuboard.fleet.devices import Devices
+from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
@@ -17,7 +17,7 @@ from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
-from gpuboard.model.verdict import Claim, Reason, Verdict
+from gpuboard.model.verdict import Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
 
 # Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
@@ -56,7 +56,7 @@ class Fleet:
         self._gone: set[str] = set()
         # Until then nodes of an earlier run may come; what is remembered of others is forgotten.
         self._strangers_until: float | None = None
-        self._devices = Devices(forget_after=forget_after_seconds)
+        self._devices = ShownDevices(forget_after=forget_after_seconds)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -124,7 +124,7 @@ class Fleet:
         claim = None if card is None else self._book.ended((node.name, card.index), self.clock.now())
         return None if claim is None else self.names.in_claim(claim)
 
-    def set_claims(self, giver: Giver, claims: Mapping[tuple[str, int], Claim | tuple[Claim, ...]]) -> None:
+    def set_claims(self, giver: Giver, claims: Mapping[GpuPlace, Claim | tuple[Claim, ...]]) -> None:
         """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
         pairs = [
             (place, claim)

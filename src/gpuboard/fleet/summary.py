@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from gpuboard.model.names import place_key
 from gpuboard.model.units import fits_size
-from gpuboard.model.verdict import Word, is_just_freed
+from gpuboard.model.verdict import VerdictWord, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
 from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, HolderView, NodeRow
 
-WORDS: Final[tuple[str, ...]] = get_args(Word)
+WORDS: Final[tuple[str, ...]] = get_args(VerdictWord)
 
 
 def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) -> Summary:

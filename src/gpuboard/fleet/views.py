@@ -1,7 +1,7 @@
 """The fleet as people and programs see it: views and rows. Pure reading of the state."""
 
 from gpuboard.fleet.activity import GpuMemory
-from gpuboard.fleet.counting import Place, places
+from gpuboard.fleet.counting import GpuTag, gpu_tags
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.names import holder_name
@@ -47,23 +47,23 @@ def node_view(fleet: Fleet, node: Node) -> NodeView | None:
         problems=seen.problems,
         host=seen.report.host if seen.report is not None else None,
         gpus_known=_knows_gpus(seen),
-        gpus=tuple(gpu_view(fleet, node.name, *each) for each in placed(fleet, seen)),
+        gpus=tuple(gpu_view(fleet, node.name, *each) for each in tagged(fleet, seen)),
     )
 
 
-def placed(fleet: Fleet, seen: Seen) -> list[tuple[GpuReading, GpuMemory, Place]]:
+def tagged(fleet: Fleet, seen: Seen) -> list[tuple[GpuReading, GpuMemory, GpuTag]]:
     """The GPUs of a node, each with what is remembered of it, its label and whether it is counted."""
-    found = zip(seen.gpus, places(seen.gpus, fleet.thresholds.ignore), strict=True)
-    return [(reading, seen.memories[reading.uuid], place) for reading, place in found]
+    found = zip(seen.gpus, gpu_tags(seen.gpus, fleet.thresholds.ignore), strict=True)
+    return [(reading, seen.memories[reading.uuid], tag) for reading, tag in found]
 
 
-def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, place: Place) -> GpuView:
+def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag: GpuTag) -> GpuView:
     """Everything about one GPU."""
     return GpuView(
         uuid=reading.uuid,
         node=node,
-        label=place.label,
-        counted=place.counted,
+        label=tag.label,
+        counted=tag.counted,
         model=fleet.names.model(reading),
         verdict=memory.verdict or _UNJUDGED,
         users=_people(memory),
@@ -77,9 +77,9 @@ def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
     """The GPU of this UUID, wherever it is."""
     for node in fleet:
         if node.seen is not None and uuid in node.seen.memories:
-            for reading, memory, place in placed(fleet, node.seen):
+            for reading, memory, tag in tagged(fleet, node.seen):
                 if reading.uuid == uuid:
-                    return gpu_view(fleet, node.name, reading, memory, place)
+                    return gpu_view(fleet, node.name, reading, memory, tag)
     return None
 
 
@@ -108,15 +108,15 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     )
 
 
-def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, place: Place) -> GpuRow:
+def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag: GpuTag) -> GpuRow:
     """One GPU on the live stream."""
     verdict = memory.verdict or _UNJUDGED
     return GpuRow(
         uuid=reading.uuid,
         node=node,
         index=reading.index,
-        label=place.label,
-        counted=place.counted,
+        label=tag.label,
+        counted=tag.counted,
         model=fleet.names.model(reading),
         memory_unified=reading.memory_unified,
         mig_parent_uuid=reading.mig_parent_uuid,

@@ -5,11 +5,11 @@ from typing import Final, get_args
 
 from gpuboard.metrics.text import Family
 from gpuboard.model.node import NodeState
-from gpuboard.model.verdict import Word
+from gpuboard.model.verdict import VerdictWord
 from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, NodeRow
 
-WORDS: Final[tuple[str, ...]] = get_args(Word)
+WORDS: Final[tuple[str, ...]] = get_args(VerdictWord)
 STATES: Final[tuple[str, ...]] = get_args(NodeState)
 
 _FIGURES: Final[Mapping[str, tuple[str, Callable[[GpuRow], float | None]]]] = {

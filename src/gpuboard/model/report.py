@@ -18,7 +18,7 @@ MAX_PROBLEMS: Final = 256
 LONGEST_INTERVAL_SECONDS: Final = 15 * 60.0
 
 # Limits travel with the types, so that the decoder refuses what no honest node sends.
-Word = Annotated[str, Meta(max_length=256)]
+ShortText = Annotated[str, Meta(max_length=256)]
 Text = Annotated[str, Meta(max_length=4096)]
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Bytes = Annotated[int, Meta(ge=0, le=2**53)]
@@ -38,7 +38,7 @@ class GpuProcess(Struct, frozen=True, kw_only=True, gc=False):
 
     pid: Count
     started_at: UnixTime | None = None
-    user: Word | None = None
+    user: ShortText | None = None
     uid: Count | None = None
     memory_used_bytes: Bytes | None = None
     kind: ProcessKind | None = None
@@ -53,12 +53,12 @@ class GpuProcess(Struct, frozen=True, kw_only=True, gc=False):
 class GpuReading(Struct, frozen=True, kw_only=True, gc=False):
     """What one GPU said at one moment; a MIG instance is a GPU with a parent."""
 
-    uuid: Word
+    uuid: ShortText
     index: Count
     # The format had no UUID, so this one is made of node and index.
     uuid_is_synthetic: bool = False
-    vendor: Word = "nvidia"
-    model: Word | None = None
+    vendor: ShortText = "nvidia"
+    model: ShortText | None = None
     memory_used_bytes: Bytes | None = None
     memory_total_bytes: Bytes | None = None
     # Memory shared with the host (Grace, Jetson): the figures are the host's.
@@ -71,20 +71,20 @@ class GpuReading(Struct, frozen=True, kw_only=True, gc=False):
     power_limit_watts: Watts | None = None
     graphics_clock_mhz: Count | None = None
     memory_clock_mhz: Count | None = None
-    performance_state: Word | None = None
-    throttle_reasons: Annotated[tuple[Word, ...], Meta(max_length=64)] | None = None
+    performance_state: ShortText | None = None
+    throttle_reasons: Annotated[tuple[ShortText, ...], Meta(max_length=64)] | None = None
     ecc_enabled: bool | None = None
     ecc_corrected_errors: Count | None = None
     ecc_uncorrected_errors: Count | None = None
-    pcie_bus_id: Word | None = None
+    pcie_bus_id: ShortText | None = None
     pcie_generation: Count | None = None
     pcie_width: Count | None = None
     # Links to other GPUs: how many carry data now, of how many there are.
     nvlink_active: Count | None = None
     nvlink_total: Count | None = None
     persistence_mode: bool | None = None
-    mig_parent_uuid: Word | None = None
-    mig_profile: Word | None = None
+    mig_parent_uuid: ShortText | None = None
+    mig_profile: ShortText | None = None
     # A parent whose memory is divided into instances: only the instances can be taken.
     mig_enabled: bool = False
     # None: the list of processes could not be read.
@@ -102,16 +102,16 @@ class Disk(Struct, frozen=True, kw_only=True, gc=False):
 class Address(Struct, frozen=True, kw_only=True, gc=False):
     """One address of the node, with the interface that has it."""
 
-    interface: Word
-    address: Word
+    interface: ShortText
+    address: ShortText
 
 
 class HostFacts(Struct, frozen=True, kw_only=True, gc=False):
     """What the machine around the GPUs said."""
 
-    hostname: Word | None = None
-    operating_system: Word | None = None
-    kernel: Word | None = None
+    hostname: ShortText | None = None
+    operating_system: ShortText | None = None
+    kernel: ShortText | None = None
     uptime_seconds: Seconds | None = None
     cpu_count: Count | None = None
     load_1: Load | None = None
@@ -121,21 +121,21 @@ class HostFacts(Struct, frozen=True, kw_only=True, gc=False):
     memory_total_bytes: Bytes | None = None
     disks: Annotated[tuple[Disk, ...], Meta(max_length=64)] = ()
     addresses: Annotated[tuple[Address, ...], Meta(max_length=64)] = ()
-    driver_version: Word | None = None
-    cuda_version: Word | None = None
-    agent_version: Word | None = None
+    driver_version: ShortText | None = None
+    cuda_version: ShortText | None = None
+    agent_version: ShortText | None = None
 
 
 class Problem(Struct, frozen=True, kw_only=True, gc=False):
     """Something wrong on a node or one of its GPUs, with what to do about it."""
 
-    kind: Word
+    kind: ShortText
     # The whole sentence, in English; its kind and its detail are what other languages need.
     text: Text
     remedy: Text
     # Which device, which versions, how many: the same in every language.
     detail: Text | None = None
-    gpu_uuid: Word | None = None
+    gpu_uuid: ShortText | None = None
     since: UnixTime | None = None
 
 
@@ -144,7 +144,7 @@ class NodeReport(Struct, frozen=True, kw_only=True, gc=False):
 
     node: NodeName
     version: int = REPORT_VERSION
-    boot_id: Word | None = None
+    boot_id: ShortText | None = None
     # Rises within a boot, also over a restart of the agent.
     sequence: Count | None = None
     # The node's own clock: shown as an offset, never trusted.
@@ -152,7 +152,7 @@ class NodeReport(Struct, frozen=True, kw_only=True, gc=False):
     # How old the sample was when it was sent, by the node's monotonic clock.
     age_seconds: Seconds = 0.0
     interval_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
-    probe: Word | None = None
+    probe: ShortText | None = None
     host: HostFacts | None = None
     # None: the list of GPUs itself could not be read; () means that there are none.
     gpus: Annotated[tuple[GpuReading, ...], Meta(max_length=MAX_GPUS)] | None = ()

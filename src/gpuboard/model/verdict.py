@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-Word = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
+VerdictWord = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
 Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
 
 # What became free so lately is offered last: its user may only be restarting.
@@ -27,11 +27,14 @@ def is_just_freed(since: float | None, now: float) -> bool:
 class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     """The one word for a GPU, since when, and why."""
 
-    word: Word
+    word: VerdictWord
     reason: Reason
     since: float | None = None
     flags: tuple[Flag, ...] = ()
 
+
+# A node's name and a number on it: what people claim, whichever card is there.
+GpuPlace = tuple[str, int]
 
 # So long a claim that has ended is still told: people wonder whose it was.
 ENDED_CLAIM_SECONDS: Final = 3 * 86400.0

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import NodeName
-from gpuboard.model.report import Count, NodeReport, Seconds, Text, Word
+from gpuboard.model.report import Count, NodeReport, Seconds, ShortText, Text
 from gpuboard.wire.report import MAX_REPORT_BYTES, encode_report
 
 INGEST_VERSION: Final = 1
@@ -50,9 +50,9 @@ class Hello(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="
     """The first message: who speaks, since which boot, in which version."""
 
     node: NodeName
-    boot_id: Word
+    boot_id: ShortText
     version: int = INGEST_VERSION
-    agent_version: Word | None = None
+    agent_version: ShortText | None = None
 
 
 class Live(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="live"):

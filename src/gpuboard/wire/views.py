@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 from gpuboard.model.identity import Tier as Tier  # noqa: PLC0414 - views are made for one
 from gpuboard.model.node import NodeState
 from gpuboard.model.report import GpuReading, HostFacts, Problem
-from gpuboard.model.verdict import Claim, Flag, Reason, Verdict, Word
+from gpuboard.model.verdict import Claim, Flag, Reason, Verdict, VerdictWord
 
 
 class HolderView(Struct, frozen=True, kw_only=True, gc=False):
@@ -118,7 +118,7 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     memory_unified: bool
     mig_parent_uuid: str | None
     mig_profile: str | None
-    verdict: Word
+    verdict: VerdictWord
     since: float | None
     reason: Reason
     flags: tuple[Flag, ...]

@@ -19,8 +19,8 @@ from gpuboard.model.report import (
     HostFacts,
     NodeReport,
     Problem,
+    ShortText,
     Text,
-    Word,
 )
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
@@ -29,7 +29,7 @@ from tests.pushing import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-LENGTHS: dict[Any, int] = {Word: 256, Word | None: 256, Text: 4096, Text | None: 4096}
+LENGTHS: dict[Any, int] = {ShortText: 256, ShortText | None: 256, Text: 4096, Text | None: 4096}
 # Two slashes side by side do not survive the way to the API, which then knows no such GPU.
 UNFOUND = "status of 404"
 # One node for each class of injection.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.sources.push.ledger import Position
+from gpuboard.sources.ledger import Position
 from gpuboard.sources.push.positions import NodePositions
 from gpuboard.storage.database import open_database
 

@@ -12,8 +12,8 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.sources.push.ledger import CountingLedger
 from gpuboard.wire.ingest import (
     MAX_BATCH_SAMPLES,
     MAX_MESSAGE_BYTES,

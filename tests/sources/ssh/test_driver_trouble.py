@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.sources.ssh import Pace, forced_command, session
+from gpuboard.sources.ssh import Timing, forced_command, session
 from gpuboard.sources.ssh.command import SCRIPT
 from tests.sources.ssh.server import Server, make_key
 from tests.sources.ssh.watching import target, until, watching
 
 # Hung after a while, and never taken for silent on a busy machine.
-PATIENT = Pace(interval=0.5, timeout=2.5, longest_retry=0.5)
-RESTARTING = Pace(interval=0.25, timeout=1.0, longest_retry=0.5, restart_hung_after=1.5)
+PATIENT = Timing(interval=0.5, timeout=2.5, longest_retry=0.5)
+RESTARTING = Timing(interval=0.25, timeout=1.0, longest_retry=0.5, restart_hung_after=1.5)
 
 
 async def test_without_nvidia_smi_the_host_still_reports(server: Server) -> None:

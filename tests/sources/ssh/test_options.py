@@ -8,7 +8,7 @@ import pytest
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import read_options
-from gpuboard.sources.ssh import Pace, SshOptions
+from gpuboard.sources.ssh import SshOptions, Timing
 from gpuboard.sources.ssh.gate import HOLD_SECONDS, Gate
 
 
@@ -26,7 +26,7 @@ def test_options_from_toml() -> None:
 
 def test_defaults() -> None:
     """Five seconds, ten seconds."""
-    pace = Pace.of(SshOptions())
+    pace = Timing.of(SshOptions())
     assert (pace.interval, pace.timeout, pace.silence, pace.patience) == (5, 10, 15, 10)
 
 

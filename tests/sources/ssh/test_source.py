@@ -12,7 +12,7 @@ from gpuboard.model.errors import SettingsError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.registry import Surroundings, make_source
-from gpuboard.sources.ssh import Pace, read_once
+from gpuboard.sources.ssh import Timing, read_once
 from gpuboard.sources.ssh.connect import Connector
 from tests.fakes.sink import SettableDiscovery
 from tests.sources.ssh.server import Server, children_of, descendants_of, is_running, running_server
@@ -54,7 +54,7 @@ async def test_everything_on_the_node_ends_with_the_connection(server: Server) -
 async def test_many_nodes_behind_one_sshd(server: Server) -> None:
     """All of them are live, each with reports of its own."""
     nodes = [f"gpu{number:02}" for number in range(12)]
-    pace = Pace(interval=1.0, timeout=8.0)
+    pace = Timing(interval=1.0, timeout=8.0)
     async with watching(server.options(max_connections=4), *map(target, nodes), pace=pace) as recorder:
         await until(lambda: all(recorder.count(node) >= 2 for node in nodes), 20)
         assert recorder.expected == set(nodes)

@@ -10,13 +10,13 @@ from typing import Literal
 from gpuboard.discovery.base import Target
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
-from gpuboard.sources.ssh import Pace, SshOptions, SshSource
+from gpuboard.sources.ssh import SshOptions, SshSource, Timing
 from tests.fakes.sink import SettableDiscovery, running
 
 # Often, but with time enough for a busy machine.
-QUICK = Pace(interval=0.25, timeout=5.0, longest_retry=0.5)
+QUICK = Timing(interval=0.25, timeout=5.0, longest_retry=0.5)
 # For nodes that are not going to answer.
-IMPATIENT = Pace(interval=0.25, timeout=1.0, longest_retry=0.5)
+IMPATIENT = Timing(interval=0.25, timeout=1.0, longest_retry=0.5)
 
 
 class Recorder:
@@ -91,7 +91,7 @@ def target(node: str, port: int | None = None, *, host: str = "127.0.0.1", user:
 
 @contextlib.asynccontextmanager
 async def watching(
-    options: SshOptions, *targets: Target, pace: Pace = QUICK, discovery: SettableDiscovery | None = None
+    options: SshOptions, *targets: Target, pace: Timing = QUICK, discovery: SettableDiscovery | None = None
 ) -> AsyncIterator[Recorder]:
     """A running source."""
     recorder = Recorder()

@@ -53,7 +53,7 @@ class _Person(NamedTuple):
     started: float | None
 
 
-class Family(NamedTuple):
+class FileFamily(NamedTuple):
     """What one host's files say."""
 
     report: NodeReport
@@ -63,7 +63,7 @@ class Family(NamedTuple):
     is_age_known: bool
 
 
-def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> Family:
+def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> FileFamily:
     """Read one host's files, by member name; when they were written (UTC) lets local times be told.
 
     The report's age is how old the newest line about GPUs was when the files were written.
@@ -89,7 +89,7 @@ def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> 
             devices = _with_processes(devices, texts, newest, zone)
     except ProbeError as error:
         # A sentence has no time; it is as old as its file.
-        return Family(report_of_failure(error, node, probe=PROBE), None, is_age_known=True)
+        return FileFamily(report_of_failure(error, node, probe=PROBE), None, is_age_known=True)
     report = report_of(
         devices,
         node,
@@ -99,7 +99,7 @@ def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> 
         # Whatever the zone and however wrong the clock: not fresh.
         age_seconds=max(_DAY, written_at + _EASTMOST - newest) if age is None else age,
     )
-    return Family(report, newest, is_age_known=age is not None)
+    return FileFamily(report, newest, is_age_known=age is not None)
 
 
 def _local(text: str, form: str) -> float | None:

@@ -33,7 +33,7 @@ _LONGEST_REASON: Final = 600
 _SHORTEST_SECONDS: Final = 0.001
 
 
-class Way(Struct, frozen=True, kw_only=True):
+class Asking(Struct, frozen=True, kw_only=True):
     """How the nodes of one source are asked; shared by all of them."""
 
     # Made anew for each node, which may be asked several things in a row.
@@ -53,7 +53,7 @@ class Poller:
     """Looks after one node: one connection, one deadline, failures of its own."""
 
     def __init__(
-        self, target: Target, way: Way, sink: Sink, *, clock: Callable[[], float] = time.monotonic
+        self, target: Target, way: Asking, sink: Sink, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._target = target
         self._way = way

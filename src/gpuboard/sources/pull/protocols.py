@@ -30,7 +30,7 @@ class Question(NamedTuple):
     body: bytes = b""
 
 
-class Sample(NamedTuple):
+class PulledReport(NamedTuple):
     """What a node said, and the mark by which the same sample is known again."""
 
     report: NodeReport
@@ -47,7 +47,7 @@ Ask = Callable[[Question], Awaitable[Answer]]
 class NodeProtocol(Protocol):
     """One way of asking one node how it is."""
 
-    async def sample(self, ask: Ask, secret: str | None) -> Sample:
+    async def sample(self, ask: Ask, secret: str | None) -> PulledReport:
         """Ask what there is to ask, and turn the answers into a sample.
 
         Raises:
@@ -64,7 +64,7 @@ class AgentProtocol:
         self._node = node
         self._question: tuple[str | None, Question] | None = None
 
-    async def sample(self, ask: Ask, secret: str | None) -> Sample:
+    async def sample(self, ask: Ask, secret: str | None) -> PulledReport:
         """Ask for a sample; a node can speak only for itself, so its name is ours."""
         return self.read(await ask(self._ask_with(secret)))
 
@@ -77,7 +77,7 @@ class AgentProtocol:
             self._question = (secret, Question("GET", "/report", headers))
         return self._question[1]
 
-    def read(self, answer: Answer) -> Sample:
+    def read(self, answer: Answer) -> PulledReport:
         """Turn an answer into a sample."""
         if answer.status in {401, 403}:
             text = "the agent refuses the token: put its own into token_file, or its file in token_folder"
@@ -90,7 +90,7 @@ class AgentProtocol:
         report = decode_report(answer.body, encoding)
         if encoding == "json":
             refuse_twice(answer.body)
-        return Sample(replace(report, node=self._node), report.sequence, report.node)
+        return PulledReport(replace(report, node=self._node), report.sequence, report.node)
 
 
 def not_an_agent(answer: Answer, expected: str) -> SourceError:

@@ -13,7 +13,7 @@ from gpuboard.sources.base import Sink
 from gpuboard.sources.pull.cluster_monitor import ClusterMonitorProtocol
 from gpuboard.sources.pull.gpu_monitor import GpuMonitorProtocol
 from gpuboard.sources.pull.options import PullOptions
-from gpuboard.sources.pull.poller import Poller, Way
+from gpuboard.sources.pull.poller import Asking, Poller
 from gpuboard.sources.pull.protocols import AgentProtocol, NodeProtocol
 from gpuboard.sources.reported_names import ReportedNames
 
@@ -43,7 +43,7 @@ class PullSource:
         self._discovery = discovery
         self._takes_names = options.names == "reported"
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
-        self._way = Way(
+        self._way = Asking(
             protocol=PROTOCOLS[options.protocol],
             port=options.default_port,
             interval=interval or options.interval,

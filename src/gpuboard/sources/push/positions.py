@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, insert, select
 
 from gpuboard.model.errors import StorageError
-from gpuboard.sources.push.ledger import Position
+from gpuboard.sources.ledger import Position
 from gpuboard.storage.database import Database
 from gpuboard.storage.tables import NODE_POSITIONS
 

@@ -17,7 +17,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.seldom import SeldomLog
 from gpuboard.sources.base import Sink
-from gpuboard.sources.push.ledger import Ledger, Position
+from gpuboard.sources.ledger import Ledger, Position
 from gpuboard.wire.ingest import (
     Acknowledgement,
     Backfill,

@@ -17,7 +17,7 @@ from gpuboard.sources.ssh.gate import Gate, Turn
 from gpuboard.sources.ssh.known_hosts import KnownHosts
 from gpuboard.sources.ssh.meter import Meter
 from gpuboard.sources.ssh.options import SshOptions
-from gpuboard.sources.ssh.words import Place, SshError, changed_key, explain, timed_out, unknown_key
+from gpuboard.sources.ssh.words import SshError, SshHost, changed_key, explain, timed_out, unknown_key
 
 _MAX_HOPS: Final = 8
 # For keys, ssh config and known_hosts. Reading them takes milliseconds, unless their mount hangs.
@@ -66,7 +66,7 @@ class Connector:
                 login = _Login(self._options, self._known, turn, self._resolver, self._workers)
                 return await login.open(target.host, wanted, key_file=self._options.key_file)
         except TimeoutError:
-            place = Place(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
+            place = SshHost(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
             raise timed_out(place, within) from None
 
 
@@ -85,14 +85,14 @@ class _Login:
     async def open(
         self, host: str, wanted: dict[str, Any], *, key_file: str | None, hops: int = 0
     ) -> asyncssh.SSHClientConnection:
-        place = Place(name=host, host=host)
+        place = SshHost(name=host, host=host)
         tunnel: asyncssh.SSHClientConnection | None = None
         try:
             arguments, settings, has_passphrase = await self._workers.run(
                 lambda note: self._arguments(host, wanted, key_file, note)
             )
             files = self._known.files(self._options.known_hosts, settings.known_hosts)
-            place = Place(
+            place = SshHost(
                 name=host,
                 host=settings.host,
                 port=settings.port,
@@ -197,7 +197,7 @@ def _key(path: Path) -> tuple[dict[str, Any], bool]:
 
 
 def _key_kinds(
-    known: asyncssh.SSHKnownHosts, place: Place, settings: asyncssh.SSHClientConnectionOptions
+    known: asyncssh.SSHKnownHosts, place: SshHost, settings: asyncssh.SSHClientConnectionOptions
 ) -> dict[str, Any]:
     """Ask for the kinds of host key that we know, then for any other: so a changed kind has a face."""
     port = None if place.port == _DEFAULT_PORT else place.port
@@ -225,7 +225,7 @@ class _Client(asyncssh.SSHClient):
 
 
 async def _connect(
-    host: str, arguments: dict[str, Any], known: asyncssh.SSHKnownHosts, place: Place
+    host: str, arguments: dict[str, Any], known: asyncssh.SSHKnownHosts, place: SshHost
 ) -> asyncssh.SSHClientConnection:
     client = _Client()
     try:

@@ -9,21 +9,21 @@ import asyncssh
 from gpuboard.model.report import NodeReport
 from gpuboard.sources.ssh.command import loop_command, once_command
 from gpuboard.sources.ssh.frames import Frame
-from gpuboard.sources.ssh.options import Pace
+from gpuboard.sources.ssh.options import Timing
 from gpuboard.sources.ssh.report import NodeReader
 from gpuboard.sources.ssh.session import Session
-from gpuboard.sources.ssh.words import Place, SshError
+from gpuboard.sources.ssh.words import SshError, SshHost
 
 Deliver = Callable[[NodeReport], None]
 
 _SLOW_TURNS: Final = 3
 
 
-class Follower:
+class HostFollower:
     """Reads one node over one connection and hands its reports on."""
 
     def __init__(
-        self, connection: asyncssh.SSHClientConnection, reader: NodeReader, *, place: Place, pace: Pace
+        self, connection: asyncssh.SSHClientConnection, reader: NodeReader, *, place: SshHost, pace: Timing
     ) -> None:
         self._connection = connection
         self._reader = reader

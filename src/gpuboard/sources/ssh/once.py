@@ -11,10 +11,10 @@ from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.ssh.connect import Connector
-from gpuboard.sources.ssh.follow import Follower
-from gpuboard.sources.ssh.options import Pace, SshOptions
+from gpuboard.sources.ssh.follow import HostFollower
+from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import Place, SshError, explain, unreadable
+from gpuboard.sources.ssh.words import SshError, SshHost, explain, unreadable
 
 # A host that took nearly all its time to let us in still gets this much to answer.
 _SHORTEST_SECONDS: Final = 1.0
@@ -25,22 +25,22 @@ async def read_once(targets: Iterable[Target], options: SshOptions) -> dict[str,
 
     A host has the time-out to let us in and to answer, whatever the others do.
     """
-    pace = Pace.of(options)
+    pace = Timing.of(options)
     connector = Connector(options)
     wanted = {target.node: target for target in targets}
     outcomes = await asyncio.gather(*(_read(one, connector, pace) for one in wanted.values()))
     return dict(zip(wanted, outcomes, strict=True))
 
 
-async def _read(target: Target, connector: Connector, pace: Pace) -> NodeReport | Reason:
+async def _read(target: Target, connector: Connector, pace: Timing) -> NodeReport | Reason:
     connection: asyncssh.SSHClientConnection | None = None
-    place = Place(name=target.node, host=target.host)
+    place = SshHost(name=target.node, host=target.host)
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
         connection = await connector.open(target, within=pace.timeout, keepalive=pace.keepalive)
         reader = NodeReader(target.node, interval=pace.interval)
-        follower = Follower(connection, reader, place=place, pace=pace)
+        follower = HostFollower(connection, reader, place=place, pace=pace)
         left = pace.timeout - (loop.time() - started)
         return await follower.take_one(within=max(_SHORTEST_SECONDS, left))
     except SshError as error:

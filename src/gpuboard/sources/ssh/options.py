@@ -40,7 +40,7 @@ class SshOptions(Struct, frozen=True, kw_only=True):
             raise ValueError("timeout must be more than 0s")
 
 
-class Pace(Struct, frozen=True, kw_only=True):
+class Timing(Struct, frozen=True, kw_only=True):
     """When a node is asked, waited for and given up; in seconds."""
 
     interval: float

@@ -30,7 +30,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     state: str
 
 
-class Sample(Struct, kw_only=True):
+class FrameHead(Struct, kw_only=True):
     """What one frame said; None means that it did not say."""
 
     # Seconds between samples; 0 means that this was the only one.
@@ -48,7 +48,7 @@ class Sample(Struct, kw_only=True):
     listing: bytes = b""
 
 
-def parse_head(head: bytes) -> Sample:
+def parse_head(head: bytes) -> FrameHead:
     """Read what stands before the driver's document; what makes no sense is left out."""
     words: dict[str, str] = {}
     lists: dict[str, list[str]] = {"process": [], "address": [], "disk": [], "list": []}
@@ -59,7 +59,7 @@ def parse_head(head: bytes) -> Sample:
             lists[key].append(rest)
         elif key:
             words.setdefault(key, rest)
-    return Sample(
+    return FrameHead(
         interval=_number(words.get("interval"), high=86_400),
         begun=_number(words.get("begun"), high=1e11),
         sent=_number(words.get("sent"), high=1e11),

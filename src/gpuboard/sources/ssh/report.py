@@ -17,7 +17,7 @@ from gpuboard.probes.nvidia_smi.messages import explain
 from gpuboard.probes.nvidia_smi.probe import NvidiaSmiProbe
 from gpuboard.sources.ssh.changes import Body, DocumentReader
 from gpuboard.sources.ssh.frames import Frame
-from gpuboard.sources.ssh.parse import Sample, parse_head
+from gpuboard.sources.ssh.parse import FrameHead, parse_head
 from gpuboard.wire.report import check_report
 from gpuboard.wire.text import decode_text
 
@@ -42,7 +42,7 @@ class NodeReader:
         self._interval = interval
         self._clock = clock
         self._body = Body()
-        self._sample = Sample(processes={})
+        self._sample = FrameHead(processes={})
         self._documents = DocumentReader(node)
         self._probe = NvidiaSmiProbe(run=self._answer, node=node, parse=self._parse)
         # The lines that changed since the last document, if that was read: only then they mean something.
@@ -105,7 +105,7 @@ class NodeReader:
         devices = None if changes is None else self._documents.read_changes(changes)
         return self._documents.read(self._body.document) if devices is None else devices
 
-    def _hung(self, sample: Sample, seconds: float, *, what: str, doing: str | None = None) -> NodeReport:
+    def _hung(self, sample: FrameHead, seconds: float, *, what: str, doing: str | None = None) -> NodeReport:
         if self._hung_since is None:
             self._hung_since = self._clock() - seconds
         kind = _HUNG.get(doing or "", "driver-hung")
@@ -122,7 +122,7 @@ class NodeReader:
 
     def _finish(
         self,
-        sample: Sample,
+        sample: FrameHead,
         *,
         gpus: Sequence[GpuReading] | None,
         problems: Sequence[Problem] = (),
@@ -167,14 +167,14 @@ class NodeReader:
         raise explain(decode_text(document))
 
 
-def _age(sample: Sample) -> float:
+def _age(sample: FrameHead) -> float:
     """How old the driver's answer was when it was sent; by the node's own, steady clock."""
     if sample.begun is None or sample.sent is None:
         return 0.0
     return max(0.0, sample.sent - sample.begun)
 
 
-def _interval(sample: Sample, age: float) -> float | None:
+def _interval(sample: FrameHead, age: float) -> float | None:
     """How often samples come; a slow driver is asked less often."""
     if not sample.interval:
         return None

@@ -8,7 +8,7 @@ import asyncssh
 from gpuboard.model.errors import WireError
 from gpuboard.sources.ssh.command import SCRIPT
 from gpuboard.sources.ssh.frames import Frame, Framer
-from gpuboard.sources.ssh.words import Place, SshError, explain, flooded
+from gpuboard.sources.ssh.words import SshError, SshHost, explain, flooded
 
 # Two frames per interval are asked for; a node that sends twice as many does not keep to the pace.
 _SPARE_FRAMES: Final = 20
@@ -20,7 +20,7 @@ _NOT_FOUND: Final = 127
 class Session(asyncssh.SSHClientSession[bytes]):
     """One run of the command; its stdout and its stderr both carry frames."""
 
-    def __init__(self, place: Place, *, interval: float) -> None:
+    def __init__(self, place: SshHost, *, interval: float) -> None:
         self._place = place
         self._interval = interval
         self._started = asyncio.get_running_loop().time()
@@ -35,7 +35,7 @@ class Session(asyncssh.SSHClientSession[bytes]):
 
     @classmethod
     async def start(
-        cls, connection: asyncssh.SSHClientConnection, command: str, place: Place, *, interval: float
+        cls, connection: asyncssh.SSHClientConnection, command: str, place: SshHost, *, interval: float
     ) -> Self:
         """Start the command.
 

@@ -16,10 +16,10 @@ from gpuboard.outside.backoff import Backoff
 from gpuboard.sources.base import Sink
 from gpuboard.sources.reported_names import ReportedNames
 from gpuboard.sources.ssh.connect import Connector
-from gpuboard.sources.ssh.follow import Follower
-from gpuboard.sources.ssh.options import Pace, SshOptions
+from gpuboard.sources.ssh.follow import HostFollower
+from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import Place, SshError, explain, unreadable
+from gpuboard.sources.ssh.words import SshError, SshHost, explain, unreadable
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
@@ -33,10 +33,10 @@ class SshSource:
 
     kind = "ssh"
 
-    def __init__(self, options: SshOptions, discovery: Discovery, *, pace: Pace | None = None) -> None:
+    def __init__(self, options: SshOptions, discovery: Discovery, *, pace: Timing | None = None) -> None:
         self._discovery = discovery
         self._takes_names = options.names == "reported"
-        self._pace = pace or Pace.of(options)
+        self._pace = pace or Timing.of(options)
         self._connector = Connector(options)
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
 
@@ -93,7 +93,7 @@ class SshSource:
 class NodeWatch:
     """One node: what is known of it over all its connections."""
 
-    def __init__(self, target: Target, sink: Sink, *, connector: Connector, pace: Pace) -> None:
+    def __init__(self, target: Target, sink: Sink, *, connector: Connector, pace: Timing) -> None:
         self._target = target
         self._sink = sink
         self._connector = connector
@@ -118,12 +118,12 @@ class NodeWatch:
         """
         self.heard = False
         target = self._target
-        place = Place(name=target.node, host=target.host)
+        place = SshHost(name=target.node, host=target.host)
         connection = await self._connector.open(
             target, within=self._pace.timeout, keepalive=self._pace.keepalive
         )
         try:
-            follower = Follower(connection, self._reader, place=place, pace=self._pace)
+            follower = HostFollower(connection, self._reader, place=place, pace=self._pace)
             await follower.follow(self._deliver)
         except WireError as error:
             raise unreadable(target.node, error) from None

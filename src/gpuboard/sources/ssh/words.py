@@ -17,7 +17,7 @@ _DEFAULT_PORT = 22
 _LONGEST = 600
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class SshHost(Struct, frozen=True, kw_only=True):
     """Where a connection was going, as the messages name it."""
 
     # As the admin wrote it.
@@ -61,7 +61,7 @@ class SshError(SourceError):
         return Reason(code=self.code, text=self.reason, values=values)
 
 
-def changed_key(place: Place, fingerprint: str) -> SshError:
+def changed_key(place: SshHost, fingerprint: str) -> SshError:
     """The host shows another key than the one we know: a new installation, or somebody in between."""
     file = place.known_hosts[0] if place.known_hosts else "~/.ssh/known_hosts"
     return SshError(
@@ -74,7 +74,7 @@ def changed_key(place: Place, fingerprint: str) -> SshError:
     )
 
 
-def unknown_key(place: Place, fingerprint: str) -> SshError:
+def unknown_key(place: SshHost, fingerprint: str) -> SshError:
     """We have never seen this host's key."""
     file = place.known_hosts[0] if place.known_hosts else "~/.ssh/known_hosts"
     port = "" if place.port == _DEFAULT_PORT else f"-p {place.port} "
@@ -87,7 +87,7 @@ def unknown_key(place: Place, fingerprint: str) -> SshError:
     )
 
 
-def untrusted_key(place: Place, why: str) -> SshError:
+def untrusted_key(place: SshHost, why: str) -> SshError:
     """The host's key or certificate is refused for another reason."""
     return SshError(
         f"the host key of {place.host} is refused: {why}",
@@ -97,7 +97,7 @@ def untrusted_key(place: Place, why: str) -> SshError:
     )
 
 
-def login_refused(place: Place) -> SshError:
+def login_refused(place: SshHost) -> SshError:
     """The host does not let us in."""
     if place.key_has_passphrase:
         return SshError(
@@ -117,7 +117,7 @@ def login_refused(place: Place) -> SshError:
     )
 
 
-def timed_out(place: Place, seconds: float) -> SshError:
+def timed_out(place: SshHost, seconds: float) -> SshError:
     """No answer in time."""
     return SshError(
         f"{place.name} did not answer within {seconds:g} s",
@@ -135,7 +135,7 @@ def unreadable(node: str, error: WireError) -> SshError:
     )
 
 
-def flooded(place: Place, what: str) -> SshError:
+def flooded(place: SshHost, what: str) -> SshError:
     """The host sends more than anybody asked for."""
     return SshError(
         f"{place.name} sends a flood: {what}",
@@ -144,7 +144,7 @@ def flooded(place: Place, what: str) -> SshError:
     )
 
 
-def explain(error: Exception, place: Place) -> SshError:  # noqa: PLR0911 - one return per kind
+def explain(error: Exception, place: SshHost) -> SshError:  # noqa: PLR0911 - one return per kind
     """Put a foreign error into words."""
     text = str(error) or type(error).__name__
     match error:
@@ -173,7 +173,7 @@ def explain(error: Exception, place: Place) -> SshError:  # noqa: PLR0911 - one 
     return _explain_files(error, text, place)
 
 
-def _explain_protocol(error: asyncssh.Error, text: str, place: Place) -> SshError:
+def _explain_protocol(error: asyncssh.Error, text: str, place: SshHost) -> SshError:
     if isinstance(error, asyncssh.ConnectionLost):
         return SshError(
             f"the connection to {place.name} was lost ({text})",
@@ -191,7 +191,7 @@ def _explain_protocol(error: asyncssh.Error, text: str, place: Place) -> SshErro
     )
 
 
-def _explain_system(error: OSError, text: str, place: Place) -> SshError:
+def _explain_system(error: OSError, text: str, place: SshHost) -> SshError:
     if isinstance(error, ConnectionRefusedError):
         return SshError(
             f"{place.name} refuses connections on port {place.port}",
@@ -212,7 +212,7 @@ def _explain_system(error: OSError, text: str, place: Place) -> SshError:
     )
 
 
-def _explain_files(error: Exception, text: str, place: Place) -> SshError:
+def _explain_files(error: Exception, text: str, place: SshHost) -> SshError:
     """Put what asyncssh could not make sense of into words; it reads keys, ssh config and known_hosts."""
     if isinstance(error, asyncssh.KeyImportError | asyncssh.KeyEncryptionError):
         return SshError(

@@ -11,7 +11,7 @@ from gpuboard.model.errors import ProbeError
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.xml import parse_xml
 from gpuboard.sources.ssh.changes import reader
-from gpuboard.sources.ssh.changes.places import Places, find_places
+from gpuboard.sources.ssh.changes.places import LinePlaces, find_places
 from gpuboard.sources.ssh.changes.reader import DocumentReader
 from tests.mutations import mutated
 from tests.probes.nvidia_smi.logs import BUSY, MIG, NEW, OLD, log, mig_device, new_gpu, process
@@ -186,7 +186,7 @@ def test_a_node_that_always_changes_more_is_looked_at_closely_now_and_then(
     """Looking closely takes as long as reading whole: it should not be done in vain each time."""
     looks: list[bytes] = []
 
-    def noting(data: bytes, devices: Devices) -> Places | None:
+    def noting(data: bytes, devices: Devices) -> LinePlaces | None:
         looks.append(data)
         return find_places(data, devices)
 

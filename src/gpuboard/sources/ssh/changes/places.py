@@ -25,7 +25,7 @@ _SHARED_LINES: Final = 8192
 _SHARED_LETTERS: Final = 256 * 1024
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """Where a line's text goes: to a device, or to one of its processes, by their positions."""
 
     # The line up to its text.
@@ -36,10 +36,10 @@ class Place(NamedTuple):
 
 
 # One for each line; None: another text there may change anything.
-Places = tuple[Place | None, ...]
+LinePlaces = tuple[LinePlace | None, ...]
 
 
-def find_places(data: bytes, devices: Devices) -> Places | None:
+def find_places(data: bytes, devices: Devices) -> LinePlaces | None:
     """Say what each line of a document is for, given what it was read into; None when that cannot be told."""
     # Byte by byte, so that lines are the same as for those who compare them.
     text = data.decode("latin-1")
@@ -66,13 +66,13 @@ def find_places(data: bytes, devices: Devices) -> Places | None:
     return _shared(places) if _is_modest(places) else places
 
 
-def _is_modest(places: Places) -> bool:
+def _is_modest(places: LinePlaces) -> bool:
     letters = sum(len(place.start) for place in places if place is not None)
     return len(places) <= _SHARED_LINES and letters <= _SHARED_LETTERS
 
 
 @lru_cache(_SHARED_PLANS)
-def _shared(places: Places) -> Places:
+def _shared(places: LinePlaces) -> LinePlaces:
     """Nodes with the same GPUs have the same places: they are kept once."""
     return places
 
@@ -82,7 +82,7 @@ class _Lines:
 
     def __init__(self, leaves: Sequence[re.Match[str] | None]) -> None:
         self._leaves = leaves
-        self.places: list[Place | None] = [None] * len(leaves)
+        self.places: list[LinePlace | None] = [None] * len(leaves)
 
     def put_gpu(self, gpu: Record, devices: Devices, position: int) -> int:
         """Note the lines of a GPU, its instances and its processes; return how many devices it is."""
@@ -110,7 +110,7 @@ class _Lines:
         for path, effect in effects.items():
             line, leaf = self._leaf(marked[path])
             if leaf is not None:
-                self.places[line] = Place(leaf[1], device, process, effect)
+                self.places[line] = LinePlace(leaf[1], device, process, effect)
 
     def real(self, marked: Mapping[str, str]) -> dict[str, str]:
         """The texts as they stand in the document."""

@@ -18,7 +18,7 @@ from gpuboard.model.report import GpuProcess, GpuReading
 from gpuboard.probes.base import Devices
 from gpuboard.probes.nvidia_smi.xml import parse_xml
 from gpuboard.probes.throttling import with_states
-from gpuboard.sources.ssh.changes.places import LEAF, Place, Places, find_places
+from gpuboard.sources.ssh.changes.places import LEAF, LinePlace, LinePlaces, find_places
 
 # Longer documents are not remembered: many nodes share the board's memory.
 _LONGEST: Final = 256 * 1024
@@ -43,7 +43,7 @@ class DocumentReader:
     def __init__(self, node: str = "local") -> None:
         self._node = node
         self._last: _Last | None = None
-        self._places: Places | None = None
+        self._places: LinePlaces | None = None
         self._pause = 0
         self._next_pause = 0
 
@@ -84,7 +84,7 @@ class DocumentReader:
             self._pause = self._next_pause = 0
         return devices
 
-    def _find_places(self, last: _Last) -> Places | None:
+    def _find_places(self, last: _Last) -> LinePlaces | None:
         # It takes as long as reading a document whole, in vain where strange changes follow each other.
         if self._pause or last.data is None:
             self._pause = max(0, self._pause - 1)
@@ -104,7 +104,7 @@ def _changed_lines(before: bytes, now: bytes) -> dict[int, str] | None:
 
 
 def _with_changes(
-    devices: Devices, places: Iterable[Place | None], leaves: Iterable[tuple[str, str, str]]
+    devices: Devices, places: Iterable[LinePlace | None], leaves: Iterable[tuple[str, str, str]]
 ) -> Devices | None:
     """Put new texts into their places; None when one has no place of its own, or is no value."""
     fields: _Fields = defaultdict(dict)
