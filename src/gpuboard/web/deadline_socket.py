@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
+from gpuboard.outside.stopwatch import Stopwatch
 from gpuboard.web.deadline import cut_off, limit_send_buffer, room_of
 from gpuboard.web.limits import (
     AGENT_FRAMES_BURST,
@@ -62,6 +62,7 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
         self._frames = Pace(per_second=VIEWER_FRAMES_PER_SECOND, burst=VIEWER_FRAMES_BURST, now=now)
         self._bytes = Pace(per_second=VIEWER_BYTES_PER_SECOND, burst=VIEWER_BYTES_BURST, now=now)
         self._time = Pace(per_second=VIEWER_CPU_SECONDS_PER_SECOND, burst=VIEWER_CPU_SECONDS_BURST, now=now)
+        self._stopwatch = Stopwatch()
         self._room = room_of(self.config)
         self._opening = self.loop.call_later(HANDSHAKE_SECONDS, self.cut, "it was not let in in time")
         if not self._room.enter(self, self._peer()):
@@ -95,10 +96,10 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
             self._look_at(data[start : start + SLICE_BYTES])
 
     def _look_at(self, data: bytes) -> None:
-        # The processor's time: that the machine is busy with other things is not the visitor's fault.
-        started = time.thread_time()
+        started = self._stopwatch.start()
         super().data_received(data)
-        if self._time is not None and self._time.delay(self.loop.time(), time.thread_time() - started):
+        took = self._stopwatch.stop(started)
+        if self._time is not None and self._time.delay(self.loop.time(), took):
             self.cut("it takes too much of the board's time")
 
     def handle_events(self) -> None:
