@@ -79,7 +79,13 @@ def hide_names_in_node_row(row: NodeRow) -> NodeRow:
 
 def hide_names_in_row(row: GpuRow) -> GpuRow:
     """The same row without people."""
-    return replace(row, users=None, claim=_anonymous(row.claim), reason=hide_names_in_reason(row.reason))
+    return replace(
+        row,
+        users=None,
+        claim=_anonymous(row.claim),
+        ended_claim=_anonymous(row.ended_claim),
+        reason=hide_names_in_reason(row.reason),
+    )
 
 
 def hide_names_in_reason(reason: Reason) -> Reason:
@@ -140,4 +146,7 @@ def _only_figures(host: HostFacts | None) -> HostFacts | None:
 
 
 def _anonymous(claim: ClaimView | None) -> ClaimView | None:
-    return None if claim is None else ClaimView(who=None, until=claim.until, comment=None)
+    if claim is None:
+        return None
+    behind = tuple([ClaimView(who=None, until=one.until, comment=None) for one in claim.behind])
+    return ClaimView(who=None, until=claim.until, comment=None, behind=behind)
