@@ -22,6 +22,28 @@ describe.each(tags)('%s', (tag) => {
       expect([key, holes(words[key])]).toEqual([key, holes(english[key])]);
   });
 
+  test('calls nothing free of a time that is over', async () => {
+    const words = { ...(await LANGUAGES[tag].load()), ...(await LANGUAGES[tag].loadMore()) };
+    type Known = keyof typeof words;
+    const present = new Language(tag, words);
+    const past = new Language(tag, words, () => true);
+    const keys = Object.keys(words) as Known[];
+    // Explanations, names of keys, what is not said of old data, and what nobody knows hold at any time.
+    const timeless =
+      /^(was_|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
+    const free = { en: /\bfreed?\b(?! the)/, de: /\bfrei\b/, fr: /\blib(re|éré)s?\b/, 'zh-TW': /可用|釋出/ }[
+      tag
+    ];
+    const offering = keys.filter((key) => !timeless.test(key) && free.test(present.say(key, { count: 1 })));
+    expect(offering).toContain('free');
+    const pastOf = (key: Known) => `was_${key}` as Known;
+    expect(offering.filter((key) => !keys.includes(pastOf(key)))).toEqual([]);
+    for (const key of keys.filter((each) => keys.includes(pastOf(each)))) {
+      expect([key, holes(words[pastOf(key)])]).toEqual([key, holes(words[key])]);
+      for (const count of [1, 2]) expect(past.say(key, { count })).not.toBe(present.say(key, { count }));
+    }
+  });
+
   test('leaves no hole open when it says how long and how much', async () => {
     const language = new Language(tag, await LANGUAGES[tag].load());
     for (const seconds of [0, 59, 61, 3600, 6000, 90_000, 1e6])

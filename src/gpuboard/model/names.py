@@ -16,6 +16,9 @@ _PROFILE: Final = re.compile(r"(?:\bMIG\b)? *\b\d+[cg]\.[\w.+]+", re.IGNORECASE)
 
 # Between the UUID of a GPU and its node, where several nodes have the same; no UUID has it in itself.
 NODE_MARK: Final = "@"
+# Where a node has GPUs of several vendors, those of the second are numbered from here on, and so forth.
+# More than any report may hold, so that a number always tells the driver's.
+NUMBERS_PER_VENDOR: Final = 1000
 
 
 @lru_cache(maxsize=1024)
@@ -61,6 +64,11 @@ def in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
         return places.get(gpu.mig_parent_uuid, gpu.index), gpu.mig_parent_uuid, gpu.index
 
     return tuple(sorted(found, key=place))
+
+
+def driver_index(index: int) -> int:
+    """The number by which the vendor's own driver and programs know a GPU."""
+    return index % NUMBERS_PER_VENDOR
 
 
 def place_key(label: str) -> tuple[int, ...]:

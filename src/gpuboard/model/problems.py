@@ -23,6 +23,7 @@ Kind = Literal[
     "unattributed-process",
     "no-device-access",
     "slow-driver",
+    "vendor-unreadable",
     "too-many-gpus",
     "too-many-processes",
     "report-too-large",
@@ -128,6 +129,10 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "slow-driver": _Words(
         "the driver takes seconds to answer",
         "enable persistence mode: nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
+    ),
+    "vendor-unreadable": _Words(
+        "the GPUs of one vendor cannot be read, those of others can",
+        "mend that vendor's driver; what is wrong with it stands behind the colon",
     ),
     "too-many-gpus": _Words(
         "there are more GPUs and instances here than a report can hold",

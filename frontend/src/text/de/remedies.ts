@@ -31,6 +31,8 @@ export const remedies = {
     'Einen Container neu starten (mit --gpus); sonst nvidia-modprobe ausführen und /dev/nvidia* prüfen.',
   'remedy_slow-driver':
     'Persistenzmodus einschalten: nvidia-smi -pm 1 als root, oder der Dienst nvidia-persistenced.',
+  'remedy_vendor-unreadable':
+    'Den Treiber dieses Herstellers in Ordnung bringen; was ihm fehlt, steht hinter dem Doppelpunkt.',
   'remedy_report-too-large':
     'Sonst geht nichts verloren; nachsehen, welche Prozesse oder Probleme so viele oder so lang sind.',
   'remedy_too-many-gpus':

@@ -16,6 +16,8 @@ export const trouble = {
   'problem_unattributed-process': 'Ein Prozess läuft auf einem Gerät, das nicht in der Liste steht',
   'problem_no-device-access': 'Der Treiber läuft, aber seine Geräte lassen sich von hier nicht öffnen',
   'problem_slow-driver': 'Der Treiber braucht Sekunden für eine Antwort',
+  'problem_vendor-unreadable':
+    'Die GPUs eines Herstellers können nicht gelesen werden, die der anderen schon',
   'problem_report-too-large': 'Dieser Knoten hat mehr zu sagen, als ein Bericht fasst; es fehlen',
   'problem_too-many-gpus': 'Hier sind mehr GPUs und Instanzen, als ein Bericht fasst',
   'problem_too-many-processes': 'Auf den GPUs laufen mehr Prozesse, als ein Bericht fasst',

@@ -30,6 +30,7 @@ export const remedies: RemedyWords = {
     'Dans un conteneur, le redémarrer (avec --gpus) ; ailleurs lancer nvidia-modprobe et vérifier /dev/nvidia*.',
   'remedy_slow-driver':
     'Activer le mode persistant : nvidia-smi -pm 1 en root, ou le service nvidia-persistenced.',
+  'remedy_vendor-unreadable': 'Réparer le pilote de ce fabricant ; ce qu’il a est dit après les deux-points.',
   'remedy_report-too-large':
     'Rien d’autre n’est perdu ; voir quels processus ou problèmes sont si nombreux ou si longs.',
   'remedy_too-many-gpus': 'On montre les premiers ; les autres ne sont ni comptés ni proposés comme libres.',

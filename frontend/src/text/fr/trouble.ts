@@ -18,6 +18,7 @@ export const trouble: TroubleWords = {
   'problem_unattributed-process': 'Un processus tourne sur un périphérique absent de la liste',
   'problem_no-device-access': 'Le pilote est actif, mais ses périphériques ne peuvent être ouverts d’ici',
   'problem_slow-driver': 'Le pilote met des secondes à répondre',
+  'problem_vendor-unreadable': 'Les GPU d’un fabricant ne peuvent pas être lus, ceux des autres si',
   'problem_report-too-large': 'Ce nœud a plus à dire qu’un rapport ne peut en contenir ; il manque',
   'problem_too-many-gpus': 'Il y a ici plus de GPU et d’instances qu’un rapport ne peut en contenir',
   'problem_too-many-processes': 'Il y a plus de processus sur les GPU qu’un rapport ne peut en contenir',

@@ -18,6 +18,7 @@ export const remedies: RemedyWords = {
   'remedy_no-device-access':
     '若在容器中，請重新啟動（加上 --gpus）；否則執行 nvidia-modprobe 並檢查 /dev/nvidia*。',
   'remedy_slow-driver': '啟用持續模式：以 root 執行 nvidia-smi -pm 1，或使用 nvidia-persistenced 服務。',
+  'remedy_vendor-unreadable': '請修復該廠商的驅動程式；冒號後說明其問題。',
   'remedy_report-too-large': '其他內容不受影響；請查看哪些程序或問題過多或過長。',
   'remedy_too-many-gpus': '只顯示前面的；其餘不計入，也不列為空閒。',
   'remedy_too-many-processes': '顯示占用記憶體最多的程序。',

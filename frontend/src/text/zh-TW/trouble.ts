@@ -17,6 +17,7 @@ export const trouble: TroubleWords = {
   'problem_unattributed-process': '有程序在清單以外的裝置上執行',
   'problem_no-device-access': '驅動程式在執行，但從這裡無法開啟其裝置',
   'problem_slow-driver': '驅動程式要數秒才回應',
+  'problem_vendor-unreadable': '某一廠商的 GPU 無法讀取，其他廠商的可以',
   'problem_report-too-large': '此節點的內容多於一份回報所能容納，略去',
   'problem_too-many-gpus': '此處的 GPU 與執行個體多於一份回報所能容納',
   'problem_too-many-processes': 'GPU 上的程序多於一份回報所能容納',
