@@ -249,10 +249,10 @@ describe('a problem of a node', () => {
       since: 0,
     };
     const language = await inGerman();
-    expect(partText(part, 0, language)).toBe('Das Verzeichnis der Tafel ist nicht benutzbar.');
+    expect(partText(part, 0, language)).toBe('Die Datenbank der Tafel ist nicht benutzbar.');
     const exact = { ...part, name: '/var/lib/gpuboard', reason: '/var/lib/gpuboard: read-only' };
     expect(partText(exact, 0, language)).toBe(
-      'Das Verzeichnis der Tafel ist nicht benutzbar. (/var/lib/gpuboard: read-only)',
+      'Die Datenbank der Tafel ist nicht benutzbar. (/var/lib/gpuboard: read-only)',
     );
     expect(partText(exact, 0, new Language('en', english))).toBe('/var/lib/gpuboard: read-only');
   });

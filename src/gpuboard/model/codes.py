@@ -119,6 +119,7 @@ OF_PARTS: Final = frozenset(
         "storage-damaged",
         "storage-hung",
         "storage-replaced",
+        "storage-shared",
         "too-many",
     }
 )

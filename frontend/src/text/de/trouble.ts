@@ -109,9 +109,10 @@ export const trouble = {
   'reason_folder-overfull': 'Im Ordner ist mehr, als angesehen wird.',
   'reason_hosts-file': 'Die Liste der Rechner ist nicht oder nicht ganz lesbar.',
   reason_settings: 'Die neuen Einstellungen sind falsch; die früheren gelten weiter.',
-  reason_storage: 'Das Verzeichnis der Tafel ist nicht benutzbar.',
+  reason_storage: 'Die Datenbank der Tafel ist nicht benutzbar.',
   'reason_storage-damaged': 'Die Datenbank der Tafel ist beschädigt.',
-  'reason_storage-hung': 'Das Verzeichnis der Tafel antwortet nicht.',
+  'reason_storage-hung': 'Die Datenbank der Tafel antwortet nicht.',
+  'reason_storage-shared': 'Eine andere Tafel benutzt die Datenbank dieser Tafel.',
   'reason_storage-replaced': 'Die Datenbank der Tafel wurde gelöscht oder ersetzt.',
   'reason_too-many': 'Es sind mehr Knoten, als erlaubt sind; einige fehlen.',
 };

@@ -108,9 +108,10 @@ export const trouble: TroubleWords = {
   'reason_folder-overfull': 'Le dossier contient plus que ce qui est lu.',
   'reason_hosts-file': 'La liste des machines est illisible, en tout ou en partie.',
   reason_settings: 'Les nouveaux réglages sont faux ; ceux d’avant restent.',
-  reason_storage: 'Le répertoire du tableau est inutilisable.',
+  reason_storage: 'La base de données du tableau est inutilisable.',
   'reason_storage-damaged': 'La base de données du tableau est abîmée.',
-  'reason_storage-hung': 'Le répertoire du tableau ne répond pas.',
+  'reason_storage-hung': 'La base de données du tableau ne répond pas.',
+  'reason_storage-shared': 'Un autre tableau utilise la base de données de celui-ci.',
   'reason_storage-replaced': 'La base de données du tableau a été supprimée ou remplacée.',
   'reason_too-many': 'Il y a plus de nœuds que permis ; certains manquent.',
 };

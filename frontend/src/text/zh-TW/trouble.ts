@@ -103,9 +103,10 @@ export const trouble: TroubleWords = {
   'reason_folder-overfull': '資料夾的內容多於可查看的。',
   'reason_hosts-file': '無法（完整）讀取主機清單。',
   reason_settings: '新的設定有誤；沿用先前的設定。',
-  reason_storage: '看板的狀態目錄無法使用。',
+  reason_storage: '看板的資料庫無法使用。',
   'reason_storage-damaged': '看板的資料庫已損壞。',
-  'reason_storage-hung': '看板的狀態目錄沒有回應。',
+  'reason_storage-hung': '看板的資料庫沒有回應。',
+  'reason_storage-shared': '另一個看板正在使用此看板的資料庫。',
   'reason_storage-replaced': '看板的資料庫已被刪除或替換。',
   'reason_too-many': '節點多於允許的數量；有些未列入。',
 };
