@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.web import deadline_socket
+from gpuboard.web.deadline_socket import DeadlineSocket
 from tests.board import running_board
-from tests.hostile.floods import TINY, Honest, at_once, flood_with_frames, place_of
+from tests.hostile.floods import TINY, Honest, at_once, flood_with_frames, place_of, upgrade
+from tests.hostile.test_endless_handshakes import is_over, think
 from tests.pushing import token_of
+from tests.serving import serving
 
 SECONDS = 3.0
 # Undisturbed it is 11 ms; such floods made it ten seconds. Far above what a busy machine does by itself.
@@ -46,3 +50,23 @@ def test_a_node_that_floods_with_frames_is_cut(tmp_path: Path, kind: str) -> Non
     assert all(isinstance(count, int) and count > 0 for count in cuts)
     assert sorted(took)[int(len(took) * 0.95)] < SLOWEST_SECONDS
     assert "Traceback" not in log.read_text()
+
+
+def test_a_visitor_whose_few_words_cost_much_is_cut(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Within its frames and its bytes it may be; what they take of the processor's time is counted too."""
+    monkeypatch.setattr(deadline_socket, "VIEWER_CPU_SECONDS_BURST", 0.0002)
+    for limit in ("VIEWER_FRAMES_BURST", "VIEWER_BYTES_BURST"):
+        monkeypatch.setattr(deadline_socket, limit, 1e9)
+    caplog.set_level("INFO")
+    with (
+        serving(think, ws=DeadlineSocket, log_config=None) as port,
+        upgrade(("127.0.0.1", port)) as line,
+    ):
+        # Whatever came together with the request would be taken for a part of it.
+        time.sleep(0.2)
+        line.sendall(TINY["ping"] * 600)
+        assert is_over(line)
+    reasons = [record.getMessage().partition("reason=")[2] for record in caplog.records]
+    assert reasons == ["it takes too much of the board's time"]

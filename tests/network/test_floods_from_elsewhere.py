@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.floods import TINY, Honest, Place, at_once, flood_with_frames, place_of, upgrade
+from tests.hostile.floods import (
+    TINY,
+    Honest,
+    Place,
+    at_once,
+    flood_with_frames,
+    place_of,
+    push_without_pause,
+    report_with,
+    upgrade,
+)
 from tests.hostile.test_endless_handshakes import ENDLESS
 from tests.hostile.test_untaken_answers import ask_and_never_read
 from tests.network.namespaces import Network, board_on, living_on, network
@@ -60,6 +70,24 @@ FLOODS: dict[str, Callable[[Place, float], object]] = {
     ),
     "kept connections": lambda place, until: hold_open(partial(kept, place), until),
 }
+
+
+def test_a_node_on_another_machine_with_dear_reports_slows_itself_alone(
+    machines: Network, tmp_path: Path
+) -> None:
+    """Reports full of control characters, as fast as they are taken: its time is soon used up."""
+    tokens = enrol(tmp_path / "state", "honest", "hostile")
+    dirty = report_with("a\x01" * 95)
+    with board_on(machines, PORT, "--demo", "2", folder=tmp_path) as board, living_on(machines.there):
+        honest = Honest(board.url, "honest", tokens["honest"])
+        until = time.monotonic() + SECONDS
+        flood = partial(push_without_pause, board.url, tokens["hostile"], until, lambda: dirty)
+        with at_once(flood, 1) as taken:
+            took = sorted(honest.report(until))
+    assert took[int(len(took) * 0.95)] < SLOWEST_SECONDS
+    assert isinstance(taken[0], int)
+    assert 0 < taken[0] < SECONDS * 20
+    assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("kind", FLOODS)

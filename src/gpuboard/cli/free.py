@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", "--gpus", metavar="N", type=int, default=1, help="how many are wanted (default 1)"
     )
     parser.add_argument(
-        "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G"
+        "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G (or 40)"
     )
     parser.add_argument("--model", metavar="NAME", help="part of the model's name, like a100")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
