@@ -1,6 +1,7 @@
 """A node with GPUs of two vendors: NVIDIA's through the stand-in driver, and those of another."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gpuboard.fleet.views import fleet_view
 from gpuboard.model.errors import ProbeFailed, ProbeUnavailable
 from gpuboard.model.problems import problem
 from gpuboard.model.report import NodeReport
+from gpuboard.model.verdict import Claim
 from gpuboard.probes.nvml import NvmlProbe
 from gpuboard.probes.presence import Signs
 from gpuboard.probes.registry import NVIDIA, VENDORS, Vendor
@@ -72,9 +74,10 @@ def sample_until(sampler: Sampler, *expected: tuple[str, str | None]) -> NodeRep
     pytest.fail(f"the problems stay {kinds(report)}")
 
 
-def words(report: NodeReport) -> dict[str, str]:
+def words(report: NodeReport, claims: Mapping[tuple[str, int], Claim] | None = None) -> dict[str, str]:
     """The verdict of each GPU, by its label."""
     fleet = Fleet(SteadyClock())
+    fleet.set_claims("booking", claims or {})
     fleet.sink("local").report(report.node, report)
     fleet.settle()
     (node,) = fleet_view(fleet).nodes
@@ -89,6 +92,15 @@ def test_the_gpus_of_both_vendors_are_in_one_report(sampler: Sampler) -> None:
     assert report.probe == "nvml, acme-tool"
     assert report.host is not None
     assert (report.host.driver_version, report.host.cuda_version) == ("nvidia 535.104.05, acme 7.1", "12.2")
+
+
+def test_a_number_is_booked_for_one_card(sampler: Sampler) -> None:
+    """Both drivers have a card 0 and a card 1; a booking means one of them."""
+    booked = {("vision-01", 1001): Claim(who="ana", until=time.time() + 3600)}
+    assert words(sample_until(sampler), booked) == dict.fromkeys(map(str, EIGHT), "busy") | {
+        "1000": "free",
+        "1001": "booked",
+    }
 
 
 def test_a_vendor_whose_driver_hangs_hides_no_other_gpu(sampler: Sampler, acme: AcmeMachine) -> None:
