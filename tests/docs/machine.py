@@ -1,7 +1,7 @@
 """A machine on which a guide can be followed to the letter: a copy of this one that is thrown away.
 
 Files, processes, network and name are its own: paths, ports and host names are those of the guide, and
-nothing has to be substituted. It has a driver with two GPUs. Root only.
+nothing has to be substituted. It has a driver with two free GPUs. Root only.
 """
 
 import contextlib
@@ -76,7 +76,8 @@ class Machine:
         # Until it has gone into its own files, these would be ours.
         eventually(lambda: not self.root.samefile("/"))
         self.write("/usr/local/bin/nvidia-smi", _SMI, mode=0o755)
-        self.write("/usr/local/share/nvidia-smi.xml", NEW_HEAD + new_gpu(0) + new_gpu(1) + TAIL)
+        cards = (new_gpu(0) + new_gpu(1)).replace("98 %", "0 %").replace("11125 MiB", "0 MiB")
+        self.write("/usr/local/share/nvidia-smi.xml", NEW_HEAD + cards + TAIL)
         self.run("ip link set lo up && ip address add 10.20.30.1/24 dev lo")
         self.write("/etc/resolv.conf", "")
         self.write("/etc/hosts", f"127.0.0.1 localhost\n10.20.30.1 gpu01.{DOMAIN} gpu01\n")

@@ -1,6 +1,5 @@
 """The guide to Consul, followed as it is printed, with a real Consul that denies by default."""
 
-import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import GUIDES, printed
+from tests.docs.consul import running_consul
 from tests.docs.machine import Machine, machine
 from tests.fakes.consul import TOKEN
-from tests.parts import ROOT, require, unpack
+from tests.parts import ROOT, require
 from tests.started import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("consul")]
@@ -30,21 +30,10 @@ DENYING = {"enabled": True, "default_policy": "deny", "tokens": HELD}
 def lab(tmp_path: Path) -> Iterator[Machine]:
     """A machine on which nothing of ours is set up."""
     require("openssl", "sshd", "ssh", "scp")
-    program = unpack("consul")
     with machine(tmp_path) as here, here.open_to_ssh():
-        here.run(f"ln -s {program} /usr/local/bin/consul; ssh-keyscan gpu01 >> ~/.ssh/known_hosts")
+        here.run("ssh-keyscan gpu01 >> ~/.ssh/known_hosts")
         here.name("consul.lab.example")
         yield here
-
-
-@contextlib.contextmanager
-def consul(lab: Machine, **settings: object) -> Iterator[None]:
-    """A Consul that leads itself; the node is a member of it."""
-    lab.write("/etc/consul.d/consul.json", json.dumps({"disable_update_check": True, **settings}))
-    start = "consul agent -dev -node=gpu01 -bind=10.20.30.1 -client=0.0.0.0 -config-dir=/etc/consul.d"
-    with lab.running(start):
-        eventually(lambda: "Synced node info" in lab.logs())
-        yield
 
 
 def test_the_steps_lead_from_nothing_to_a_live_node(lab: Machine) -> None:
@@ -56,7 +45,7 @@ def test_the_steps_lead_from_nothing_to_a_live_node(lab: Machine) -> None:
     lab.run(CERTIFICATE.replace("gpu01", "consul").partition("ssh root@")[0])
     papers = {"cert_file": "consul.pem", "key_file": "consul.key", "ca_file": "lab-ca.pem"}
     files = {key: f"/etc/gpuboard/{name}" for key, name in papers.items()}
-    with consul(lab, acl=DENYING, ports={"https": 8501}, **files), lab.running(AGENT):
+    with running_consul(lab, acl=DENYING, ports={"https": 8501}, **files), lab.running(AGENT):
         eventually((lab.root / "etc" / "gpuboard" / "agent.token").exists)
         lab.write("/etc/consul.d/gpu-host.json", SERVICE)
         for commands in (RELOAD, ACCESS, TOKENS):
@@ -77,7 +66,7 @@ def test_nodes_of_gpu_monitor_in_consul_are_shown_as_they_are(lab: Machine) -> N
     service = json.dumps({"service": {"name": "gpu-host", "port": 80}})
     lab.write("/etc/consul.d/gpu-host.json", service)
     with (
-        consul(lab),
+        running_consul(lab),
         lab.running(f'python -c "{forever}"', PYTHONPATH=str(ROOT)),
         lab.running("gpuboard serve --config gpuboard.toml"),
     ):
