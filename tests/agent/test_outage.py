@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,11 +22,12 @@ from gpuboard.wire.ingest import (
     encode_sample,
 )
 from tests.board import RunningBoard, free_port, running_board
-from tests.outage import INTERVAL_SECONDS, Sampling, acknowledged, any_taken, handed_over
+from tests.outage import Sampling, acknowledged, any_taken, handed_over
 from tests.pushing import Wire, enrol, report_of, running_pusher, token_file, wait_until
 
 AGENTS = tuple(f"dgx-{number}" for number in range(40, 60))
-OUTAGE_SECONDS = 5.0
+# So many samples of each agent the board takes before it is killed, and so many it misses.
+TAKEN, MISSED = 5, 12
 
 
 def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
@@ -37,7 +37,7 @@ def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
         for message, at in zip(wire.said, wire.said_at, strict=True)
         for sample in handed_over(message)
     ]
-    return [error for error in errors if error > 0.5]
+    return [error for error in errors if error > 2]
 
 
 @pytest.mark.timeout(120)
@@ -59,18 +59,16 @@ def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Pat
         stack.callback(sampling.stop)
         with running_board("--demo", "1", log=log, port=port) as board:
             wait_until(lambda: all(any_taken(wire) for wire in wires.values()))
-            time.sleep(1)
+            wait_until(lambda: all(len(acknowledged(wire)) >= TAKEN for wire in wires.values()))
             os.kill(board.process.pid, signal.SIGKILL)
             board.process.wait()
         before = {node: len(offered) for node, offered in sampling.offered.items()}
-        time.sleep(OUTAGE_SECONDS)
-        missed = [len(offered) - before[node] for node, offered in sampling.offered.items()]
+        wait_until(lambda: all(len(sampling.offered[node]) >= before[node] + MISSED for node in AGENTS))
         with running_board("--demo", "1", log=log, port=port):
             # Still sampling: the newest is shown beside the backlog.
-            wait_until(lambda: all(pusher.waiting < 5 for pusher in pushers.values()), 20)
+            wait_until(lambda: all(pusher.waiting < 5 for pusher in pushers.values()))
             sampling.stop()
             wait_until(lambda: all(pusher.waiting == 0 for pusher in pushers.values()))
-    assert min(missed) >= OUTAGE_SECONDS / INTERVAL_SECONDS / 2
     for node, wire in wires.items():
         assert acknowledged(wire) == list(sampling.offered[node])
         assert wrong_ages(wire, sampling.offered[node]) == []

@@ -96,7 +96,9 @@ class Board:
         access = policy_of(settings)
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname, listen or settings.board.listen)
-        self._agent_side = open_agent_side(settings.board, self.url, self._components, self.fleet)
+        self._agent_side = open_agent_side(
+            settings.board, self.url, self._components, self.fleet, settings.storage
+        )
         services = Services(
             fleet=self.fleet,
             tracker=tracker,

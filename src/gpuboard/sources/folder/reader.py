@@ -57,6 +57,8 @@ class Scan(Struct):
     outcomes: dict[str, Outcome]
     # Files that are no node's, with the reason.
     skipped: dict[str, str]
+    # Why the files of some of these nodes cannot be read, also of those that have not changed.
+    refusals: dict[str, Reason] = {}
     # Nodes whose file could not be read at this look and the one before, said once; and those that can again.
     broken: dict[str, str] = {}
     mended: list[str] = []
@@ -137,6 +139,7 @@ class FolderReader:
         for node in scan.nodes:
             memory = self._memory[node]
             if memory.refusal is not None:
+                scan.refusals[node] = memory.refusal
                 memory.bad_looks += 1
                 if memory.bad_looks == _BAD_LOOKS:
                     scan.broken[node] = memory.refusal.text

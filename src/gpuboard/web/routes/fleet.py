@@ -138,7 +138,7 @@ async def get_free(
         str,
         Parameter(
             max_length=32,
-            description="Size of each GPU, as on its box, like 40G.",
+            description="Size of each GPU, as on its box, like 40G; a bare number is G.",
             schema_extra={"pattern": SIZE_PATTERN},
         ),
     ] = "0",
