@@ -12,7 +12,7 @@ from tests.board import running_board
 from tests.hostile.floods import Honest, at_once, push_without_pause, report_with
 from tests.pushing import token_of
 
-SECONDS = 4.0
+SECONDS = 3.0
 SLOWEST_SECONDS = 2.5
 
 

@@ -12,6 +12,8 @@ from tests.board import running_board
 from tests.hostile.floods import Honest, place_of
 from tests.pushing import token_of, wait_until
 
+OFTEN = {"gpuboard.assembly.descriptors.LOOK_SECONDS": 0.5}
+
 
 def trouble(looker: httpx.Client) -> dict[str, Any]:
     """What the board says of its open files, on a connection that is there already."""
@@ -22,7 +24,7 @@ def trouble(looker: httpx.Client) -> dict[str, Any]:
 def test_a_board_without_a_file_left_says_so_and_recovers(tmp_path: Path) -> None:
     """Whoever cannot be let in hears nothing; so it is on the page of those who are, and in the log, once."""
     with (
-        running_board("--demo", "1", log=tmp_path / "log") as board,
+        running_board("--demo", "1", log=tmp_path / "log", limits=OFTEN) as board,
         httpx.Client(base_url=board.url, timeout=30) as looker,
     ):
         honest = Honest(board.url, "honest", token_of(board, "honest"))
