@@ -407,7 +407,7 @@ def test_the_arrow_keys_lead_through_the_cards(page: Page, demo: RunningBoard) -
     focused = page.locator(".cards article:has(a:focus)")
     for key, place in (("ArrowDown", 0), ("ArrowRight", 1), ("ArrowDown", 5), ("l", 6), ("ArrowLeft", 5)):
         page.keyboard.press(key)
-        expect(focused).to_have_attribute("data-uuid", re.compile((uuids + [None])[place] or "."))
+        expect(focused).to_have_attribute("data-uuid", re.compile([*uuids, None][place] or "."))
     keep(page, "cards-keys")
     page.keyboard.press(" ")
     expect(page.get_by_role("dialog")).to_be_visible()
