@@ -85,9 +85,9 @@ class Ages:
         del node, report, is_backfill
         return True
 
-    def trouble(self, node: str, reason: Reason, *, state: str = "error") -> None:
+    def trouble(self, node: str, reason: Reason | None, *, state: str = "error") -> None:
         """Count those that should have none."""
-        if not node.startswith("dead"):
+        if reason is not None and not node.startswith("dead"):
             self.troubles += 1
             print(f"{node}: {state}: {reason.text}", file=sys.stderr)
 

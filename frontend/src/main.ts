@@ -48,7 +48,7 @@ async function start(): Promise<void> {
     ...(preferences.language ? [preferences.language] : []),
     ...navigator.languages,
   ]);
-  const language = new Language(tag, await LANGUAGES[tag].load());
+  const language = new Language(tag, await LANGUAGES[tag].load(), () => !connection.isCurrent);
   const view = new BoardView(fleet, router, preferences);
   const selection = new Selection();
   const client = new Client(base);

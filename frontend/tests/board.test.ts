@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { GpuRow, NodeRow } from '../src/api/wire';
+import { nextCard } from '../src/pages/board/cardKeys';
 import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
-import { cellSentence, cellWords, lasting, takeCommand } from '../src/parts/words';
+import devices from '../../tests/golden/devices.json';
+import { cellSentence, cellWords, cudaDevices, lasting, takeCommand } from '../src/parts/words';
 import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
@@ -191,7 +193,7 @@ describe('the answers', () => {
   });
 
   test('say when the last booking of a holder ends', () => {
-    const claim = { who: 'bob', comment: null };
+    const claim = { who: 'bob', comment: null, behind: [] };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -261,6 +263,7 @@ describe('the answers', () => {
         index,
         label: `0:${index}`,
         mig_parent_uuid: 'c',
+        model: 'H100 3g.40gb',
         mig_profile: '3g.40gb',
         ...change,
       });
@@ -294,7 +297,7 @@ describe('the answers', () => {
   });
 
   test('keep apart what people use and what is booked for them', () => {
-    const claim = { who: 'eva', until: NOW + 60, comment: null };
+    const claim = { who: 'eva', until: NOW + 60, comment: null, behind: [] };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -354,10 +357,22 @@ describe('a cell', () => {
   });
 
   test('is not called free by old data', () => {
-    const said = cellSentence(gpu({ since: NOW - 60 }), NOW, language, 300, false);
-    expect(said).toBe('dgx-01 GPU 0, H100 80 GB, stale');
+    const past = new Language('en', en, () => true);
+    const free = gpu({ since: NOW - 600 });
+    expect(cellWords(free, NOW, past, 300)).toEqual({ main: 'was free', time: '', side: '' });
+    expect(cellSentence(free, NOW, past, 300)).toBe('dgx-01 GPU 0, H100 80 GB, was free');
+    expect(lasting(free, NOW, past)).toBe('');
     const busy = gpu({ verdict: 'busy', users: using('ana') });
-    expect(cellSentence(busy, NOW, language, 300, false)).toContain('busy');
+    expect(cellSentence(busy, NOW, past, 300)).toContain('busy');
+  });
+
+  test('says that its booking ended, while nobody has come since', () => {
+    const ended_claim = { who: 'ana', until: NOW - 3 * 3600 - 600, comment: null, behind: [] };
+    const free = gpu({ since: NOW - 7300, ended_claim });
+    expect(cellWords(free, NOW, language, 300)).toEqual({ main: 'free', time: '2 h', side: 'ended 3 h ago' });
+    expect(cellSentence(free, NOW, language, 300)).toMatch(/, free, 2 h, ended 3 h ago$/);
+    for (const change of [{ verdict: 'busy' }, { verdict: 'booked' }, { counted: false }] as const)
+      expect(cellWords({ ...free, ...change }, NOW, language, 300).side).not.toContain('ended');
   });
 
   test('always has the word of its verdict, or what stands for it', () => {
@@ -376,7 +391,10 @@ describe('a cell', () => {
     ['zh-TW', '至', '至 '],
   ] as const)('in %s says that the time of a booking is its end', async (tag, short, whole) => {
     const spoken = new Language(tag, await LANGUAGES[tag].load());
-    const booked = gpu({ verdict: 'booked', claim: { who: 'bob', until: NOW + 60, comment: null } });
+    const booked = gpu({
+      verdict: 'booked',
+      claim: { who: 'bob', until: NOW + 60, comment: null, behind: [] },
+    });
     const { main, time, side } = cellWords(booked, NOW, spoken, 300);
     expect([main, side]).toEqual([short, 'bob']);
     expect(cellSentence(booked, NOW, spoken, 300)).toContain(whole + time);
@@ -384,7 +402,11 @@ describe('a cell', () => {
   });
 
   test('names no end where a booking has none', () => {
-    const booked = gpu({ verdict: 'booked', since: null, claim: { who: 'bob', until: null, comment: null } });
+    const booked = gpu({
+      verdict: 'booked',
+      since: null,
+      claim: { who: 'bob', until: null, comment: null, behind: [] },
+    });
     expect(cellWords(booked, NOW, language, 300)).toEqual({ main: 'booked', time: '', side: 'bob' });
     expect(lasting(booked, NOW, language)).toBe('');
   });
@@ -418,7 +440,20 @@ describe('the command to copy', () => {
   });
 
   test('falls back to the index where the UUID is made up', () => {
-    expect(take('old-box', [gpu({ uuid: 'old-box:3', index: 3 })])).toContain('DEVICES=3 ');
+    expect(take('old-box', [gpu({ uuid: 'old-box:3', index: 3, label: '3' })])).toBe(
+      "ssh -t old-box 'env CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=3 $SHELL -l'",
+    );
+  });
+
+  test('is not written for what CUDA cannot be told', () => {
+    expect(take('old-box', [gpu({ uuid: 'old-box:0/1', index: 1, label: '0:1' })])).toBe('');
+  });
+
+  test.each(devices)('calls $about as every other output does', ({ gpus, uuids, numbers }) => {
+    const rows = gpus.map(([uuid, label]) => gpu({ uuid: uuid!, label: label! }));
+    const { text, numbered } = cudaDevices(rows);
+    expect(text).toBe(uuids ?? numbers ?? '');
+    expect(numbered).toBe(uuids === undefined);
   });
 
   const HOSTILE = ["x'; rm -rf /", '-oProxyCommand=x', '$(id)', 'a b', '`id`', 'x\nid', '{devices}'];
@@ -431,7 +466,37 @@ describe('the command to copy', () => {
   });
 
   test.each(HOSTILE)('never carries the UUID %j', (uuid) => {
-    expect(take('ok', [gpu({ uuid, index: 0 })])).toBe("ssh -t ok 'env CUDA_VISIBLE_DEVICES=0 $SHELL -l'");
+    expect(take('ok', [gpu({ uuid, label: '0' })])).toContain(' CUDA_VISIBLE_DEVICES=0 ');
+  });
+});
+
+describe('arrows in the cards', () => {
+  // Two nodes: three cards and two below them, then one more.
+  const cards = [
+    [0, 0],
+    [300, 0],
+    [600, 0],
+    [0, 200],
+    [300, 200],
+    [0, 500],
+  ].map(([left, top]) => ({ left: left!, top: top! }));
+
+  test.each([
+    [0, 'ArrowRight', 1],
+    [2, 'ArrowRight', 3],
+    [0, 'ArrowLeft', null],
+    [1, 'ArrowDown', 4],
+    [2, 'ArrowDown', 4],
+    [4, 'ArrowDown', 5],
+    [5, 'ArrowDown', null],
+    [5, 'ArrowUp', 3],
+    [4, 'ArrowUp', 1],
+    [4, 'Home', 0],
+    [1, 'End', 5],
+    [1, 'x', null],
+    [-1, 'ArrowDown', null],
+  ] as const)('from %i by %s to %j', (from, key, to) => {
+    expect(nextCard(cards, from, key)).toBe(to);
   });
 });
 

@@ -62,7 +62,9 @@ describe('the filter', () => {
     expect(passes('user:ana', { gpu: gpu({ users: using('bob', 'ana') }) })).toBe(true);
     expect(passes('user:an', { gpu: gpu({ users: using('ana') }) })).toBe(false);
     expect(passes('an', { gpu: gpu({ users: using('ana') }) })).toBe(true);
-    expect(passes('user:ana', { gpu: gpu({ claim: { who: 'ana', until: 1, comment: null } }) })).toBe(true);
+    expect(
+      passes('user:ana', { gpu: gpu({ claim: { who: 'ana', until: 1, comment: null, behind: [] } }) }),
+    ).toBe(true);
     expect(passes('user:ana', { gpu: gpu({ users: null }) })).toBe(false);
   });
 

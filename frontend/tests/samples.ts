@@ -23,6 +23,7 @@ export function gpu(change: Partial<GpuRow> = {}): GpuRow {
     power_limit_watts: 700,
     users: [],
     claim: null,
+    ended_claim: null,
     ...change,
   };
 }

@@ -27,7 +27,9 @@ describe('models', () => {
     expect(nominalModel(gpu({ model: 'H100' }))).toBe('H100 80 GB');
     expect(nominalModel(gpu({ model: 'A100 80G' }))).toBe('A100 80 GB');
     expect(nominalModel(gpu({ model: 'RTX 4090', memory_total_bytes: null }))).toBe('RTX 4090');
-    expect(nominalModel(gpu({ model: 'A100', mig_profile: '1g.10gb' }))).toBe('A100 1g.10gb');
+    expect(nominalModel(gpu({ model: 'A100 1g.10gb', mig_profile: '1g.10gb' }))).toBe('A100 1g.10gb');
+    // Whatever the admin calls it: the board has said it whole.
+    expect(nominalModel(gpu({ model: 'Tenth of an A100', mig_profile: '1g.10gb' }))).toBe('Tenth of an A100');
     expect(nominalModel(gpu({ model: 'A100 40G MIG 1g.5gb', mig_profile: '1g.5gb' }))).toBe(
       'A100 40 GB MIG 1g.5gb',
     );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { words as en } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
-import { clockText, problemText, reasonText, remedyText } from '../src/text/reasons';
+import { clockText, partText, problemText, reasonText, remedyText } from '../src/text/reasons';
 
 const english = { ...en, ...more };
 const tags = Object.keys(LANGUAGES) as Tag[];
@@ -20,6 +20,28 @@ describe.each(tags)('%s', (tag) => {
     expect(Object.keys(words).sort()).toEqual(Object.keys(english).sort());
     for (const key of Object.keys(english) as (keyof typeof english)[])
       expect([key, holes(words[key])]).toEqual([key, holes(english[key])]);
+  });
+
+  test('calls nothing free of a time that is over', async () => {
+    const words = { ...(await LANGUAGES[tag].load()), ...(await LANGUAGES[tag].loadMore()) };
+    type Known = keyof typeof words;
+    const present = new Language(tag, words);
+    const past = new Language(tag, words, () => true);
+    const keys = Object.keys(words) as Known[];
+    // Explanations, names of keys, what is not said of old data, and what nobody knows hold at any time.
+    const timeless =
+      /^(was_|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
+    const free = { en: /\bfreed?\b(?! the)/, de: /\bfrei\b/, fr: /\blib(re|éré)s?\b/, 'zh-TW': /可用|釋出/ }[
+      tag
+    ];
+    const offering = keys.filter((key) => !timeless.test(key) && free.test(present.say(key, { count: 1 })));
+    expect(offering).toContain('free');
+    const pastOf = (key: Known) => `was_${key}` as Known;
+    expect(offering.filter((key) => !keys.includes(pastOf(key)))).toEqual([]);
+    for (const key of keys.filter((each) => keys.includes(pastOf(each)))) {
+      expect([key, holes(words[pastOf(key)])]).toEqual([key, holes(words[key])]);
+      for (const count of [1, 2]) expect(past.say(key, { count })).not.toBe(present.say(key, { count }));
+    }
   });
 
   test('leaves no hole open when it says how long and how much', async () => {
@@ -207,6 +229,32 @@ describe('a problem of a node', () => {
     expect(problemText(problem('driver-hung', ''), language)).toBe('Le pilote ne répond pas');
     await language.change('en');
     expect(language.knows('problem_driver-hung')).toBe(false);
+  });
+
+  test('of a GPU is said as the problem that it is, with its detail', async () => {
+    const reason = { code: 'xid', values: { remedy: 'x', detail: 'Xid 79' }, text: 'the driver …: Xid 79' };
+    expect(reasonText(reason, 0, await inGerman())).toBe(
+      'Der Treiber hat einen Fehler der GPU gemeldet: Xid 79',
+    );
+  });
+
+  test('of a part of the board is said in the words of the viewer, and exactly to who sees names', async () => {
+    const part = {
+      component: 'storage',
+      kind: 'storage',
+      name: null as string | null,
+      state: 'trouble' as const,
+      code: 'storage',
+      reason: 'the state directory cannot be used',
+      since: 0,
+    };
+    const language = await inGerman();
+    expect(partText(part, 0, language)).toBe('Die Datenbank der Tafel ist nicht benutzbar.');
+    const exact = { ...part, name: '/var/lib/gpuboard', reason: '/var/lib/gpuboard: read-only' };
+    expect(partText(exact, 0, language)).toBe(
+      'Die Datenbank der Tafel ist nicht benutzbar. (/var/lib/gpuboard: read-only)',
+    );
+    expect(partText(exact, 0, new Language('en', english))).toBe('/var/lib/gpuboard: read-only');
   });
 
   test('of a source is said in short', async () => {

@@ -19,6 +19,7 @@ class RecordingSink:
         self.addresses: dict[str, str] = {}
         self.reports: list[tuple[str, NodeReport]] = []
         self.troubles: list[tuple[str, Reason, str]] = []
+        self.mended: list[str] = []
         self.taken: list[tuple[str, NodeReport, bool]] = []
         self._news = asyncio.Event()
 
@@ -42,9 +43,14 @@ class RecordingSink:
         self.taken.append((node, report, is_backfill))
         return True
 
-    def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
+    def trouble(
+        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+    ) -> None:
         """Take a trouble."""
-        self.troubles.append((node, reason, state))
+        if reason is None:
+            self.mended.append(node)
+        else:
+            self.troubles.append((node, reason, state))
         self._news.set()
 
     def count(self, node: str) -> int:

@@ -7,7 +7,7 @@ from gpuboard.fleet.views import find_gpu
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Claim
-from gpuboard.wire.redact import hide_names_in_gpu
+from gpuboard.wire.redact import hide_names_in_gpu, hide_names_in_row
 from tests.clock import HandClock
 
 GPU = GpuReading(
@@ -125,6 +125,37 @@ def test_a_claim_that_has_ended_is_told_for_three_days() -> None:
         said.append((gpu.claim and gpu.claim.who, gpu.ended_claim and gpu.ended_claim.who))
         assert "ben" not in repr(hide_names_in_gpu(gpu))
     assert said == [("ana", "ben"), (None, "ana"), (None, "ana"), (None, None)]
+
+
+def test_a_row_of_the_stream_tells_the_claim_that_has_ended_and_forgets_it_by_itself() -> None:
+    """The board's cells say "ended 3 h ago" without asking; nobody sees a name who sees none elsewhere."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    ends = clock.time + 60
+    fleet.set_claims("comments-json", {PLACE: Claim(who="ana", until=ends)})
+    said = []
+    for now in (clock.time, ends, ends + 3 * 86400):
+        clock.time = now
+        tracker.tick()
+        row = tracker.gpus["GPU-1"]
+        said.append((row.claim and row.claim.who, row.ended_claim and row.ended_claim.who))
+        assert "ana" not in repr(hide_names_in_row(row))
+    assert said == [("ana", None), (None, "ana"), (None, None)]
+
+
+def test_claims_behind_the_first_are_told_with_it() -> None:
+    """Whoever booked too sees that it is known; without names only until when."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    fleet.set_claims("comments-json", {PLACE: Claim(who="ben", until=clock.time + 60)})
+    fleet.set_claims("booking", {PLACE: Claim(who="ana", until=clock.time + 30)})
+    tracker.tick()
+    row = tracker.gpus["GPU-1"]
+    assert row.claim is not None
+    assert (row.claim.who, [one.who for one in row.claim.behind]) == ("ana", ["ben"])
+    hidden = hide_names_in_row(row).claim
+    assert hidden is not None
+    assert [(one.who, one.until) for one in hidden.behind] == [(None, clock.time + 60)]
 
 
 def test_a_node_with_a_domain_may_be_claimed_without_it() -> None:

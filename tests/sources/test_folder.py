@@ -12,6 +12,8 @@ import pytest
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
 from gpuboard.sources.folder import FolderOptions, FolderSource, reader
@@ -182,6 +184,31 @@ async def test_a_folder_that_is_missing_is_no_end(tmp_path: Path) -> None:
         path.rmdir()
         code, _, _ = await sink.trouble_of("cml10")
     assert code == "folder-unreadable"
+
+
+async def test_a_folder_that_is_back_leaves_each_node_the_trouble_of_its_own_file(tmp_path: Path) -> None:
+    """Files that did not change meanwhile too: one is well again, one is as broken as it was before."""
+    folder, away = tmp_path / "status", tmp_path / "away"
+    folder.mkdir()
+    (folder / "cml10").write_text(GPUSTAT)
+    (folder / "cml11").write_text("cml11  [0] NVIDIA Ge")
+    fleet = Fleet(SteadyClock())
+
+    def troubles() -> dict[str, str | None]:
+        return {node.name: None if node.trouble is None else node.trouble.reason.code for node in fleet}
+
+    async def until(expected: dict[str, str | None]) -> None:
+        async with asyncio.timeout(20):
+            while troubles() != expected:  # noqa: ASYNC110 - the fleet has no event
+                await asyncio.sleep(0.02)
+
+    own = {"cml10": None, "cml11": "file-refused"}
+    async with running(source(folder), fleet.sink("folder")):
+        await until(own)
+        folder.rename(away)
+        await until(dict.fromkeys(own, "folder-unreadable"))
+        away.rename(folder)
+        await until(own)
 
 
 async def test_a_hung_mount_is_said_and_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import os
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -115,3 +116,19 @@ def test_before_the_tokens_are_read_nothing_is_refused_for_good(tmp_path: Path) 
     keys[0] = (digest(TOKEN),)
     folder.read_once(sink)
     assert [name for name, _ in sink.reports] == ["gpu01"]
+
+
+def test_an_old_file_that_had_to_wait_for_the_keys_is_old(tmp_path: Path) -> None:
+    """The board has seen it before it could read it: that makes it no newer."""
+    path = tmp_path / "cml10"
+    path.write_text(
+        "cml10  Sun Nov 15 12:00:01 2026  535.104.05\n[0] RTX 4090 | 45'C, 0 % | 1 / 24564 MB |\n"
+    )
+    os.utime(path, (time.time() - 400,) * 2)
+    known: list[Collection[str] | None] = [None, None, ()]
+    options = FolderOptions(path=str(tmp_path), interval=Duration(1))
+    folder = FolderSource(options, keys=lambda _: known.pop(0) if len(known) > 1 else known[0])
+    sink = RecordingSink()
+    while not sink.reports:
+        folder.read_once(sink)
+    assert sink.reports[0][1].age_seconds == pytest.approx(400, abs=30)

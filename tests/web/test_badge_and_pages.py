@@ -107,3 +107,21 @@ def test_the_page_travels_compressed_and_whole(http: httpx.Client) -> None:
     assert "content-encoding" not in plain.headers
     assert packed.content == plain.content
     assert int(packed.headers["content-length"]) < len(plain.content)
+
+
+@pytest.mark.parametrize(("path", "base"), [("blah", "./"), ("blah/blubb", "../"), ("admin/x.php", "../")])
+def test_a_path_that_names_nothing_is_a_page_for_people(http: httpx.Client, path: str, base: str) -> None:
+    """In the board's look, with the way back; programs get the problem document."""
+    answer = http.get(path, headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert f'<base href="{base}" />' in answer.text
+    for accept in ("*/*", "application/json"):
+        answer = http.get(path, headers={"accept": accept})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["api/v1/blah", "api/v1/nodes/blah", "api/blah/blubb", "assets/blah.js"])
+def test_what_programs_ask_for_is_never_a_page(http: httpx.Client, path: str) -> None:
+    """Whoever asks: a person who looks at the API, or a page whose script is gone."""
+    answer = http.get(path, headers={"accept": "text/html"})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")

@@ -43,6 +43,7 @@ export interface ClaimView {
   who: string | null;
   until: number | null;
   comment: string | null;
+  behind: (ClaimView)[];
 }
 
 export interface ComponentView {
@@ -171,6 +172,7 @@ export interface GpuRow {
   power_limit_watts: number | null;
   users: (HolderView)[] | null;
   claim: ClaimView | null;
+  ended_claim: ClaimView | null;
 }
 
 export interface GpuView {

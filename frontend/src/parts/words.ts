@@ -3,6 +3,7 @@
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import type { Fleet } from '../state/fleet.svelte';
 import { nominalModel } from '../state/models';
+import { isEnded } from '../state/people';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
 
@@ -35,12 +36,17 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
   if (MIG.includes(gpu.reason.code)) return { main: 'MIG', time: '', side: '' };
   if (isIgnored(gpu)) return { main: say('notCounted'), time: '', side: userNames(gpu, language) };
   switch (gpu.verdict) {
-    case 'free':
+    case 'free': {
+      // For how long, only those know who still hear of it.
+      const known = language.past ? null : lasted;
+      const told = known === null ? '' : known < justFreed ? say('justNow') : duration(known, true);
+      const ended = endedWords(gpu, now, language);
       return {
         main: say('free'),
-        time: '',
-        side: lasted === null ? '' : lasted < justFreed ? say('justNow') : duration(lasted, true),
+        time: ended ? told : '',
+        side: ended || told,
       };
+    }
     case 'busy':
       return {
         main: gpu.utilization_percent === null ? say('busy') : `${language.number(gpu.utilization_percent)}%`,
@@ -66,6 +72,11 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
   }
 }
 
+/** That a booking is over, where nobody has come since: "ended 3 h ago". */
+export function endedWords(gpu: GpuRow, now: number, { say, duration }: Language): string {
+  return isEnded(gpu) ? say('ended', { ago: duration(now - gpu.ended_claim!.until!, true) }) : '';
+}
+
 function shortTrouble({ code, values }: Reason, { say, knows }: Language): string {
   const xid = values['xid'] ?? values['code'];
   if (code === 'xid') return xid === undefined ? 'XID' : `XID ${String(xid)}`;
@@ -73,15 +84,8 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
   return knows(key) ? say(key) : '';
 }
 
-/** One sentence for those who do not see the cell; nothing is free for them by old data. */
-export function cellSentence(
-  known: GpuRow,
-  now: number,
-  language: Language,
-  justFreed: number,
-  current = true,
-): string {
-  const gpu = current || known.verdict !== 'free' ? known : { ...known, verdict: 'stale' as const };
+/** One sentence for those who do not see the cell. */
+export function cellSentence(gpu: GpuRow, now: number, language: Language, justFreed: number): string {
   const { main, time, side } = cellWords(gpu, now, language, justFreed);
   const word = language.say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
@@ -93,9 +97,10 @@ export function cellSentence(
 }
 
 /** How long it has been so, or until when it is booked; nothing where neither tells much. */
-export function lasting(gpu: GpuRow, now: number, { say, duration, time }: Language): string {
+export function lasting(gpu: GpuRow, now: number, { say, duration, past, time }: Language): string {
   if (gpu.verdict === 'booked' && gpu.claim?.until) return say('until', { time: time(gpu.claim.until, now) });
-  return gpu.since === null || gpu.verdict === 'busy' ? '' : duration(now - gpu.since);
+  const untold = gpu.since === null || gpu.verdict === 'busy' || (gpu.verdict === 'free' && past);
+  return untold ? '' : duration(now - gpu.since!);
 }
 
 /** What the "!" on a cell stands for. */
@@ -125,24 +130,33 @@ export function withoutGpus({ gpus_known }: NodeRow, { say }: Language): string 
   return gpus_known ? say('noGpus') : say('gpusNotKnown');
 }
 
+/** What CUDA calls these devices: by UUID, or by number where one has no UUID, never a mix; empty if neither does. */
+export function cudaDevices(gpus: Pick<GpuRow, 'uuid' | 'label'>[]): { text: string; numbered: boolean } {
+  // A UUID that two nodes have stands before the name of its node.
+  const uuids = gpus.map(({ uuid }) => uuid.split('@')[0]!);
+  const numbered = !uuids.every((uuid) => /^(GPU|MIG)-[A-Za-z0-9/-]+$/.test(uuid));
+  const names = numbered ? gpus.map(({ label }) => label) : uuids;
+  return { text: numbered && names.some((label) => !/^\d+$/.test(label)) ? '' : names.join(','), numbered };
+}
+
 /** The admin's shell line for these devices of a node; empty if a name could not go there safely. */
 export function takeCommand(
   { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
   name: string,
-  gpus: Pick<GpuRow, 'uuid' | 'index'>[],
+  gpus: Pick<GpuRow, 'uuid' | 'label'>[],
 ): string {
   // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
   const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);
-  if (!safe(name)) return '';
-  // A source without UUIDs makes them up as node:index: then the driver's order has to do.
-  const devices = gpus.every(({ uuid }) => safe(uuid) && !uuid.includes(':'))
-    ? gpus.map(({ uuid }) => uuid)
-    : gpus.map(({ index }) => index);
+  const devices = cudaDevices(gpus);
+  if (!safe(name) || !devices.text) return '';
   const address = nodes.get(name)?.record.address ?? '';
   const values: Record<string, string> = {
     node: name,
     address: safe(address) ? address : name,
-    devices: devices.join(','),
+    devices: devices.text,
   };
-  return (board?.copy ?? '').replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
+  let copy = board?.copy ?? '';
+  // Otherwise CUDA numbers the fastest first, not as the driver does.
+  if (devices.numbered) copy = copy.replace('env CUDA_V', 'env CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_V');
+  return copy.replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }

@@ -6,8 +6,9 @@ export function nominalModel(
 ): string {
   // Not the "1g.10gb" of a part of a GPU: that is a name.
   const name = (gpu.model ?? 'GPU').replace(/(?<![.\w])(\d+)\s*Gi?B?(?![.\w])/i, '$1 GB');
-  if (gpu.mig_profile) return name.includes(gpu.mig_profile) ? name : `${name} ${gpu.mig_profile}`;
-  if (gpu.memory_total_bytes === null || gpu.memory_unified || / GB\b/.test(name)) return name;
+  // An instance has its profile in its name already, and that says its size.
+  if (gpu.mig_profile || gpu.memory_total_bytes === null || gpu.memory_unified || / GB\b/.test(name))
+    return name;
   return `${name} ${Math.round(gpu.memory_total_bytes / 2 ** 30)} GB`;
 }
 

@@ -48,6 +48,11 @@ export function isHeld(gpu: Gpu['record']): boolean {
   return isUsed(gpu) || (gpu.counted && !!gpu.claim?.who);
 }
 
+/** Whether a booking of it was over not long ago, and nobody has come since. */
+export function isEnded({ counted, ended_claim, verdict }: Gpu['record']): boolean {
+  return verdict === 'free' && counted && !!ended_claim?.until;
+}
+
 export function isUsed(gpu: Gpu['record']): boolean {
   return gpu.counted && usersOf(gpu).length > 0;
 }

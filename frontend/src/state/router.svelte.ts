@@ -24,12 +24,19 @@ function decode(part: string): string {
   }
 }
 
+/** What the history remembers of a step: that it shows a detail, or that one was opened from it; a pair has one number. */
+interface Step {
+  detail?: number;
+  under?: number;
+}
+
 /** Where we are, below whatever path the board is served under. */
 export class Router {
   readonly base: URL;
   #path = $state('');
   #query = $state.raw(new URLSearchParams());
   #route = $derived(parseRoute(this.#path));
+  #step: Step | null = null;
 
   constructor(base: URL) {
     this.base = base;
@@ -81,14 +88,25 @@ export class Router {
   /** The detail of a GPU is open, or none: a step of its own in the history, so that Back closes it. */
   showDetail(uuid: string | null): void {
     if (this.#query.get('gpu') === uuid) return;
-    const { state } = history as { state: { detail?: boolean } | null };
-    if (uuid && !state?.detail) history.pushState({ detail: true }, '', location.href);
+    if (uuid && !this.#step?.detail) {
+      const pair = Date.now();
+      history.replaceState({ ...this.#step, under: pair }, '');
+      this.#step = { detail: pair };
+      history.pushState(this.#step, '');
+    }
     this.setQuery({ gpu: uuid });
+  }
+
+  #moved(): void {
+    const left = this.#query.has('gpu') ? null : this.#step;
+    this.#read();
+    // A detail that was closed has left a step that shows the same as the one under it: Back goes over both.
+    if (left?.detail && left.detail === this.#step?.under) history.back();
   }
 
   /** Follow the browser's buttons, and plain clicks on our own links. */
   start(): () => void {
-    const moved = () => this.#read();
+    const moved = () => this.#moved();
     const clicked = (event: MouseEvent) => {
       if (
         event.defaultPrevented ||
@@ -120,5 +138,6 @@ export class Router {
       ? location.pathname.slice(this.base.pathname.length)
       : '';
     this.#query = new URLSearchParams(location.search);
+    this.#step = history.state as Step | null;
   }
 }

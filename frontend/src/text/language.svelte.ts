@@ -89,13 +89,23 @@ export class Language {
   #list = $derived(new Intl.ListFormat(this.tag, { type: 'conjunction' }));
   #date = $derived(new Intl.DateTimeFormat(this.tag, { day: 'numeric', month: 'short' }));
 
-  constructor(tag: Tag, words: Partial<AllWords>) {
+  /** `isPast`: whether what is said may not be true any more. */
+  constructor(
+    tag: Tag,
+    words: Partial<AllWords>,
+    private readonly isPast: () => boolean = () => false,
+  ) {
     this.#tag = $state(tag);
     this.#words = $state.raw(words);
   }
 
   get tag(): Tag {
     return this.#tag;
+  }
+
+  /** Whether everything is told of a time that is over: nothing is free then, some of it was. */
+  get past(): boolean {
+    return this.isPast();
   }
 
   async change(tag: Tag): Promise<void> {
@@ -120,7 +130,8 @@ export class Language {
   }
 
   say = (key: Key, values: Values = {}): string => {
-    const entry = this.#words[key] ?? key;
+    const past = `was_${key}` as Key;
+    const entry = (this.past ? this.#words[past] : undefined) ?? this.#words[key] ?? key;
     let text: string;
     if (typeof entry === 'string') text = entry;
     else {

@@ -26,6 +26,7 @@ class GpuMemory:
         "_taken",
         "claim",
         "empty_since",
+        "ended_claim",
         "people",
         "quiet_since",
         "recent",
@@ -40,6 +41,8 @@ class GpuMemory:
         self.verdict: Verdict | None = None
         # The claim that held when that was said.
         self.claim: Claim | None = None
+        # The one that ended last before.
+        self.ended_claim: Claim | None = None
         # Who was on it when that was said; None: unknown.
         self.people: tuple[Holder, ...] | None = None
         # The same for viewers; None: not written yet.

@@ -98,4 +98,7 @@ class ClaimBook:
 
 
 def _moments(page: Iterable[Claim]) -> set[float]:
-    return {at for claim in page for at in (claim.start, claim.until) if at is not None}
+    """When what is said of claims changes: one begins, ends, or has ended so long ago that it is not told."""
+    ends = {claim.until for claim in page if claim.until is not None}
+    starts = {claim.start for claim in page if claim.start is not None}
+    return starts | ends | {end + ENDED_CLAIM_SECONDS for end in ends}

@@ -31,8 +31,8 @@ class SinkFleet(Protocol):
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
-    def trouble(self, node: Node, trouble: Trouble) -> None:
-        """Note why a node could not be read this time."""
+    def trouble(self, node: Node, trouble: Trouble | None) -> None:
+        """Note why a node could not be read this time; None: that is over."""
 
     def set_address(self, node: Node, address: str) -> None:
         """Note where a node is listed."""
@@ -96,10 +96,13 @@ class FleetSink:
             self._fleet.fill(node, report)
         return True
 
-    def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
-        """Say why a node could not be read this time; its last data stays and ages."""
+    def trouble(
+        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+    ) -> None:
+        """Say why a node could not be read this time; its last data stays and ages. None: that is over."""
         if self._is_mine(node):
-            self._fleet.trouble(self._fleet.ensure(node, self), Trouble(reason, state))
+            trouble = None if reason is None else Trouble(reason, state)
+            self._fleet.trouble(self._fleet.ensure(node, self), trouble)
 
     def _is_mine(self, node: str) -> bool:
         """Whether this source has the node; what comes of one that was taken away comes too late."""

@@ -148,10 +148,10 @@ class Fleet:
         if self.is_shown(node):
             self._show(node)
 
-    def trouble(self, node: Node, trouble: Trouble) -> None:
-        """Note why a node could not be read this time."""
+    def trouble(self, node: Node, trouble: Trouble | None) -> None:
+        """Note why a node could not be read this time; None: that is over."""
         before, node.trouble = node.trouble, trouble
-        if before is None:
+        if before is None or trouble is None:
             self._choose_and_show(node.name)
         elif before.reason != trouble.reason:
             self._touched.add(node.name)
@@ -305,6 +305,7 @@ class Fleet:
             if people != memory.people:
                 memory.people, memory.shown = people, None
             memory.claim = self.claim_of(node, reading) if has_claims else None
+            memory.ended_claim = self.ended_claim_of(node, reading) if has_claims else None
             verdict = judge(
                 reading,
                 people=people,

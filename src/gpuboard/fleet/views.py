@@ -9,7 +9,6 @@ from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import Holder
 from gpuboard.wire.views import (
-    ClaimView,
     FleetView,
     GpuRow,
     GpuView,
@@ -69,14 +68,9 @@ def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, ta
         verdict=memory.verdict or _UNJUDGED,
         users=_people(memory),
         claim=claim_view(memory.claim),
-        ended_claim=_ended(fleet, node, reading),
+        ended_claim=claim_view(memory.ended_claim),
         reading=reading,
     )
-
-
-def _ended(fleet: Fleet, node: str, reading: GpuReading) -> ClaimView | None:
-    found = fleet.get(node)
-    return None if found is None else claim_view(fleet.ended_claim_of(found, reading))
 
 
 def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
@@ -139,6 +133,7 @@ def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag
         power_limit_watts=reading.power_limit_watts,
         users=_people(memory),
         claim=claim_view(memory.claim),
+        ended_claim=claim_view(memory.ended_claim),
     )
 
 

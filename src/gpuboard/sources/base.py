@@ -34,8 +34,10 @@ class Sink(Protocol):
         now": this one and all after it come again later.
         """
 
-    def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
-        """Say why a node could not be read this time; its last data stays and ages."""
+    def trouble(
+        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+    ) -> None:
+        """Say why a node could not be read this time; its last data stays and ages. None: that is over."""
 
 
 class Source(Protocol):

@@ -53,7 +53,9 @@ class ReportedNames:
         name = self._named(node, report)
         return self._sink.take(name, replace(report, node=name), is_backfill=is_backfill)
 
-    def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
+    def trouble(
+        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+    ) -> None:
         """Hand over a trouble; whoever has never said a name is known by the address."""
         if node not in self._shown:
             self._show_as(node, node)

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from litestar import WebSocket
@@ -116,7 +116,9 @@ def short_reason(reason: str) -> str:
 class AgentDoor:
     """Lets in agents whose token is good; a node has one line, and a newer one replaces the older."""
 
-    def __init__(self, push: Push, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
+    def __init__(
+        self, push: Push, roster: Roster, redeem: Callable[[str], Awaitable[tuple[str, str]]]
+    ) -> None:
         self.push = push
         self._roster = roster
         self._redeem = redeem
@@ -181,7 +183,7 @@ class AgentDoor:
         if self._code_failures.is_blocked(who, now) and not self._roster.knows_code(code):
             raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
-            node, token = await asyncio.to_thread(self._redeem, code)
+            node, token = await self._redeem(code)
         except AccessRefused as error:
             self._code_failures.note_failure(who, now)
             self._log.say("code", "enrolment refused: address=%s", who)

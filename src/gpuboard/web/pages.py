@@ -5,6 +5,7 @@ import hashlib
 import mimetypes
 from functools import lru_cache
 from html import escape
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +39,9 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _index(request: AnyRequest, services: Services, base_path: str, base: str) -> Response[bytes]:
+def _index(
+    request: AnyRequest, services: Services, base_path: str, base: str, status: int = HTTPStatus.OK
+) -> Response[bytes]:
     body = _read("index.html")
     if body is None:
         return Response(_ABSENT.encode(), status_code=503, media_type=MediaType.HTML)
@@ -54,7 +57,7 @@ def _index(request: AnyRequest, services: Services, base_path: str, base: str) -
     if may_compress(request):
         headers["content-encoding"] = "gzip"
         page = gzip.compress(page, mtime=0)
-    return Response(page, media_type=MediaType.HTML, headers=headers)
+    return Response(page, status_code=status, media_type=MediaType.HTML, headers=headers)
 
 
 @get(["/", "/people"], include_in_schema=False, sync_to_thread=False)
@@ -67,7 +70,11 @@ def page(request: AnyRequest, services: Services, base_path: str) -> Response[by
 @get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
 def page_below(request: AnyRequest, services: Services, base_path: str, _name: str) -> Response[bytes]:
     """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
-    return _index(request, services, base_path, "../" * (request.scope["raw_path"].count(b"/") - 1))
+    return _index(request, services, base_path, _upwards(request))
+
+
+def _upwards(request: AnyRequest) -> str:
+    return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"
 
 
 @get("/assets/{path:path}", include_in_schema=False, sync_to_thread=False)
@@ -76,10 +83,13 @@ def asset(request: AnyRequest, path: str) -> Response[bytes]:
     return _file(request, f"assets/{path.lstrip('/')}", "public, max-age=31536000, immutable")
 
 
-@get("/{name:str}", include_in_schema=False, sync_to_thread=False)
-def top_file(request: AnyRequest, name: str) -> Response[bytes]:
-    """A file beside the page, like its icon."""
-    return _file(request, name, "no-cache")
+@get("/{name:path}", include_in_schema=False, sync_to_thread=False)
+def top_file(request: AnyRequest, services: Services, base_path: str, name: str) -> Response[bytes]:
+    """A file beside the page, like its icon; to people the page says that there is nothing else."""
+    path = name.lstrip("/")
+    if _read(path) is None and "text/html" in request.headers.get("accept", ""):
+        return _index(request, services, base_path, _upwards(request), HTTPStatus.NOT_FOUND)
+    return _file(request, path, "no-cache")
 
 
 def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:

@@ -45,9 +45,10 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "comments-json": ("the bookings file cannot be read; the bookings of before stay", ()),
     "comments-entries": ("the bookings file has entries that cannot be read", ()),
     "settings": ("the new settings are wrong; those of before stay", ()),
-    "storage": ("the state directory cannot be used", ()),
-    "storage-hung": ("the state directory does not answer", ()),
+    "storage": ("the board's database cannot be used", ()),
+    "storage-hung": ("the board's database does not answer", ()),
     "storage-damaged": ("the board's database is damaged", ()),
+    "storage-shared": ("another board uses the board's database", ()),
     "storage-replaced": ("the board's database was deleted or replaced", ()),
     "descriptors": ("nearly all files that the board may open are in use", ()),
 }
@@ -78,7 +79,13 @@ def hide_names_in_node_row(row: NodeRow) -> NodeRow:
 
 def hide_names_in_row(row: GpuRow) -> GpuRow:
     """The same row without people."""
-    return replace(row, users=None, claim=_anonymous(row.claim), reason=hide_names_in_reason(row.reason))
+    return replace(
+        row,
+        users=None,
+        claim=_anonymous(row.claim),
+        ended_claim=_anonymous(row.ended_claim),
+        reason=hide_names_in_reason(row.reason),
+    )
 
 
 def hide_names_in_reason(reason: Reason) -> Reason:
@@ -139,4 +146,7 @@ def _only_figures(host: HostFacts | None) -> HostFacts | None:
 
 
 def _anonymous(claim: ClaimView | None) -> ClaimView | None:
-    return None if claim is None else ClaimView(who=None, until=claim.until, comment=None)
+    if claim is None:
+        return None
+    behind = tuple([ClaimView(who=None, until=one.until, comment=None) for one in claim.behind])
+    return ClaimView(who=None, until=claim.until, comment=None, behind=behind)

@@ -31,6 +31,8 @@ class ClaimView(Struct, frozen=True, kw_only=True, gc=False):
     who: str | None
     until: float | None
     comment: str | None
+    # Others who booked it for now too, whose claims rank lower.
+    behind: "tuple[ClaimView, ...]" = ()
 
 
 class GpuView(Struct, frozen=True, kw_only=True, gc=False):
@@ -128,6 +130,8 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     power_limit_watts: float | None
     users: tuple[HolderView, ...] | None
     claim: ClaimView | None
+    # The one that ended last, for three days.
+    ended_claim: ClaimView | None
 
 
 def columns(kind: type[Struct], rows: list[Any]) -> dict[str, list[Any]]:
@@ -140,4 +144,11 @@ def columns(kind: type[Struct], rows: list[Any]) -> dict[str, list[Any]]:
 
 def claim_view(claim: Claim | None) -> ClaimView | None:
     """A claim as people see it."""
-    return None if claim is None else ClaimView(who=claim.who, until=claim.until, comment=claim.comment)
+    if claim is None:
+        return None
+    behind = tuple([_one_claim(one) for one in claim.behind])
+    return ClaimView(who=claim.who, until=claim.until, comment=claim.comment, behind=behind)
+
+
+def _one_claim(claim: Claim) -> ClaimView:
+    return ClaimView(who=claim.who, until=claim.until, comment=claim.comment)

@@ -396,3 +396,22 @@ def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(
         open_board(page, demo, "?view=rows")
         page.get_by_role("link", name=sentence, exact=True).click()
         expect(page.get_by_role("listitem").filter(has_text=sentence)).to_contain_text(remedy)
+
+
+def test_the_arrow_keys_lead_through_the_cards(page: Page, demo: RunningBoard) -> None:
+    """As through the rows: the first one leads in, Space opens the detail, Enter the page."""
+    page.goto(f"{demo.url}?view=cards")
+    cards = page.locator(".cards article")
+    expect(cards.first).to_be_visible()
+    uuids = [cards.nth(place).get_attribute("data-uuid") for place in range(6)]
+    focused = page.locator(".cards article:has(a:focus)")
+    for key, place in (("ArrowDown", 0), ("ArrowRight", 1), ("ArrowDown", 5), ("l", 6), ("ArrowLeft", 5)):
+        page.keyboard.press(key)
+        expect(focused).to_have_attribute("data-uuid", re.compile([*uuids, None][place] or "."))
+    keep(page, "cards-keys")
+    page.keyboard.press(" ")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(focused).to_have_attribute("data-uuid", uuids[5])
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{demo.url}gpus/{uuids[5]}")

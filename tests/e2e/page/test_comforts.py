@@ -35,7 +35,8 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     config = folder / "gpuboard.toml"
     ended = f"{datetime.now().astimezone() - timedelta(hours=3, minutes=10):%Y-%m-%d %H:%M}"
     comments = folder / "comments.json"
-    comments.write_text(json.dumps({"vision-01": [{"name": "santa", "date": ended, "comment": "toys"}]}))
+    booking = {"name": "santa", "date": ended, "comment": "toys"}
+    comments.write_text(json.dumps({f"{room}-01": [booking] * 8 for room in ("vision", "nlp")}))
     config.write_text(f'{SETTINGS}[bookings]\ncomments_json = "{comments}"\n')
     with running_board("--config", str(config), "--demo", "4", log=folder / "log") as running:
         yield running
@@ -91,6 +92,9 @@ def test_on_a_phone_only_what_is_shown_can_be_copied(browser: Browser, board: Ru
         expect(copy).to_have_count(0)
 
 
+ENDED = re.compile(r"Booked by santa before; ended 3.h")
+
+
 def test_a_booking_that_has_ended_is_told_on_the_page_of_its_gpu(
     browser: Browser, board: RunningBoard
 ) -> None:
@@ -98,7 +102,27 @@ def test_a_booking_that_has_ended_is_told_on_the_page_of_its_gpu(
     with visit(browser, board.url) as page:
         page.goto(f"{board.url}nodes/vision-01")
         page.locator("article a[href*='gpus/']").first.click()
-        expect(page.get_by_text(re.compile(r"Booked by santa before; ended 3.h"))).to_be_visible()
+        expect(page.get_by_text(ENDED)).to_be_visible()
+
+
+def test_a_booking_that_has_ended_is_told_on_the_board(browser: Browser, board: RunningBoard) -> None:
+    """In the cells of what is free, on the cards, in the detail of any GPU, and on a phone."""
+    with visit(browser, board.url) as page:
+        page.goto(f"{board.url}?view=rows&q=free")
+        cell = page.locator(CELL, has_text=re.compile(r"ended 3.h ago")).first
+        expect(cell).to_be_visible()
+        expect(cell).to_have_accessible_name(re.compile(r", free, .*ended 3.h ago"))
+        cell.hover()
+        expect(page.get_by_role("tooltip").get_by_text(ENDED)).to_be_visible()
+        keep(page, "ended-rows")
+        page.goto(f"{board.url}?view=cards&q=vision-01")
+        expect(page.locator("article").get_by_text(ENDED).first).to_be_visible()
+        keep(page, "ended-cards")
+    with visit(browser, board.url, size=PHONE) as page:
+        page.goto(board.url)
+        expect(page.locator(".card").get_by_text(re.compile(r"santa: ended 3.h ago")).first).to_be_visible()
+        assert_fits(page)
+        keep(page, "ended-phone")
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -147,6 +171,22 @@ def test_everything_can_be_asked_for_anew(browser: Browser, board: RunningBoard)
         expect(live).to_be_visible()
         assert len(opened) == 3
         assert not any("after=" in url for url in opened)
+
+
+def test_all_nodes_can_be_collapsed_and_opened_again(browser: Browser, board: RunningBoard) -> None:
+    """In one step, where a page is long."""
+    with visit(browser, board.url) as page:
+        page.goto(f"{board.url}?view=cards")
+        cards = page.locator(".cards article")
+        expect(cards.first).to_be_visible()
+        for words, count in (("Collapse all", 0), ("Expand all", None)):
+            page.get_by_role("button", name="Arrange").click()
+            page.get_by_role("button", name=words).click()
+            page.keyboard.press("Escape")
+            if count is None:
+                expect(cards.first).to_be_visible()
+            else:
+                expect(cards).to_have_count(count)
 
 
 def test_the_address_says_how_often_the_page_is_drawn(browser: Browser, board: RunningBoard) -> None:

@@ -94,6 +94,50 @@ def test_links_and_the_back_button_lead_there_and_back(page: Page, demo: Running
     expect(page.locator(".cell[data-uuid]")).to_have_count(8)
 
 
+@pytest.mark.parametrize("path", ["blah", "blah/blubb?x=1"])
+def test_an_address_that_names_nothing_leads_back_to_the_board(
+    browser: Browser, demo: RunningBoard, path: str
+) -> None:
+    """As a page of the board; no raw document."""
+    with visit(browser, demo.url, allow="status of 404") as page:
+        page.goto(demo.url + path)
+        expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page.")
+        keep(page, "no-such-page")
+        page.get_by_role("link", name="Back to the board").click()
+        expect(page).to_have_url(demo.url)
+        expect(page.locator(".answer")).to_be_visible()
+
+
+@pytest.mark.parametrize("close", ["Escape", "Close", "outside"])
+def test_back_after_closing_a_detail_leads_to_what_was_seen_before(
+    page: Page, demo: RunningBoard, close: str
+) -> None:
+    """However it was closed, and however many were opened: no step of the history looks like another."""
+    page.goto(f"{demo.url}people")
+    page.get_by_role("link", name="Board").first.click()
+    for cell in (1, 3):
+        page.locator(".cell[data-uuid]").nth(cell).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        if close == "Escape":
+            page.keyboard.press("Escape")
+        elif close == "Close":
+            page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        else:
+            page.locator(".answer").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(page).to_have_url(demo.url)
+    page.go_back()
+    expect(page).to_have_url(f"{demo.url}people")
+    page.go_forward()
+    expect(page).to_have_url(demo.url)
+    page.locator(".cell[data-uuid]").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.go_back()
+    expect(page).to_have_url(f"{demo.url}people")
+
+
 def test_back_closes_the_detail_that_a_click_opened(page: Page, demo: RunningBoard) -> None:
     """The address names the GPU, so that it can be shared; Back leads to the board as it was."""
     page.goto(f"{demo.url}?view=rows")

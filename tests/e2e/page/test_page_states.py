@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, free_port, running_board
 from tests.browser import assert_fits, keep, visit
@@ -67,8 +67,8 @@ def test_a_gpu_opens_for_the_first_time_without_a_connection(browser: Browser, t
         board.process.wait()
         expect(page.get_by_role("button", name=re.compile("^Reconnecting"))).to_be_visible()
         cell = page.locator(".cell.fill-free").first
-        expect(cell).not_to_have_accessible_name(re.compile("free"))
-        offer = page.get_by_role("region", name="Take one of these")
+        expect(cell).to_have_accessible_name(re.compile(", was free"))
+        offer = page.get_by_role("region", name="These were free")
         expect(offer.get_by_role("button", name=re.compile("^Copy")).first).to_be_disabled()
         cell.click()
         expect(page.get_by_role("dialog")).to_be_visible()
@@ -86,6 +86,46 @@ def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> Non
         assert page.evaluate(FILL) == TRANSPARENT
         page.get_by_role("button", name="Resume").click()
         expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
+
+
+FREE = r"(?<!was )(?<!were )\bfree\b"
+
+
+@pytest.mark.parametrize(
+    ("locale", "free", "path"),
+    [
+        ("en-GB", FREE, "?view=rows"),
+        ("en-GB", FREE, "?view=cards&q=free"),
+        ("en-GB", FREE, "nodes/{node}"),
+        ("en-GB", FREE, "gpus/{uuid}"),
+        ("de-DE", r"(?<!war )(?<!waren )\bfrei\b(?<!war seit .{5} frei)", "?view=rows"),
+        ("fr-FR", r"(?<!était )(?<!étaient )\blibres?\b", "?view=rows"),
+        ("zh-TW", r"(?<!原)(?<!當時)可用(?<!當時自 .{5} 起可用)", "?view=rows"),
+    ],
+)
+def test_old_data_offers_nothing_in_any_language(
+    browser: Browser, demo: RunningBoard, locale: str, free: str, path: str
+) -> None:
+    """What was free is told as something past, to the eye and to the ear, and cannot be copied."""
+    block = httpx.get(f"{demo.url}api/v1/free").json()["blocks"][0]
+    with visit(browser, demo.url, locale=locale) as page:
+        page.goto(demo.url + path.format(node=block["node"], uuid=block["uuids"][0]))
+        page.wait_for_selector(".fill-free")
+        assert re.search(free, _said(page), re.IGNORECASE)
+        page.keyboard.press("p")
+        page.wait_for_selector(":root[data-old]")
+        assert re.findall(f".*{free}.*", _said(page), re.IGNORECASE) == []
+        assert page.locator("main button[title*=CUDA_VISIBLE_DEVICES]:enabled").count() == 0
+        keep(page, f"old-{locale}-{path.partition('/')[0].strip('?').partition('&')[0]}")
+
+
+def _said(page: Page) -> str:
+    """What the page shows and says aloud, but for the order of the rows (most free first)."""
+    spoken = "[...document.querySelectorAll('main [aria-label]')].map((each) => each.ariaLabel)"
+    told: list[str] = page.evaluate(
+        f"[...document.querySelector('main').innerText.split('\\n'), ...{spoken}]"
+    )
+    return "\n".join(line for line in told if "▾" not in line)
 
 
 @pytest.mark.parametrize("path", ["?view=rows", "?view=cards&q=free", "nodes/{node}", "gpus/{uuid}"])

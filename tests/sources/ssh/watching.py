@@ -46,9 +46,12 @@ class Recorder:
         del node, report, is_backfill
         return True
 
-    def trouble(self, node: str, reason: Reason, *, state: Literal["refused", "error"] = "error") -> None:
+    def trouble(
+        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+    ) -> None:
         """Note what went wrong."""
-        self.troubles.setdefault(node, []).append((reason, state))
+        if reason is not None:
+            self.troubles.setdefault(node, []).append((reason, state))
 
     def count(self, node: str) -> int:
         """How many reports a node has handed in."""

@@ -16,9 +16,14 @@ const MOVES: Record<string, [rows: number, places: number]> = {
 };
 const LETTERS: Record<string, string> = { h: 'ArrowLeft', j: 'ArrowDown', k: 'ArrowUp', l: 'ArrowRight' };
 
+/** The arrow that a key stands for, or the key itself. */
+export function arrowOf(key: string, letters: boolean): string {
+  return (letters ? LETTERS[key] : undefined) ?? key;
+}
+
 /** Where a key leads in the table of GPUs; null if it leads nowhere. Only shown GPUs are stepped on. */
 export function step(rows: Row[], from: Spot, key: string, letters: boolean, toEnds: boolean): Spot | null {
-  const name = (letters ? LETTERS[key] : undefined) ?? key;
+  const name = arrowOf(key, letters);
   const shown = (row: number) => {
     const at = rows[row];
     return at ? at.node.gpus.flatMap((gpu, place) => (at.shown.has(gpu) ? [place] : [])) : [];

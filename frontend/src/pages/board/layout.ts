@@ -1,5 +1,6 @@
+import type { GpuRow } from '../../api/wire';
 import type { Row, Section } from '../../state/arrange';
-import { isHeld } from '../../state/people';
+import { isEnded, isHeld } from '../../state/people';
 
 /** What the list draws, one below the other. */
 export type Item = { kind: 'section'; section: Section } | { kind: 'row'; row: Row; index: number };
@@ -10,7 +11,7 @@ export const SMALL_CELL = 40;
 const CELL_GAP = 5;
 const ROW_EDGE = 9;
 const SECTION = 40;
-// A phone's card: edges and name; then per line of cells; then who is on it, or two lines of trouble. NodeCard.svelte draws exactly this.
+// A phone's card: edges and name; then per line of cells; then who is on it, whose booking is over, or two lines of trouble. NodeCard.svelte draws exactly this.
 const CARD_EDGE = 80;
 const CARD_LINE = SMALL_CELL + 22;
 const CARD_USERS = 28;
@@ -46,12 +47,11 @@ export function cardHeight(item: Item): number {
   if (item.kind === 'section') return SECTION;
   const cells = Math.max(1, Math.ceil(item.row.shown.size / CARD_SLOTS));
   const { record, gpus } = item.row.node;
+  const some = (holds: (gpu: GpuRow) => boolean) => gpus.some((gpu) => holds(gpu.record));
   const foot =
     record.state !== 'live' || record.problems.length
       ? CARD_TROUBLE
-      : gpus.some((gpu) => isHeld(gpu.record))
-        ? CARD_USERS
-        : 0;
+      : CARD_USERS * (Number(some(isHeld)) + Number(some(isEnded)));
   return CARD_EDGE + cells * CARD_LINE + foot;
 }
 

@@ -41,7 +41,9 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     const moves = key.startsWith('Arrow') || (preferences.letterKeys && /^[hjkl]$/.test(key));
     if (!moves || router.route.page !== 'board' || (target as Element).closest('[role], a, button'))
       return false;
-    const cell = document.querySelector<HTMLElement>('.cell[tabindex="0"], .map [tabindex="0"]');
+    const cell = document.querySelector<HTMLElement>(
+      '.cell[tabindex="0"], .map [tabindex="0"], .cards article a',
+    );
     cell?.focus();
     return cell !== null;
   }
@@ -50,8 +52,9 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     const route = router.route;
     router.go(router.href(''));
     if (route.page !== 'gpu') return;
-    const cell = `.cell[data-uuid="${CSS.escape(route.uuid)}"]`;
-    setTimeout(() => document.querySelector<HTMLElement>(cell)?.focus(), 50);
+    const here = `[data-uuid="${CSS.escape(route.uuid)}"]`;
+    const focus = () => document.querySelector<HTMLElement>(`.cell${here}, .cards ${here} a`)?.focus();
+    setTimeout(focus, 50);
   }
 
   function pressed(event: KeyboardEvent) {

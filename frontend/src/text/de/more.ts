@@ -43,6 +43,10 @@ export const more: MoreWords = {
   expandAll: 'Alle aufklappen',
   someone: 'jemand',
   mapLabel: 'Plan von {total} GPUs, {free} frei. Pfeiltasten bewegen; die Liste daneben sagt dasselbe.',
+  was_nothingFree: 'Nichts war frei.',
+  was_mapLabel:
+    'Plan von {total} GPUs, {free} waren frei. Pfeiltasten bewegen; die Liste daneben sagt dasselbe.',
+  was_about_free: 'Niemand war darauf, als die Tafel zuletzt zu hören war; jetzt vielleicht doch.',
   mapList: 'Knoten auf dem Plan',
   startingTitle: 'Die Tafel ist gerade gestartet',
   startingText: 'Sie liest ihre Knoten; gleich erscheinen sie hier.',

@@ -49,6 +49,9 @@ export const more = {
   // Rows
   someone: 'someone',
   mapLabel: 'Map of {total} GPUs, {free} free. Arrow keys move; the list beside it says the same.',
+  was_nothingFree: 'Nothing was free.',
+  was_mapLabel: 'Map of {total} GPUs, {free} were free. Arrow keys move; the list beside it says the same.',
+  was_about_free: 'Nobody was on it when the board was last heard; somebody may be by now.',
   mapList: 'Nodes on the map',
 
   // Empty states

@@ -88,6 +88,19 @@ export const words = {
   nBooked: { one: '{count} booked', other: '{count} booked' },
   everybody: 'Everybody',
 
+  // The same by old data: then nothing is offered. “was_” before a key stands for it.
+  freeUnknown: '? free',
+  was_free: 'was free',
+  was_freeNow: 'Were free',
+  was_ofGpusFree: { one: 'of {count} GPU was free', other: 'of {count} GPUs were free' },
+  was_takeOne: 'These were free',
+  was_largestBlock: { one: 'Largest block: {count} GPU.', other: 'Largest block: {count} GPUs.' },
+  was_mostMemory: 'Most memory: {memory} ({node}).',
+  was_freeSince: 'was free since {time}',
+  was_justFreed: 'had just been freed',
+  was_plusFreed: { one: '+{count} that had just been freed', other: '+{count} that had just been freed' },
+  was_nFree: { one: '{count} was free', other: '{count} were free' },
+
   // Tools
   arrange: 'Arrange',
   sort_free: 'most free',
@@ -114,6 +127,7 @@ export const words = {
   // The same in a cell, before a time: as short as it can be.
   to: 'until',
   bookedNow: 'booked · {who}',
+  ended: 'ended {ago} ago',
   gpusNotKnown: 'GPUs not known',
   notCounted: 'not counted',
   clockAhead: '{time} ahead of the board',

@@ -43,6 +43,10 @@ export const more: MoreWords = {
   expandAll: 'Tout déplier',
   someone: 'quelqu’un',
   mapLabel: 'Plan de {total} GPU, {free} libres. Les flèches déplacent ; la liste à côté dit la même chose.',
+  was_nothingFree: 'Rien n’était libre.',
+  was_mapLabel:
+    'Plan de {total} GPU, {free} étaient libres. Les flèches déplacent ; la liste à côté dit la même chose.',
+  was_about_free: 'Personne n’était dessus aux dernières nouvelles ; quelqu’un y est peut-être maintenant.',
   mapList: 'Nœuds du plan',
   startingTitle: 'Le tableau vient de démarrer',
   startingText: 'Il lit ses nœuds ; ils apparaissent ici dans un instant.',

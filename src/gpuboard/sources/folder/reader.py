@@ -57,6 +57,8 @@ class Scan(Struct):
     outcomes: dict[str, Outcome]
     # Files that are no node's, with the reason.
     skipped: dict[str, str]
+    # Why the files of some of these nodes cannot be read, also of those that have not changed.
+    refusals: dict[str, Reason] = {}
     # Nodes whose file could not be read at this look and the one before, said once; and those that can again.
     broken: dict[str, str] = {}
     mended: list[str] = []
@@ -78,6 +80,9 @@ class _Memory:
         self.bad_looks = 0
         self.was_read = False
         self.owner_change: Problem | None = None
+        # Whether its file was seen to have changed but not read yet, and the last look before that.
+        self.waits = False
+        self.waits_since: float | None = None
 
 
 class FolderReader:
@@ -124,9 +129,12 @@ class FolderReader:
         # Nodes that were read before come first, and small files: nobody can keep the others from being read.
         for _, size, node, bundle in sorted(due, key=lambda one: one[:3]):
             left -= size
+            memory = self._memory[node]
+            if not memory.waits:
+                memory.waits, memory.waits_since = True, self._last_look
             if left < 0:
                 scan.overfull = f"more than {MAX_LOOK_BYTES >> 20} MiB have changed in it; some wait"
-                break
+                continue
             self._read_node(folder, scan, node, bundle, listing.nodes[node])
         scan.nodes = {node for node in listing.nodes if self._memory[node].is_node}
         self._note_broken(scan)
@@ -137,6 +145,7 @@ class FolderReader:
         for node in scan.nodes:
             memory = self._memory[node]
             if memory.refusal is not None:
+                scan.refusals[node] = memory.refusal
                 memory.bad_looks += 1
                 if memory.bad_looks == _BAD_LOOKS:
                     scan.broken[node] = memory.refusal.text
@@ -156,6 +165,7 @@ class FolderReader:
         content = b""
         if not self._signatures.are_known(node):
             return
+        memory.waits = False
         try:
             files = {
                 member: read_below(folder, name, limit=MAX_FILE_BYTES)
@@ -193,7 +203,7 @@ class FolderReader:
         # A file that grows while it is read is half-written; one that is too large says so.
         if any(file.state.size > MAX_FILE_BYTES for file in files.values()):
             raise WireError(f"it is larger than {MAX_FILE_BYTES} bytes")
-        written_at = self._written_at(files[bundle.main].state.modified_at)
+        written_at = _written_at(files[bundle.main].state.modified_at, last_look=memory.waits_since)
         contents = {member: file.content for member, file in files.items()}
         self._signatures.check(None if bundle.is_family else contents[""], node)
         if bundle.is_family:
@@ -214,14 +224,6 @@ class FolderReader:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
         return Read(report, memory.track.sampled_at, memory.track.pace.seconds())
 
-    def _written_at(self, modified_at: float) -> float:
-        """When a file was written, by our own clock.
-
-        The file server has a clock of its own. But a file that changed since our last look was written
-        since then, whatever that clock says; only at the first look it must be believed.
-        """
-        return min(max(modified_at, self._last_look or 0.0), time.time())
-
     def _with_owner(self, memory: _Memory, bundle: Bundle, all_of_it: list[Bundle], read: Read) -> Read:
         """Say that a node's file has another owner than before, or that another user writes one too."""
         now = time.time()
@@ -234,6 +236,15 @@ class FolderReader:
         if not told:
             return read
         return replace(read, report=replace(read.report, problems=(*told, *read.report.problems)[:256]))
+
+
+def _written_at(modified_at: float, *, last_look: float | None) -> float:
+    """When a file was written, by our own clock.
+
+    The file server has a clock of its own. But a file that changed since our last look was written
+    since then, whatever that clock says; only at the first look it must be believed.
+    """
+    return min(max(modified_at, last_look or 0.0), time.time())
 
 
 def _mark(report: NodeReport) -> Mark | None:

@@ -56,6 +56,8 @@ class FolderSource:
         signatures = Signatures(keys, must_sign=options.signed)
         self._reader = FolderReader(self._path, options.pattern, signatures=signatures)
         self._nodes: set[str] = set()
+        # Whether all nodes were last said to be in trouble, because the folder was.
+        self._is_away = False
         self._skipped: set[str] = set()
 
     async def run(self, sink: Sink) -> None:
@@ -106,9 +108,14 @@ class FolderSource:
                 sink.report(node, self._aged(outcome))
             else:
                 sink.trouble(node, outcome)
+        if self._is_away:
+            self._is_away = False
+            for node in scan.nodes - scan.outcomes.keys():
+                sink.trouble(node, scan.refusals.get(node))
 
     def _trouble_for_all(self, sink: Sink, code: str, text: str) -> None:
         before, self.trouble = self.trouble, Reason(code=code, text=text)
+        self._is_away = True
         self._say(before)
         for node in self._nodes:
             sink.trouble(node, self.trouble)
