@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import GUIDES, printed
+from tests.docs.blocks import GUIDES, printed, texts_of
 from tests.docs.machine import CHECKOUT, Machine, booted_machine
 from tests.parts import ROOT, missing, require
 from tests.started import eventually
@@ -16,7 +16,7 @@ from tests.started import eventually
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd guide")]
 GUIDE, PUSH = GUIDES / "systemd.md", GUIDES / "push.md"
 SETTINGS, BOARD, SSH_FILES = printed(GUIDE, "The board", "toml", "sh", "sh")
-AGENT, TOKEN, TLS = printed(GUIDE, "An agent", "sh", "sh", "sh")
+AGENT, TOKEN, TLS, DROP = printed(GUIDE, "An agent", "sh", "sh", "sh", "sh")
 AUTHORITY, CERTIFICATE, _, COLLECT, PULLING, _ = printed(
     GUIDES / "pull.md", "Step by step", "sh", "sh", "sh", "sh", "toml", "sh"
 )
@@ -111,6 +111,16 @@ def test_an_agent_pushes_as_a_service(board: Machine) -> None:
     board.run(from_the_checkout(_without_first_line(AGENT)))
     board.run(push, given=f"{board.run(invite).split()[1]}\n")
     board.until_live("gpu01", "https://board.lab.example:8042/", ca_file="/etc/gpuboard/ca.pem")
+
+
+def test_an_agent_drops_files_as_a_service(board: Machine) -> None:
+    """Into a folder that the board reads; the guide to folders reads those of other machines."""
+    board.run("mkdir -p /nfs/status-gpu && chmod 1777 /nfs/status-gpu")
+    board.run(from_the_checkout(_without_first_line(AGENT)))
+    board.run(DROP)
+    settle(board, texts_of(GUIDES / "folder.md", "toml")[0].replace('"cml*"', '"gpu*"'))
+    board.run("systemctl restart gpuboard")
+    board.until_live("gpu01")
 
 
 def test_a_reload_takes_up_a_renewed_certificate(board: Machine) -> None:
