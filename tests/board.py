@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
 START_SECONDS = 20
 # Who computes what in a demo depends on the hour; a test must not.
 DEMO_TIME = "2026-11-16T10:00:00Z"
@@ -54,19 +55,25 @@ def running_board(
     env: Mapping[str, str] | None = None,
     ca_file: Path | None = None,
     until: str = "readyz",
+    limits: Mapping[str, float] | None = None,
 ) -> Iterator[RunningBoard]:
     """Run `gpuboard serve` with these arguments until the block ends; its state lies beside the log.
 
-    It is waited for until a node is live, or `until="healthz"` just until it answers.
+    It is waited for until a node is live, or `until="healthz"` just until it answers. `limits` are others
+    than people have, by module and name.
     """
     address = f"127.0.0.1:{port or free_port()}"
     url = f"{'https' if ca_file else 'http'}://{address}/"
     state = log.parent / "state"
-    command = [sys.executable, "-m", "gpuboard", "serve", "--listen", address, "--state-dir", str(state)]
+    program = "tests.impatient" if limits else "gpuboard"
+    command = [sys.executable, "-m", program, "serve", "--listen", address, "--state-dir", str(state)]
     command += arguments
+    surroundings = {"GPUBOARD_DEMO_TIME": DEMO_TIME, **os.environ, **(env or {})}
+    surroundings["GPUBOARD_TEST_LIMITS"] = json.dumps(limits)
     with log.open("ab") as out:
-        surroundings = {"GPUBOARD_DEMO_TIME": DEMO_TIME, **os.environ, **(env or {})}
-        process = subprocess.Popen(command, stdout=out, stderr=out, env=surroundings)
+        process = subprocess.Popen(
+            command, stdout=out, stderr=out, env=surroundings, cwd=ROOT if limits else None
+        )
     try:
         wait_for(f"{url}{until}", process, log, ca_file)
         yield RunningBoard(url, process, state)

@@ -9,6 +9,9 @@ from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from tests.board import RunningBoard, running_board
+from tests.databases import database, database_url, postgres
+
+__all__ = ["database", "database_url", "postgres"]
 
 # Folders whose tests start browsers, make networks or attack: they have their time in the whole run.
 NOT_QUICK = ("e2e", "hostile", "network", "proxies")

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -36,10 +37,16 @@ def missing(part: str) -> NoReturn:
 def unpack(part: str) -> Path:
     """The program that `script/unpack-PART` fetches for the tests."""
     require("apt-get", "dpkg-deb")
-    done = subprocess.run([ROOT / "script" / f"unpack-{part}"], capture_output=True, text=True, check=False)
+    done = _unpacked(part)
     if done.returncode != 0:
         missing(f"{part} ({done.stderr.strip()[-200:]})")
     return Path(done.stdout.strip())
+
+
+@cache
+def _unpacked(part: str) -> "subprocess.CompletedProcess[str]":
+    # Once: without a network each try takes its time, and the next fares no better.
+    return subprocess.run([ROOT / "script" / f"unpack-{part}"], capture_output=True, text=True, check=False)
 
 
 def free_ports(count: int) -> list[int]:

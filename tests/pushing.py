@@ -17,7 +17,6 @@ from gpuboard.agent.node_token import write_token
 from gpuboard.agent.push import Open, Pusher, RetryPauses
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import simulate
-from gpuboard.storage.database import open_database
 from gpuboard.wire.enrolment import node_of_token, show_code
 from gpuboard.wire.ingest import (
     Acknowledgement,
@@ -27,6 +26,7 @@ from gpuboard.wire.ingest import (
     decode_from_board,
 )
 from tests.board import RunningBoard
+from tests.databases import open_database
 
 IMPATIENT = RetryPauses(
     first_seconds=0.1, longest_seconds=0.3, first_refused_seconds=0.3, longest_refused_seconds=0.3

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { words as en } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
-import { clockText, problemText, reasonText, remedyText } from '../src/text/reasons';
+import { clockText, partText, problemText, reasonText, remedyText } from '../src/text/reasons';
 
 const english = { ...en, ...more };
 const tags = Object.keys(LANGUAGES) as Tag[];
@@ -229,6 +229,32 @@ describe('a problem of a node', () => {
     expect(problemText(problem('driver-hung', ''), language)).toBe('Le pilote ne répond pas');
     await language.change('en');
     expect(language.knows('problem_driver-hung')).toBe(false);
+  });
+
+  test('of a GPU is said as the problem that it is, with its detail', async () => {
+    const reason = { code: 'xid', values: { remedy: 'x', detail: 'Xid 79' }, text: 'the driver …: Xid 79' };
+    expect(reasonText(reason, 0, await inGerman())).toBe(
+      'Der Treiber hat einen Fehler der GPU gemeldet: Xid 79',
+    );
+  });
+
+  test('of a part of the board is said in the words of the viewer, and exactly to who sees names', async () => {
+    const part = {
+      component: 'storage',
+      kind: 'storage',
+      name: null as string | null,
+      state: 'trouble' as const,
+      code: 'storage',
+      reason: 'the state directory cannot be used',
+      since: 0,
+    };
+    const language = await inGerman();
+    expect(partText(part, 0, language)).toBe('Die Datenbank der Tafel ist nicht benutzbar.');
+    const exact = { ...part, name: '/var/lib/gpuboard', reason: '/var/lib/gpuboard: read-only' };
+    expect(partText(exact, 0, language)).toBe(
+      'Die Datenbank der Tafel ist nicht benutzbar. (/var/lib/gpuboard: read-only)',
+    );
+    expect(partText(exact, 0, new Language('en', english))).toBe('/var/lib/gpuboard: read-only');
   });
 
   test('of a source is said in short', async () => {

@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,15 +9,14 @@ from gpuboard.accounts import roster as roster_module
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken, NodeTokens
 from gpuboard.model.errors import StorageError
-from gpuboard.storage.database import open_database
+from gpuboard.outside.threads import Workers
+from gpuboard.storage.base import Database
 
 
 @pytest.fixture
-def tokens(tmp_path: Path) -> Iterator[NodeTokens]:
+def tokens(database: Database) -> NodeTokens:
     """No token yet."""
-    database = open_database(tmp_path)
-    yield NodeTokens(database)
-    database.close()
+    return NodeTokens(database)
 
 
 async def make(tokens: NodeTokens, node: str) -> str:
@@ -118,10 +115,9 @@ async def test_a_revoked_token_is_no_longer_good(tokens: NodeTokens, monkeypatch
     following.cancel()
 
 
-async def test_a_token_that_was_replaced_ends_a_day_later(tmp_path: Path) -> None:
+async def test_a_token_that_was_replaced_ends_a_day_later(database: Database) -> None:
     """By itself: nobody has to change anything for that."""
     time = [1_800_000_000.0]
-    database = await asyncio.to_thread(open_database, tmp_path)
     tokens = NodeTokens(database, clock=lambda: time[0])
     roster = Roster(tokens, clock=lambda: time[0])
     known = await roster.find(await make(tokens, "gpu01"))
@@ -132,7 +128,6 @@ async def test_a_token_that_was_replaced_ends_a_day_later(tmp_path: Path) -> Non
         time[0] += seconds
         await roster.look()
         good.append(roster.is_good(known))
-    await asyncio.to_thread(database.close)
     assert good == [True, True, False]
 
 
@@ -196,7 +191,7 @@ async def test_storage_that_does_not_answer_is_a_trouble(
     tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk may hang for ever and never say an error."""
-    monkeypatch.setattr(roster_module, "HUNG_SECONDS", 0.05)
+    monkeypatch.setattr(tokens.database, "_workers", Workers(8, patience=0.05))
     release = threading.Event()
     generation = tokens.generation
 

@@ -1,15 +1,15 @@
 """Codes become tokens, tokens are replaced and revoked."""
 
-import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.model.errors import AccessRefused, UsageError, WireError
-from gpuboard.storage.database import FILE_NAME, Database, open_database
+from gpuboard.storage.base import Database
+from gpuboard.storage.sqlite import FILE_NAME
 from gpuboard.wire.enrolment import node_of_token, show_code
+from tests.databases import open_database, open_url
 
 
 class HandClock:
@@ -21,14 +21,6 @@ class HandClock:
     def __call__(self) -> float:
         """The time a test has set."""
         return self.time
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """An empty database."""
-    opened = open_database(tmp_path)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -125,12 +117,16 @@ def test_revoking_takes_tokens_and_codes_at_once(tokens: NodeTokens) -> None:
         tokens.redeem(code)
 
 
-def test_neither_tokens_nor_codes_are_in_the_database(tokens: NodeTokens, tmp_path: Path) -> None:
+def test_neither_tokens_nor_codes_are_in_the_database(tmp_path: Path) -> None:
     """A stolen copy lets nobody in."""
+    database = open_database(tmp_path)
+    tokens = NodeTokens(database)
     _, token = tokens.redeem(tokens.invite("gpu01"))
     code = tokens.invite("gpu02")
     secret = token.rpartition("~")[2]
     raw = b"".join(path.read_bytes() for path in tmp_path.glob(f"{FILE_NAME}*"))
+    database.close()
+    assert raw
     assert secret.encode() not in raw
     assert code.encode() not in raw
 
@@ -144,9 +140,9 @@ def test_records_tell_who_waits_and_who_was_heard(tokens: NodeTokens, clock: Han
     assert seen == [("gpu01", 0, None, clock.time + 3600), ("gpu02", 1, clock.time + 5, None)]
 
 
-def test_every_change_is_heard_by_other_processes(tokens: NodeTokens, tmp_path: Path) -> None:
+def test_every_change_is_heard_by_other_processes(tokens: NodeTokens, database_url: str) -> None:
     """They compare one word instead of reading everything."""
-    other_database = open_database(tmp_path)
+    other_database = open_url(database_url)
     other = NodeTokens(other_database)
     words = [other.generation()]
     code = tokens.invite("gpu01")
@@ -158,16 +154,14 @@ def test_every_change_is_heard_by_other_processes(tokens: NodeTokens, tmp_path: 
     assert len(set(words)) == 3
 
 
-def test_time_that_is_over_is_swept_away(tokens: NodeTokens, clock: HandClock, tmp_path: Path) -> None:
+def test_time_that_is_over_is_swept_away(tokens: NodeTokens, clock: HandClock, database: Database) -> None:
     """The table does not grow for ever."""
     for _ in range(3):
         tokens.redeem(tokens.invite("gpu01"))
         clock.time += 25 * 3600
     tokens.note_use({})
-    with sqlite3.connect(tmp_path / FILE_NAME) as raw:
-        rows = raw.execute("SELECT count(*) FROM node_tokens").fetchone()
-    raw.close()
-    assert rows == (1,)
+    with database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM node_tokens").scalar_one() == 1
 
 
 @pytest.mark.parametrize(

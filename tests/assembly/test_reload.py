@@ -138,9 +138,11 @@ def test_what_needs_a_restart_is_named(tmp_path: Path) -> None:
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         live = Live(board, config, tmp_path / "log")
         changed = '[board]\ntick = "2s"\nforget_after = "2d"\nhostnames = ["gpus.lab.example"]\n'
+        changed += f'[storage]\nurl = "sqlite:///{tmp_path}/elsewhere.sqlite"\n'
         live.take(changed + folder(tmp_path, "gpu01"))
         assert "needs a restart: [board] tick" in live.log
         assert "needs a restart: [board] forget_after" in live.log
+        assert "needs a restart: [storage]" in live.log
         assert "restart: [board] hostnames" not in live.log
         named = urllib.request.Request(f"{board.url}healthz", headers={"Host": "gpus.lab.example"})
         urllib.request.urlopen(named, timeout=10).close()

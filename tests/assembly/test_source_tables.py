@@ -16,10 +16,10 @@ from gpuboard.agent.outlet import Sample
 from gpuboard.assembly.agents import PLACES_SECONDS
 from gpuboard.fleet.places import Places
 from gpuboard.probes.simulated import simulate
-from gpuboard.storage.database import open_database
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.tables import NODE_PLACES
 from tests.board import RunningBoard, running_board
+from tests.databases import open_database
 
 PATIENCE_SECONDS = 30
 

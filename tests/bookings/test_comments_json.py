@@ -106,6 +106,7 @@ END = "2018-07-01 00:00"
         ({"user": "ana", "date": END}, ("somebody", MIDNIGHT, "user: ana."), "name"),
         ({"comment": "ana paper", "date": END}, ("somebody", MIDNIGHT, "ana paper"), "name"),
         ({"name": ["ana"], "date": END}, ("somebody", MIDNIGHT, None), "name"),
+        ({"name": "\u3164", "date": END}, ("somebody", MIDNIGHT, None), "name"),
         ({"name": "ana"}, ("ana", None, None), "end"),
         ({"name": "ana", "until": END}, ("ana", None, f"until: {END}."), "end"),
         ({"user": "ana"}, ("somebody", None, "user: ana."), "name and no end"),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.cli import free
+from gpuboard.cli import free, read_words
+from gpuboard.model.errors import UsageError
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from tests.board import RunningBoard, free_port, running_board
 from tests.cli.conftest import COMMAND
@@ -55,6 +56,8 @@ def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: 
         (["n:0", "GPU-b", "GPU-c"], "012", ["CUDA_VISIBLE_DEVICES=GPU-b,GPU-c"]),
         (["MIG-a", "MIG-GPU-b/1/0"], ["0:0", "0:1"], ["CUDA_VISIBLE_DEVICES=MIG-a,MIG-GPU-b/1/0"]),
         (["GPU-n:0/0", "GPU-n:0/1"], ["0:0", "0:1"], None),
+        # Another vendor's, on a node that has NVIDIA's too: to CUDA the numbers are those of others.
+        (["a-0", "a-1"], ["1000", "1001"], None),
     ],
 )
 def test_the_environment_form_says_what_cuda_takes(
@@ -111,6 +114,32 @@ def test_no_board_is_not_a_no() -> None:
     url = f"http://127.0.0.1:{free_port()}/"
     done = run("free", "--board", url)
     assert (done.returncode, url in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "nonsense",
+        "gpus.lab.example:8042",
+        "http://",
+        "ftp://gpus",
+        "http://gpus:99999",
+        "http://a b",
+        "h\tt",
+    ],
+)
+@pytest.mark.parametrize("command", [["free"], ["status"], ["export", "json"]], ids="-".join)
+def test_what_is_no_address_of_a_board_is_a_usage_error(command: list[str], address: str) -> None:
+    """A wrong argument, and not a board that cannot tell: the sentence says what is expected."""
+    arguments = read_words([*command, "--board", address])
+    with pytest.raises(UsageError, match="is no address of a board; write it like http://"):
+        arguments[0].run(arguments[1])
+
+
+def test_a_word_for_a_board_ends_with_2() -> None:
+    """As every wrong argument does."""
+    done = run("free", "--board", "nonsense")
+    assert (done.returncode, "'nonsense' is no address of a board" in done.stderr) == (2, True)
 
 
 def test_something_else_that_answers_is_no_board(board: RunningBoard) -> None:

@@ -11,9 +11,9 @@ from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.cli import main
 from gpuboard.cli.enroll_hints import hint
 from gpuboard.fleet.places import Places
-from gpuboard.storage.database import open_database
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
+from tests.databases import open_database
 
 
 def node(state: Path, *arguments: str) -> int:

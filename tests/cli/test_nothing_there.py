@@ -1,5 +1,6 @@
 """Commands that look where nothing is: they say so, and end with 3."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,21 @@ def test_a_folder_without_a_nodes_file_is_said_in_words(
     said = capsys.readouterr().err
     assert (f"no file in {tmp_path} is a node's" in said, (pattern or "") in said) == (True, True), said
     assert said.count("\n") == 1
+
+
+def test_a_node_that_has_fallen_silent_is_shown_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the table, and on the exported page."""
+    file = tmp_path / "cml10"
+    file.write_text(
+        "cml10  Sun Nov 15 12:00:01 2026  535.104.05\n[0] NVIDIA A100 | 45'C,   0 % |     1 / 40960 MB |\n"
+    )
+    os.utime(file, (0, 0))
+    for command in (["status"], ["export", "html"]):
+        main([*command, "--folder", str(tmp_path)])
+        said = " ".join(capsys.readouterr().out.split())
+        assert "see on the node whether the job that writes it still runs" in said
 
 
 def test_a_board_without_nodes_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

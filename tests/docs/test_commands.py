@@ -13,22 +13,16 @@ from gpuboard.settings.board import settings_of
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.registry import Surroundings, make_source
-from tests.parts import require
+from tests.docs.blocks import texts_of
+from tests.parts import ROOT, require
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 AROUND = Surroundings(now=lambda: 0.0, node="here", pushed=PushSource(CountingLedger()))
 
 
-def blocks(page: Path, *languages: str) -> list[str]:
-    """The samples of a page in one of these languages."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    return [text for language, text in found if language in languages]
-
-
 def commands(page: Path) -> list[str]:
     """Every call of gpuboard that a page prints, from its name to the end of the command."""
-    lines = "\n".join(blocks(page, "sh", "console", "")).replace("\\\n", " ").splitlines()
+    lines = "\n".join(texts_of(page, "sh", "console", "")).replace("\\\n", " ").splitlines()
     calls = [re.search(r"(?:^|[\s\"(/;&])gpuboard ((?:[\w-]+)\b.*)", line) for line in lines]
     ends = r"\s#\s|\s\|\s|\s>\s|\s&&\s|\)\"|…|;\s"
     return [
@@ -44,9 +38,7 @@ CALLS = [
 SAMPLES = [
     pytest.param(sample, id=f"{page.stem} {number}")
     for page in PAGES
-    for number, sample in enumerate(blocks(page, "toml"))
-    # The part of a table is looked at with the guide about finding nodes.
-    if "discover" not in tomllib.loads(sample)
+    for number, sample in enumerate(texts_of(page, "toml"))
 ]
 
 
@@ -82,6 +74,6 @@ def test_every_file_of_the_checkout_that_a_guide_installs_is_there() -> None:
 def test_every_shell_sample_is_shell(page: Path) -> None:
     """A quote that does not end would swallow the rest."""
     require("sh")
-    for sample in blocks(page, "sh"):
+    for sample in texts_of(page, "sh"):
         done = subprocess.run(["sh", "-n"], input=sample, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), sample

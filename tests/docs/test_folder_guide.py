@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import COMMAND, environment, library, scenario
+from tests.docs.blocks import GUIDES, texts_of
 from tests.fakes import nvml
 
 __all__ = ["environment", "library", "scenario"]
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "folder.md").read_text()
+PAGE = GUIDES / "folder.md"
+GUIDE = PAGE.read_text()
 CRON = re.findall(r"^(?:\* ){5}(.+)$", GUIDE, re.MULTILINE)
 SHOWN = re.findall(r"`((?:gpuboard|gpustat|nvidia-smi) [^`]*)`", GUIDE.replace("\n", " "))
 # What keeps running; and flags of a command, shown in passing.
@@ -54,7 +56,7 @@ class Walk:
 
     def seen(self) -> list[tuple[str, int]]:
         """What a board with the guide's settings sees: the state and number of GPUs of each node."""
-        settings = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0]
+        settings = texts_of(PAGE, "toml")[0]
         config = self.folder.with_name("gpuboard.toml")
         config.write_text(self.on_this_machine(settings).replace('"cml*"', '"*"'))
         done = subprocess.run(

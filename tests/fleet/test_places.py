@@ -259,7 +259,7 @@ def test_while_numbers_may_have_moved_and_one_is_booked_none_is_free() -> None:
     assert (said[3][0], said[4], len(said)) == ("booked", ("unknown", "numbers-moved"), 7)
     node = fleet.get("a")
     assert node is not None
-    assert [problem.detail for problem in node.problems()] == ["7 of 8"]
+    assert [problem.detail for problem in node.problems()] == ["7 of 8 are here"]
 
 
 Told = Sequence[str | None]
@@ -317,6 +317,25 @@ def test_where_some_gpus_have_no_uuid_none_is_free_while_it_is_unsure_which_is_b
     # Whoever has no UUID is used by the driver's number.
     assert [gpu.index for gpu in node.readings()] == list(range(len(reports[-1])))
     assert len(said) == len(reports[-1])
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ([None, "GPU-s0", "GPU-s1", "GPU-s3"], "all 4 are here, in another order"),
+        (["GPU-s1", None, None], "3 of 4 are here"),
+    ],
+)
+def test_numbers_that_may_have_moved_say_whether_gpus_are_missing_or_only_in_another_order(
+    now: Told, told: str
+) -> None:
+    """None is called missing where all are there."""
+    fleet = booked_while(2, FOUR, now)
+    node = fleet.get("a")
+    assert node is not None
+    assert [problem.text for problem in node.problems()] == [
+        f"the numbers of the GPUs may have moved: {told}"
+    ]
 
 
 def test_gpus_of_which_some_have_no_uuid_are_certain_again_when_all_are_back() -> None:

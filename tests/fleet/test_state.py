@@ -1,9 +1,11 @@
 """The live state: freshness, idle memory, duplicates, changes."""
 
+import pytest
 from msgspec.structs import replace
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Claim, Reason
@@ -54,6 +56,47 @@ def test_a_silent_node_is_late_then_lost() -> None:
         assert node is not None
         states.append(node.freshness.state)
     assert states == ["live", "late", "lost"]
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        ("push", "journalctl -u gpuboard-agent"),
+        ("ssh 2", "ssh HOST nvidia-smi"),
+        ("pull", "its port can be reached"),
+        ("folder", "the job that writes it"),
+        ("local", "gpuboard doctor"),
+    ],
+)
+def test_a_lost_node_says_what_to_do_by_the_way_it_was_read(source: str, remedy: str) -> None:
+    """In views and rows; not while it is only late, nor when it is back."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink, tracker = fleet.sink(source), ChangeTracker(fleet)
+    said = []
+    for age in (0.0, 20.0, 51.0):
+        sink.report("a", replace(REPORT, interval_seconds=5.0, age_seconds=age))
+        tracker.tick()
+        said.append([problem.remedy for problem in tracker.nodes["a"].problems])
+        assert said[-1] == [problem.remedy for problem in fleet_view(fleet).nodes[0].problems]
+    assert (said[:2], len(said[2]), remedy in said[2][0]) == ([[], []], 1, True)
+
+
+def test_a_lost_node_whose_source_knows_what_to_do_says_only_that() -> None:
+    """And one that was taken away says nothing of the kind."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink = fleet.sink("ssh")
+    sink.report("a", replace(REPORT, interval_seconds=5.0))
+    clock.time += 60
+    sink.trouble("a", Reason(code="timeout", text="no answer; ping it", values={"remedy": "ping it"}))
+    fleet.settle()
+    node = fleet.get("a")
+    assert node is not None
+    assert (node.freshness.state, node.problems()) == ("lost", ())
+    sink.expect(())
+    fleet.settle()
+    assert (node.freshness.state, node.problems()) == ("lost", ())
 
 
 def test_an_agent_that_answers_with_an_old_sample_ages() -> None:

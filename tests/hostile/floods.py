@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import msgspec
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.wire.ingest import Acknowledgement, Hello, Live, Sample, decode_from_board, encode
 from tests.pushing import report_of
 
@@ -62,6 +64,47 @@ def flood_with_frames(place: Place, frame: bytes, until: float, more: bytes = b"
                     break
                 time.sleep(PAUSE_SECONDS)
     return cuts
+
+
+def report_with(*texts: str, node: str = "hostile", processes: int = 504) -> NodeReport:
+    """A report whose processes have these texts, in turn, for names."""
+    names = itertools.cycle(texts)
+    gpus = [
+        GpuReading(
+            uuid=f"GPU-{number}",
+            index=number,
+            processes=tuple(
+                GpuProcess(pid=pid + 1, user=name, program=name)
+                for pid, name in zip(range(processes // 8), names, strict=False)
+            ),
+        )
+        for number in range(8)
+    ]
+    return msgspec.structs.replace(report_of(node), gpus=tuple(gpus))
+
+
+def push_without_pause(
+    url: str, token: str, until: float, reports: Callable[[], NodeReport], *, node: str = "hostile"
+) -> int:
+    """Send reports with a good token, as many as are taken; how many were."""
+    address = url.replace("http", "ws", 1) + "api/v1/ingest"
+    headers = {"Authorization": f"Bearer {token}"}
+    taken = 0
+    with (
+        contextlib.suppress(ConnectionClosed, TimeoutError),
+        connect(address, additional_headers=headers, compression=None, max_size=None) as line,
+    ):
+        line.send(encode(Hello(node=node, boot_id="boot-1")))
+        line.recv(timeout=30)
+        first = int(time.monotonic() * 1000)
+        while time.monotonic() < until:
+            sequence = first + taken
+            data = msgspec.msgpack.encode(msgspec.structs.replace(reports(), sequence=sequence))
+            sample = Sample(sequence=sequence, waited_seconds=0.0, report=msgspec.Raw(data))
+            line.send(encode(Live(sample=sample, follows=None)))
+            line.recv(timeout=max(0.1, until - time.monotonic()))
+            taken += 1
+    return taken
 
 
 @contextlib.contextmanager

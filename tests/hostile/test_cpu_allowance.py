@@ -1,40 +1,19 @@
 """A node's allowance is the board's time, not only messages: dirty reports cost whoever sends them."""
 
-import contextlib
 import time
 from functools import partial
 from pathlib import Path
 
-import msgspec
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
-
-from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.report import NodeReport
 from gpuboard.web.limits import CPU_SECONDS_BURST, CPU_SECONDS_PER_SECOND
 from gpuboard.web.throttle import NodeAllowance
 from gpuboard.wire.clean import clean_facts, is_plain
-from gpuboard.wire.ingest import Hello, Live, Sample, encode
-from tests.board import RunningBoard, running_board
-from tests.hostile.floods import Honest, at_once
-from tests.pushing import report_of, token_of
+from tests.board import running_board
+from tests.hostile.floods import Honest, at_once, push_without_pause, report_with
+from tests.pushing import token_of
 
-SECONDS = 4.0
+SECONDS = 3.0
 SLOWEST_SECONDS = 2.5
-
-
-def report_with(text: str, node: str = "hostile", processes: int = 504) -> NodeReport:
-    """A report whose every text is this one."""
-    gpus = [
-        GpuReading(
-            uuid=f"GPU-{number}",
-            index=number,
-            processes=tuple(
-                GpuProcess(pid=pid + 1, user=text, program=text) for pid in range(processes // 8)
-            ),
-        )
-        for number in range(8)
-    ]
-    return msgspec.structs.replace(report_of(node), gpus=tuple(gpus))
 
 
 def cost(report: NodeReport) -> float:
@@ -65,33 +44,13 @@ def test_a_node_that_costs_much_has_to_wait() -> None:
     assert greedy.delay(1.0 + 0.2 / CPU_SECONDS_PER_SECOND) == 0
 
 
-def send_dirty(board: RunningBoard, token: str, until: float) -> int:
-    """Send reports that are dear, as many as are taken; how many were."""
-    address = board.url.replace("http", "ws", 1) + "api/v1/ingest"
-    headers = {"Authorization": f"Bearer {token}"}
-    report = report_with("a\x01" * 95)
-    taken = 0
-    with (
-        contextlib.suppress(ConnectionClosed, TimeoutError),
-        connect(address, additional_headers=headers, compression=None, max_size=None) as line,
-    ):
-        line.send(encode(Hello(node="hostile", boot_id="boot-1")))
-        line.recv(timeout=30)
-        while time.monotonic() < until:
-            data = msgspec.msgpack.encode(msgspec.structs.replace(report, sequence=taken + 1))
-            sample = Sample(sequence=taken + 1, waited_seconds=0.0, report=msgspec.Raw(data))
-            line.send(encode(Live(sample=sample, follows=None)))
-            line.recv(timeout=max(0.1, until - time.monotonic()))
-            taken += 1
-    return taken
-
-
 def test_a_node_with_dear_reports_slows_itself_and_nobody_else(tmp_path: Path) -> None:
     """Within its messages it may be; its time is used up soon."""
     with running_board("--demo", "1", log=tmp_path / "log") as board:
         honest = Honest(board.url, "honest", token_of(board, "honest"))
         until = time.monotonic() + SECONDS
-        with at_once(partial(send_dirty, board, token_of(board, "hostile"), until), 1) as taken:
+        token, dirty = token_of(board, "hostile"), report_with("a\x01" * 95)
+        with at_once(partial(push_without_pause, board.url, token, until, lambda: dirty), 1) as taken:
             took = sorted(honest.report(until))
     assert took[int(len(took) * 0.95)] < SLOWEST_SECONDS
     assert isinstance(taken[0], int)

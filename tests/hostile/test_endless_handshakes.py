@@ -38,20 +38,24 @@ def descriptors(board: RunningBoard) -> int:
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_a_handshake_that_never_ends_is_ended(tmp_path: Path, kind: str) -> None:
+def test_a_handshake_that_never_ends_is_ended(push_board: RunningBoard, kind: str) -> None:
     """Without a login it could fill the board's table of files."""
-    with running_board("--demo", "1", log=tmp_path / "log") as board, contextlib.ExitStack() as stack:
-        place: Place = place_of(board.url)
-        before = descriptors(board)
+    with contextlib.ExitStack() as stack:
+        place: Place = place_of(push_board.url)
+        before = descriptors(push_board)
         lines = [stack.enter_context(upgrade(place, more=ENDLESS[kind])) for _ in range(COUNT)]
         assert all(is_over(line) for line in lines)
-        wait_until(lambda: descriptors(board) <= before + 2)
+        wait_until(lambda: descriptors(push_board) <= before + 2)
 
 
 def test_who_was_refused_and_stays_is_ended(tmp_path: Path) -> None:
     """It was told to go; a WebSocket of which nobody is the owner has seconds to live."""
     arguments = ("--demo", "1", "--anonymous", "nothing")
-    with running_board(*arguments, log=tmp_path / "log") as board, contextlib.ExitStack() as stack:
+    limits = {"gpuboard.web.limits.HANDSHAKE_SECONDS": 2.0}
+    with (
+        running_board(*arguments, log=tmp_path / "log", limits=limits) as board,
+        contextlib.ExitStack() as stack,
+    ):
         before = descriptors(board)
         lines = [stack.enter_context(upgrade(place_of(board.url))) for _ in range(COUNT)]
         assert all(is_over(line) for line in lines)

@@ -2,14 +2,13 @@
 
 import asyncio
 import socket
-from pathlib import Path
 
 import httpx
 import pytest
 
 from gpuboard.web import guard
 from gpuboard.web.routes import fleet, health
-from tests.board import running_board
+from tests.board import RunningBoard
 from tests.hostile.floods import place_of
 from tests.web.conftest import guarded
 from tests.web.test_unwritable import House
@@ -68,11 +67,8 @@ def test_a_dear_answer_is_made_once_a_tick(path: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: evil.example\r\n"], ids=["none", "two"])
-def test_a_request_names_its_host_once(tmp_path: Path, hosts: bytes) -> None:
+def test_a_request_names_its_host_once(push_board: RunningBoard, hosts: bytes) -> None:
     """Otherwise one part of the board would read the one, and another the other."""
-    with (
-        running_board("--demo", "1", log=tmp_path / "log") as board,
-        socket.create_connection(place_of(board.url), timeout=10) as line,
-    ):
+    with socket.create_connection(place_of(push_board.url), timeout=10) as line:
         line.sendall(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")
         assert line.recv(1000).split()[1] == b"400"

@@ -189,11 +189,16 @@ async def complaint_about(body: bytes, media_type: str) -> Reason:
     return next(reason for name, reason, _ in sink.troubles if name == "bad")
 
 
-def test_attributes_from_nowhere_cost_nothing(tmp_path: Path) -> None:
-    """A document may declare what each of its elements has by default: a small file would fill the memory."""
+def with_attributes_from_nowhere(elements: int) -> bytes:
+    """A document that declares what each of its elements has by default: a small file fills the memory."""
     defaults = " ".join(f"a{number} CDATA 'x'" for number in range(2500))
     head = f"<?xml version='1.0'?>\n<!DOCTYPE nvidia_smi_log [<!ATTLIST a {defaults}>]>\n"
-    (tmp_path / "bomb.xml").write_text(f"{head}<nvidia_smi_log>{'<a/>' * 1000}</nvidia_smi_log>")
+    return f"{head}<nvidia_smi_log>{'<a/>' * elements}</nvidia_smi_log>".encode()
+
+
+def test_attributes_from_nowhere_cost_nothing(tmp_path: Path) -> None:
+    """They are refused before they are made."""
+    (tmp_path / "bomb.xml").write_bytes(with_attributes_from_nowhere(1000))
     tracemalloc.start()
     sink = RecordingSink()
     folder_source(tmp_path).read_once(sink)

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpuboard.discovery.base import Target
@@ -64,13 +65,13 @@ async def host(pieces: Iterator[bytes]) -> AsyncIterator[int]:
         await asyncio.gather(*serving, return_exceptions=True)
 
 
-def source_of(folder: Path, port: int) -> SshSource:
+def source_of(folder: Path, port: int, *, pace: Timing = PACE) -> SshSource:
     """A source that reads this one host, and knows no key of it."""
     (folder / "known_hosts").touch()
     options = SshOptions(
         user="board", known_hosts=str(folder / "known_hosts"), ssh_config="/dev/null", port=port
     )
-    return SshSource(options, SettableDiscovery(Target(node="bad", host="127.0.0.1")), pace=PACE)
+    return SshSource(options, SettableDiscovery(Target(node="bad", host="127.0.0.1")), pace=pace)
 
 
 async def test_a_flood_of_empty_packets_is_cut(tmp_path: Path) -> None:
@@ -86,17 +87,22 @@ async def test_a_flood_of_empty_packets_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "pieces",
-    [[GREETING, disconnect(NASTY)], [NASTY.encode() + b"\r\n"], [b"SSH-1.5-" + NASTY.encode() + b"\r\n"]],
+    ("pieces", "patience"),
+    [
+        ([GREETING, disconnect(NASTY)], 20.0),
+        # It says nothing more, and is waited for.
+        ([NASTY.encode() + b"\r\n"], 3.0),
+        ([b"SSH-1.5-" + NASTY.encode() + b"\r\n"], 20.0),
+    ],
     ids=["goodbye", "no ssh", "another version"],
 )
 async def test_what_a_host_says_before_its_key_is_known_is_made_harmless(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, pieces: list[bytes]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, pieces: list[bytes], patience: float
 ) -> None:
     """In the reason that people see and in the log."""
-    sink = RecordingSink()
+    sink, pace = RecordingSink(), msgspec.structs.replace(PACE, timeout=patience)
     with caplog.at_level(logging.DEBUG, logger="gpuboard"):
-        async with host(iter(pieces)) as port, running(source_of(tmp_path, port), sink):
+        async with host(iter(pieces)) as port, running(source_of(tmp_path, port, pace=pace), sink):
             _, _, words = await sink.trouble_of("bad")
             await asyncio.sleep(0)
     assert words.isprintable()

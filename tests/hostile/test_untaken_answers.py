@@ -33,7 +33,11 @@ def ask_and_never_read(place: Place, paths: list[str]) -> socket.socket:
 def test_answers_that_nobody_reads_are_let_go(tmp_path: Path) -> None:
     """Memory stays within its bound meanwhile, and the connections end by themselves."""
     log = tmp_path / "log"
-    with running_board("--demo", str(NODES), log=log) as board, contextlib.ExitStack() as stack:
+    limits = {"gpuboard.web.limits.TAKE_SECONDS": 3.0}
+    with (
+        running_board("--demo", str(NODES), log=log, limits=limits) as board,
+        contextlib.ExitStack() as stack,
+    ):
         place = place_of(board.url)
         process = psutil.Process(board.process.pid)
         with httpx.Client(base_url=board.url, timeout=60) as client:

@@ -27,6 +27,17 @@ def test_hostile_labels_stay_inside_their_quotes() -> None:
     assert [f.samples[0].labels["model"] for f in families if f.name == "gpuboard_gpu_info"] == [evil]
 
 
+def test_a_card_of_another_vendor_has_its_own_drivers_name() -> None:
+    """Beside NVIDIA's it has a number of four digits, of which its driver knows the last three."""
+    gpus = (
+        GpuReading(uuid="GPU-0", index=3, temperature_celsius=40),
+        GpuReading(uuid="a-0", index=1003, vendor="amd", temperature_celsius=50),
+    )
+    families = text_string_to_metric_families(write(dcgm_families(NodeReport(node="a", gpus=gpus))))
+    labels = [s.labels for f in families if f.name == "DCGM_FI_DEV_GPU_TEMP" for s in f.samples]
+    assert [(one["gpu"], one["device"]) for one in labels] == [("3", "nvidia3"), ("1003", "amd3")]
+
+
 def test_memory_is_added_up_per_user() -> None:
     """Two processes of one person are one sample."""
     processes = (

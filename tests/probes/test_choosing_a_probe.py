@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -7,7 +8,8 @@ from gpuboard.model.errors import ProbeFailed, ProbeUnavailable, UsageError
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading
 from gpuboard.probes.base import Devices, Touch, index_at, place, touch_all
-from gpuboard.probes.registry import ONLY_BY_NAME, PROBES, FirstThatAnswers, choose
+from gpuboard.probes.presence import Signs
+from gpuboard.probes.registry import NVIDIA, ONLY_BY_NAME, PROBES, FirstThatAnswers, Vendor, choose, load
 
 
 class Scripted:
@@ -65,14 +67,15 @@ def test_a_probe_that_fails_is_not_passed_over() -> None:
 
 def test_a_probe_may_be_forced() -> None:
     """Also the one that is never chosen by itself."""
-    assert choose("simulated").name == "simulated"
-    assert set(PROBES) > ONLY_BY_NAME
+    (make,) = choose("simulated").values()
+    assert make().name == "simulated"
+    assert PROBES.keys() > ONLY_BY_NAME.keys()
 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_every_probe_of_the_table_can_be_made(name: str) -> None:
     """The table names modules that are imported late, so a wrong one would go unnoticed."""
-    assert choose(name).name == name
+    assert load(name).name == name
 
 
 def test_an_unknown_probe_is_refused_with_the_known_ones() -> None:
@@ -90,3 +93,45 @@ def test_choosing_loads_no_driver_and_no_binding() -> None:
 def test_a_place_is_no_uuid() -> None:
     """The two ways to name a device can be told apart."""
     assert (index_at(place(12)), index_at("GPU-12"), index_at("index:x")) == (12, None, None)
+
+
+def machine(root: Path, *pci: tuple[str, str]) -> Path:
+    """A machine with these cards: class and vendor."""
+    for number, (kind, vendor) in enumerate(pci):
+        device = root / "sys/bus/pci/devices" / f"0000:{number:02x}:00.0"
+        device.mkdir(parents=True)
+        (device / "class").write_text(f"{kind}\n")
+        (device / "vendor").write_text(f"{vendor}\n")
+    return root
+
+
+TWO = {"nvidia": NVIDIA, "acme": Vendor(Signs(pci="0xacce", files=("dev/acme",)), {"acme-tool": "a:b"})}
+
+
+@pytest.mark.parametrize(
+    ("cards", "asked"),
+    [
+        ([("0x030200", "0x10de"), ("0x030000", "0xacce")], ["nvidia", "acme"]),
+        ([("0x030000", "0xacce"), ("0x030200", "0x10de")], ["nvidia", "acme"]),
+        ([("0x030200", "0x10de")], ["nvidia"]),
+        ([("0x030000", "0xacce")], ["acme"]),
+        # Its network card is no GPU.
+        ([("0x030200", "0x10de"), ("0x020000", "0xacce")], ["nvidia"]),
+        # Somebody must say what is missing.
+        ([], ["nvidia"]),
+    ],
+)
+def test_only_vendors_whose_devices_are_here_are_asked(
+    tmp_path: Path, cards: list[tuple[str, str]], asked: list[str]
+) -> None:
+    """So that nobody hears of a driver that this machine does not need; the order is always the same."""
+    assert list(choose(vendors=TWO, root=machine(tmp_path, *cards))) == asked
+
+
+@pytest.mark.parametrize("sign", ["dev/nvidiactl", "dev/nvmap", "usr/lib/wsl/lib/libnvidia-ml.so.1"])
+def test_a_device_off_the_bus_is_recognised_by_what_its_driver_leaves(tmp_path: Path, sign: str) -> None:
+    """A container, a Jetson, and Linux under Windows."""
+    root = machine(tmp_path, ("0x030000", "0xacce"))
+    (root / sign).parent.mkdir(parents=True)
+    (root / sign).touch()
+    assert list(choose(vendors=TWO, root=root)) == ["nvidia", "acme"]

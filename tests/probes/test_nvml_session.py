@@ -8,7 +8,7 @@ from pathlib import Path
 import pynvml
 import pytest
 
-from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
+from gpuboard.model.errors import ProbeError, ProbeFailed
 from gpuboard.probes.nvml import NvmlProbe
 from tests.driver import StandInDriver
 from tests.fakes import nvml
@@ -25,16 +25,6 @@ def refusal(probe: NvmlProbe) -> ProbeError:
         probe.read()
     assert caught.value.problem.remedy
     return caught.value
-
-
-def test_a_machine_without_a_driver_lacks_what_the_probe_needs(
-    driver: StandInDriver, probe: NvmlProbe
-) -> None:
-    """The library is here, the kernel's part is not."""
-    driver.show(nvml.no_driver())
-    error = refusal(probe)
-    assert isinstance(error, ProbeUnavailable)
-    assert error.problem.kind == "no-driver"
 
 
 def test_a_machine_without_even_the_library_lacks_it_too(tmp_path: Path) -> None:

@@ -143,6 +143,8 @@ def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table:
         ("[verdict]\nmemory_share = 5", "= 5: expected a number from 0 to 1"),
         ("[verdict]\nidle_after = true", "= true: expected a time span"),
         ("[verdict]\nmemory_floor = 0.5", "= 0.5: expected a size"),
+        ("[verdict]\nmemory_floor = 500", '= 500: expected a size; write memory_floor = "500M"'),
+        ("[verdict]\nmemory_floor = -1", "= -1: expected a size"),
         ("[verdict]\nhot_celsius = inf", "= inf: expected a number from 0 to 200"),
         ("[verdict]\nhot_celsius = 'x'", "write hot_celsius = 85.0"),
         ("[verdict]\nidle_after = '0s'", "must be from 1s to"),
@@ -251,7 +253,7 @@ def every_options() -> dict[str, type[Struct]]:
 def test_what_comes_out_of_settings_is_plain(table: str) -> None:
     """Settings end up in reports and rows, and those who write them know only Python's own numbers."""
     kind = every_options()[table]
-    ways: dict[Any, tuple[object, ...]] = {Duration: ("5s", 5, 5.0), Size: ("40G", 40 * 1024**3)}
+    ways: dict[Any, tuple[object, ...]] = {Duration: ("5s", 5, 5.0), Size: ("40G", "40", "40 GiB")}
     for field, hint in get_type_hints(kind).items():
         for way in {hint, *get_args(hint)} & set(ways):
             needed = {name: "http://127.0.0.1" for name in ("path", "consul", "service") if name != field}

@@ -15,11 +15,12 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.settings.board import BoardTable
-from gpuboard.storage.database import FILE_NAME, open_database
-from gpuboard.storage.integrity import find_damage
-from gpuboard.storage.lock import BoardLock, board_runs
+from gpuboard.storage.sqlite import FILE_NAME
+from gpuboard.storage.sqlite.integrity import find_damage
+from gpuboard.storage.sqlite.lock import BoardLock, board_runs
 from gpuboard.web.components import Components
 from gpuboard.wire.component import ComponentView
+from tests.databases import open_database
 
 PAGE = 4096
 Damage = Callable[[Path], None]

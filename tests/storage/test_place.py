@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gpuboard.model.errors import StorageError
-from gpuboard.storage import place
-from gpuboard.storage.place import file_system_of, prepare_directory, state_directory
+from gpuboard.storage.sqlite import place
+from gpuboard.storage.sqlite.place import file_system_of, prepare_directory, state_directory
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw

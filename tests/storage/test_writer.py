@@ -1,28 +1,18 @@
 """What changes in memory: written beside everything else, whole, and read by the next run of the board."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gpuboard.fleet.places import Card, Places
 from gpuboard.model.errors import StorageError
-from gpuboard.storage.database import Database, open_database
+from gpuboard.storage.base import Database
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.tables import NODE_PLACES
 from gpuboard.storage.writer import ChangeWriter
 
 FIRST = Places(cards={0: Card(uuid="GPU-a", model="A100"), 3: Card(uuid="GPU-d", missing_since=1.5)})
 SECOND = Places(unnamed=8, fewer_since=2.0)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """An empty one."""
-    database = open_database(tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The door for agents, where timing matters: what happens between two steps of one connection."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
-from gpuboard.storage.database import open_database
 from gpuboard.web.agents import AgentDoor, short_reason
 from gpuboard.wire.ingest import CLOSE_TOKEN_GONE
+from tests.databases import open_database
 
 
 class Socket:
@@ -31,7 +32,9 @@ async def test_a_token_revoked_while_its_line_is_made_is_cut_off(tmp_path: Path)
     database = await asyncio.to_thread(open_database, tmp_path)
     tokens = NodeTokens(database)
     roster = Roster(tokens)
-    door = AgentDoor(PushSource(CountingLedger()), roster, tokens.redeem)
+    door = AgentDoor(
+        PushSource(CountingLedger()), roster, lambda code: database.run(partial(tokens.redeem, code))
+    )
     _, token = await asyncio.to_thread(lambda: tokens.redeem(tokens.invite("gpu01")))
     await roster.look()
     known = await door.admit({"authorization": f"Bearer {token}"}, "192.0.2.1")

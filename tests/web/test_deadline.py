@@ -1,6 +1,7 @@
 """Limits below the framework, on a server of their own."""
 
 import contextlib
+import logging
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -78,3 +79,57 @@ def test_every_request_on_a_kept_line_has_its_own_deadline(monkeypatch: pytest.M
     assert first.endswith(b"hi")
     assert second == b""
     assert not room._here
+
+
+def talk(port: int, request: bytes) -> bytes:
+    """Send this in one go; all that comes back until the server hangs up."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line, contextlib.suppress(OSError):
+        line.sendall(request)
+        line.shutdown(socket.SHUT_WR)
+        while data := line.recv(65536):
+            answer += data
+    return answer
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b"POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\nhi"], ids=["alone", "behind"]
+)
+@pytest.mark.parametrize("kilobytes", [150, 200])
+def test_a_head_that_is_too_long_is_refused_though_it_comes_whole(kilobytes: int, before: bytes) -> None:
+    """It is not read to its end; nor is one behind another request."""
+    head = b"GET / HTTP/1.1\r\nhost: a\r\nx: " + b"y" * kilobytes * 1000 + b"\r\n\r\n"
+    with server() as port:
+        assert talk(port, before + head).count(b"200 OK") == (1 if before else 0)
+        assert talk(port, head[:70_000]).startswith(b"HTTP/1.1 431")
+
+
+def test_a_head_and_a_body_within_their_limits_are_read() -> None:
+    """However they are cut into pieces on their way."""
+    head = (
+        b"POST / HTTP/1.1\r\nconnection: close\r\ncontent-length: 200000\r\nx: " + b"y" * 60_000 + b"\r\n\r\n"
+    )
+    with server() as port:
+        assert talk(port, head + b"z" * 200_000).endswith(b"hi")
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "line"),
+    [
+        (
+            b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 2000,
+            "connection cut: address=127.0.0.1 reason=too many requests",
+        ),
+        (b"\x16\x03\x01 hello\r\n\r\n", "request refused: address=127.0.0.1 reason=it is no HTTP"),
+    ],
+    ids=["two thousand requests", "no HTTP"],
+)
+def test_who_is_cut_is_named_once(nonsense: bytes, line: str, caplog: pytest.LogCaptureFixture) -> None:
+    """With its address; the server below has nothing to add."""
+    with server() as port:
+        caplog.set_level("INFO")
+        logging.getLogger("uvicorn.error").setLevel("INFO")
+        talk(port, nonsense)
+        messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 1
+    assert messages[0].startswith(line)

@@ -97,6 +97,41 @@ def test_a_websocket_that_is_none_is_refused_in_words(board: RunningBoard, path:
     assert "Traceback" not in log.read_text()[said:]
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("api/v1/free?gpu=4", "there is no parameter 'gpu'; did you mean 'gpus'?"),
+        ("api/v1/free?gpus=1&gpus=8", "the parameter 'gpus' is given twice"),
+        ("api/v1/free?wish=1", "there is no parameter 'wish'; known are: gpus, memory, model, same_node"),
+        ("api/v1/summary?node=a", "there is no parameter 'node'; known are: none"),
+        ("api/v1/activity?nodes=a", "did you mean 'node'?"),
+        ("api/v1/fleet?%1b[31m", "\\x1b[31m"),
+        ("api/v1/nodes/dgx-01?name=b", "there is no parameter 'name'"),
+    ],
+)
+def test_a_parameter_that_the_api_does_not_know_is_refused_by_name(
+    http: httpx.Client, path: str, says: str
+) -> None:
+    """Ignored in silence, it would be the answer to another question."""
+    answer = http.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert says in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "path", ["?q=free&refresh=5&x=1", "people?x=1", "get-status?_=1", "healthz?x", "metrics?x=1"]
+)
+def test_pages_and_what_others_scripts_ask_take_any_parameter(http: httpx.Client, path: str) -> None:
+    """Old links and scripts go on; the page reads its own."""
+    assert http.get(path).status_code == 200
+
+
+def test_what_the_page_and_the_client_ask_is_known(http: httpx.Client) -> None:
+    """With all of their parameters."""
+    for path in ("api/v1/activity?node=dgx-01", "api/v1/free?gpus=1&memory=40G&model=a100&same_node=true"):
+        assert http.get(path).status_code == 200
+
+
 def test_the_fleets_metrics_say_their_format_once(http: httpx.Client) -> None:
     """Prometheus reads the content type strictly."""
     assert http.get("metrics").headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"

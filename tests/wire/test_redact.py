@@ -16,7 +16,7 @@ SECRET = "/srv/ana/secret: bash: gpustat: command not found"
         ("comments-entries", "the bookings file has entries that cannot be read"),
         ("settings", "the new settings are wrong; those of before stay"),
         ("file-refused", "its file cannot be read"),
-        ("storage", "the state directory cannot be used"),
+        ("storage", "the board's database cannot be used"),
         ("connection-refused", "connection refused"),
     ],
 )

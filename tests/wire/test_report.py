@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import REPORT_VERSION, GpuProcess, GpuReading, NodeReport, Problem
 from gpuboard.probes.simulated import simulate
@@ -131,6 +134,25 @@ def test_a_name_of_no_gpu_of_the_report_is_left_out_unless_plain() -> None:
     assert read.gpus is not None
     assert read.gpus[0].mig_parent_uuid is None
     assert [problem.gpu_uuid for problem in read.problems] == [None, "GPU-9"]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "   ", "\u3164", "\u2800\u2800", "\ufe0f", " \u0301"])
+def test_a_name_that_nobody_can_see_is_unknown_and_its_uid_is_shown(blank: str) -> None:
+    """No blank person and no blank model, on page, API or terminal."""
+    gpu = GpuReading(uuid="x", index=0, model=blank, processes=(GpuProcess(pid=1, user=blank, uid=1234),))
+    fleet = Fleet(SteadyClock())
+    fleet.sink("push").report("a", decode_report(encode_report(NodeReport(node="a", gpus=(gpu,)))))
+    fleet.settle()
+    (seen,) = fleet_view(fleet).nodes[0].gpus
+    assert seen.users is not None
+    assert (seen.model, [(user.user, user.name) for user in seen.users]) == (None, [(None, "uid 1234")])
+
+
+def test_a_name_of_control_or_zero_width_characters_shows_what_they_are() -> None:
+    """As every text does that cannot be printed."""
+    gpu = GpuReading(uuid="x", index=0, processes=(GpuProcess(pid=1, user="\u200b"),))
+    read = check_report(NodeReport(node="a", gpus=(gpu,)))
+    assert [process.user for gpu in read.gpus or () for process in gpu.processes or ()] == ["\\u200b"]
 
 
 def test_ordinary_text_stays_as_it_is() -> None:

@@ -215,9 +215,10 @@ function readNumber(text: string): number | null {
 }
 
 function readBytes(text: string): number | null {
-  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(text);
-  // A bare number is gigabytes: nobody asks for 40 bytes.
-  return match ? Number(match[1]) * 1024 ** ' kmgt'.indexOf(match[2]!.toLowerCase() || 'g') : null;
+  const match = /^(\d+(?:\.\d+)?)\s*((?:[kmgt](?:i?b)?|b)?)$/i.exec(text);
+  // A bare number is gigabytes: nobody asks for 40 bytes. The board has the same rule.
+  const unit = match?.[2]!.charAt(0).toLowerCase() || 'g';
+  return match ? Number(match[1]) * 1024 ** 'bkmgt'.indexOf(unit) : null;
 }
 
 function readSeconds(text: string): number | null {

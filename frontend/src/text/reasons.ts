@@ -1,4 +1,4 @@
-import type { Problem, Reason } from '../api/wire';
+import type { ComponentView, Problem, Reason } from '../api/wire';
 import type { Language } from './language.svelte';
 
 /**
@@ -38,12 +38,25 @@ export function reasonText(
         ...(typeof values['detail'] === 'string' ? { detail: values['detail'] } : {}),
       })
     : null;
-  return said ?? reason.text;
+  // A fault of a GPU is called as the problem that it is.
+  const kind = {
+    kind: code,
+    text: reason.text,
+    detail: typeof values['detail'] === 'string' ? values['detail'] : null,
+  };
+  return said ?? problemText(kind, language);
+}
+
+/** Why a part of the board is in trouble; who sees names also sees what exactly, as the board says it. */
+export function partText({ code, name, reason }: ComponentView, now: number, language: Language): string {
+  const exactly = reason ?? '';
+  const said = code === null ? exactly : reasonText({ code, text: exactly, values: {} }, now, language);
+  return said === exactly || name === null ? said : `${said} (${exactly})`;
 }
 
 /** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
 export function problemText(
-  { kind, text, detail: told }: Problem,
+  { kind, text, detail: told }: Pick<Problem, 'kind' | 'text' | 'detail'>,
   language: Language,
   clockOffset: number | null = null,
 ): string {

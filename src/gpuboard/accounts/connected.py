@@ -1,6 +1,7 @@
 """Which nodes are connected now, written down for whoever asks from the command line."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -11,8 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from gpuboard.model.errors import StorageError
-from gpuboard.outside.threads import off_loop
-from gpuboard.storage.database import Database
+from gpuboard.storage.base import Database
 
 log = logging.getLogger(__name__)
 
@@ -74,4 +74,6 @@ class ConnectedNodes:
         """Keep the list up to date until cancelled."""
         while True:
             await asyncio.sleep(WRITE_SECONDS)
-            await off_loop(partial(self.save, connected()))
+            # One that hangs is said by those whose rows matter more.
+            with contextlib.suppress(StorageError):
+                await self._database.run(partial(self.save, connected()))

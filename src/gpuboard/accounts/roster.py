@@ -5,6 +5,7 @@ import hmac
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from gpuboard.accounts.tokens import KnownToken, NodeTokens
@@ -16,8 +17,6 @@ log = logging.getLogger(__name__)
 
 # How soon a token made or revoked by another process counts here.
 LOOK_SECONDS: Final = 1.0
-# A look that takes longer hangs.
-HUNG_SECONDS: Final = 30.0
 # How long an agent is let wait while the board starts, before it is sent away for a moment.
 START_SECONDS: Final = 5.0
 NOTE_SECONDS: Final = 60.0
@@ -34,6 +33,7 @@ class Roster:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._tokens = tokens
+        self._run = tokens.database.run
         self._forget = forget
         self._clock = clock
         self._by_node: dict[str, list[KnownToken]] = {}
@@ -50,8 +50,8 @@ class Roster:
         # Tokens whose older ones have still to be deleted.
         self._superseded: list[KnownToken] = []
         self._looking = asyncio.Lock()
-        self._failed: Reason | None = None
-        self._began_at: float | None = None
+        # Why tokens cannot be read or noted at the moment; None: all is well.
+        self.trouble: Reason | None = None
         self._changed: Callable[[], None] = lambda: None
         # Before the tokens are read nobody can be told that theirs is wrong.
         self._is_read = asyncio.Event()
@@ -70,13 +70,6 @@ class Roster:
         except TimeoutError:
             return False
         return True
-
-    @property
-    def trouble(self) -> Reason | None:
-        """Why tokens cannot be read or noted at the moment; None: all is well."""
-        if self._began_at is not None and time.monotonic() - self._began_at > HUNG_SECONDS:
-            return Reason(code="storage-hung", text="the state directory does not answer: its disk hangs")
-        return self._failed
 
     @property
     def nodes(self) -> frozenset[str]:
@@ -148,22 +141,22 @@ class Roster:
             # Who waited here has what the other saw; wrong tokens must not be able to keep the disk busy.
             if time.monotonic() - self._looked_at < not_within:
                 return
-            generation = await asyncio.to_thread(self._tokens.generation)
+            generation = await self._run(self._tokens.generation)
             if generation != self._generation or self._clock() >= self._next_expiry:
-                self._codes = await asyncio.to_thread(self._tokens.codes)
-                self._learn(await asyncio.to_thread(self._tokens.known))
+                self._codes = await self._run(self._tokens.codes)
+                self._learn(await self._run(self._tokens.known))
                 await self._forget_some()
                 self._generation = generation
             self._looked_at = time.monotonic()
             self._is_read.set()
 
     async def _forget_some(self) -> None:
-        nodes = await asyncio.to_thread(self._tokens.forgotten)
+        nodes = await self._run(self._tokens.forgotten)
         if nodes:
             log.info("nodes forgotten: nodes=%s", ",".join(nodes))
             for node in nodes:
                 self._forget(node)
-            await asyncio.to_thread(self._tokens.note_forgotten, nodes)
+            await self._run(partial(self._tokens.note_forgotten, nodes))
 
     def _learn(self, known: list[KnownToken]) -> None:
         by_node: dict[str, list[KnownToken]] = {}
@@ -178,23 +171,21 @@ class Roster:
     async def follow(self) -> None:
         """Keep up with all changes until cancelled."""
         while True:
-            self._began_at = time.monotonic()
             try:
                 await self.look()
                 await self._write_down()
             except StorageError as error:
                 # The tokens known so far stay good: a full disk must not cut off the nodes.
-                if self._failed is None or self._failed.text != str(error):
+                if self.trouble is None or self.trouble.text != str(error):
                     log.warning("tokens not read: reason=%s", error)
-                self._failed = Reason(code="storage", text=str(error))
+                self.trouble = error.reason
             else:
-                self._failed = None
-            self._began_at = None
+                self.trouble = None
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _write_down(self) -> None:
         while self._superseded:
-            await asyncio.to_thread(self._tokens.end_others, self._superseded[0])
+            await self._run(partial(self._tokens.end_others, self._superseded[0]))
             self._superseded.pop(0)
         is_new = self._has_ended or not self._used_at.keys() <= self._noted
         if not self._used_at or (not is_new and time.monotonic() - self._noted_at < NOTE_SECONDS):
@@ -202,7 +193,7 @@ class Roster:
         self._noted = {*self._noted, *self._used_at} & self._digests()
         used, self._used_at, self._has_ended = self._used_at, {}, False
         self._noted_at = time.monotonic()
-        await asyncio.to_thread(self._tokens.note_use, used)
+        await self._run(partial(self._tokens.note_use, used))
 
     def _digests(self) -> set[str]:
         return {known.digest for tokens in self._by_node.values() for known in tokens}

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from gpuboard.model.errors import AccessRefused, UsageError
 from gpuboard.model.node import is_node_name
-from gpuboard.storage.database import Database, read_row, set_fact
+from gpuboard.storage.base import Database, read_row, set_fact
 from gpuboard.storage.tables import ENROLMENT_CODES, FACTS, NODE_PLACES, NODE_POSITIONS, NODE_TOKENS
 from gpuboard.wire.enrolment import CODE_ALPHABET, CODE_LETTERS, digest, make_token, read_code
 
@@ -44,7 +44,7 @@ class NodeTokens:
     """Makes, exchanges and revokes; the board and the command line may both do so at once."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
+        self.database = database
         self._clock = clock
 
     def invite(self, node: str) -> str:
@@ -56,7 +56,7 @@ class NodeTokens:
         _check_name(node)
         code = "".join(secrets.choice(CODE_ALPHABET) for _ in range(CODE_LETTERS))
         now = self._clock()
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             # A second code for the same node replaces the first.
             connection.execute(
                 delete(ENROLMENT_CODES).where(
@@ -79,7 +79,7 @@ class NodeTokens:
         """
         now = self._clock()
         secret = secrets.token_urlsafe(32)
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             node = self._use_code(connection, read_code(code), now)
             token = make_token(node, secret)
             # One that already has an end ends sooner than this.
@@ -94,13 +94,13 @@ class NodeTokens:
 
     def revoke(self, node: str) -> bool:
         """Take all tokens and codes from a node at once; False when it had none."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             return self._revoke(connection, node)
 
     def knows(self, node: str) -> bool:
         """Whether a node has a token or a code, or the board has noted anything of it."""
         noted = (NODE_TOKENS.c.node, ENROLMENT_CODES.c.node, NODE_POSITIONS.c.node, NODE_PLACES.c.name)
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return any(
                 connection.scalar(select(column).where(column == node).limit(1)) is not None
                 for column in noted
@@ -113,25 +113,25 @@ class NodeTokens:
             UsageError: this cannot be a node's name.
         """
         _check_name(node)
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             self._revoke(connection, node)
             set_fact(connection, f"{_FORGET}{node}", "")
 
     def forgotten(self) -> list[str]:
         """The nodes that shall be forgotten."""
         query = select(FACTS.c.name).where(FACTS.c.name.startswith(_FORGET, autoescape=True))
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return [name.removeprefix(_FORGET) for name in connection.scalars(query)]
 
     def note_forgotten(self, nodes: Iterable[str]) -> None:
         """Note that the board has forgotten these nodes."""
         names = [f"{_FORGET}{node}" for node in nodes]
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             connection.execute(delete(FACTS).where(FACTS.c.name.in_(names)))
 
     def end_others(self, newest: KnownToken) -> None:
         """Delete all tokens of a node that this one has replaced."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             connection.execute(
                 delete(NODE_TOKENS).where(
                     NODE_TOKENS.c.node == newest.node,
@@ -142,7 +142,7 @@ class NodeTokens:
 
     def codes(self) -> frozenset[str]:
         """The digests of all codes that were made and not used; `redeem` knows whether they are too old."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return frozenset(connection.scalars(select(ENROLMENT_CODES.c.digest)))
 
     def known(self) -> list[KnownToken]:
@@ -150,7 +150,7 @@ class NodeTokens:
         now = self._clock()
         good = or_(NODE_TOKENS.c.expires_at.is_(None), NODE_TOKENS.c.expires_at > now)
         query = select(NODE_TOKENS.c.node, NODE_TOKENS.c.digest, NODE_TOKENS.c.expires_at).where(good)
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return [read_row(KnownToken, row) for row in connection.execute(query)]
 
     def records(self) -> list[NodeRecord]:
@@ -170,7 +170,7 @@ class NodeTokens:
         codes = select(ENROLMENT_CODES.c.node, ENROLMENT_CODES.c.expires_at).where(
             ENROLMENT_CODES.c.expires_at > now
         )
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             waiting = {row.node: row.expires_at for row in connection.execute(codes)}
             records = {
                 row.node: NodeRecord(
@@ -188,7 +188,7 @@ class NodeTokens:
 
     def note_use(self, used_at: Mapping[str, float]) -> None:
         """Note when tokens were last used, by digest; tokens whose time is over are dropped."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             for known, at in used_at.items():
                 connection.execute(
                     update(NODE_TOKENS).where(NODE_TOKENS.c.digest == known).values(last_used_at=at)
@@ -197,7 +197,7 @@ class NodeTokens:
 
     def generation(self) -> str:
         """Changes whenever a code or token is made or revoked, by whichever process."""
-        return self._database.fact(_GENERATION) or ""
+        return self.database.fact(_GENERATION) or ""
 
     @staticmethod
     def _use_code(connection: Connection, code: str, now: float) -> str:

@@ -3,7 +3,6 @@
 import logging
 import secrets
 import threading
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,6 +21,7 @@ from gpuboard.agent.trouble import PushTrouble
 from gpuboard.model.errors import SettingsError, WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.outside.backoff import Backoff
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.ingest import Hello, Welcome, decode_from_board, encode_sample
 from gpuboard.wire.report import MAX_REPORT_BYTES
@@ -35,11 +35,6 @@ _LOOK_SECONDS: Final = 0.1
 _IDLE_SECONDS: Final = 0.5
 
 Open = Callable[[BoardAddress, str], AbstractContextManager[Channel]]
-
-
-def boot_seconds() -> float:
-    """A clock that nobody can set, and that goes on while the machine sleeps."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class RetryPauses(Struct, frozen=True, kw_only=True):

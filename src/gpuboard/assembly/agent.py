@@ -208,10 +208,8 @@ def make_sampler(*, node: str, interval_seconds: float, probe: str | None, with_
     Raises:
         UsageError: there is no probe of this name.
     """
-    # Asked once here, so that a wrong name is an error at the start and not in every report.
-    choose(probe).close()
     return Sampler(
-        lambda: choose(probe),
+        choose(probe),
         node=node,
         interval_seconds=interval_seconds,
         processes=ProcessReader(with_arguments=with_arguments),
@@ -225,13 +223,9 @@ def this_machine(*, node: str, probe: str | None = None) -> Callable[[], NodeRep
     def look() -> NodeReport:
         ends = time.monotonic() + SLOW_DRIVER_SECONDS
         report = sampler.sample()
-        while _is_still_waking(report) and time.monotonic() < ends:
+        # Without persistence mode a driver may take many seconds for its first answer.
+        while sampler.is_waking and time.monotonic() < ends:
             report = sampler.sample()
         return report
 
     return look
-
-
-def _is_still_waking(report: NodeReport) -> bool:
-    """Without persistence mode a driver may take many seconds for its first answer."""
-    return report.gpus is None and any(problem.kind == "slow-driver" for problem in report.problems)

@@ -13,6 +13,7 @@ from gpuboard.settings.board import Settings
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.registry import Surroundings, make_source
+from gpuboard.storage.registry import make_database
 
 # A dead mount does not answer; nobody waits longer for it.
 _PATIENCE_SECONDS: Final = 5.0
@@ -23,8 +24,10 @@ def check_settings(settings: Settings) -> list[str]:
 
     Raises:
         SettingsError: something is wrong; says what and where.
+        StorageError: this installation lacks what the database needs.
     """
     check_tls(settings.board)
+    make_database(settings.storage, settings.board.state_dir).close()
     around = Surroundings(
         now=lambda: 0.0, node=node_name_of(socket.gethostname()), pushed=PushSource(CountingLedger())
     )
@@ -45,6 +48,8 @@ def missing_paths(settings: Settings) -> list[str]:
 def _paths(settings: Settings) -> Iterator[tuple[str, str]]:
     if settings.bookings.comments_json is not None:
         yield "[bookings] comments_json", settings.bookings.comments_json
+    if settings.storage.password_file is not None:
+        yield "[storage] password_file", settings.storage.password_file
     for where, table in settings.sources:
         discover = table.get("discover")
         if table.get("kind") == "folder":

@@ -83,7 +83,7 @@ class Reload:
     def _running(self, new: Settings) -> Settings:
         """What holds from now on: the new settings, but for what waits for a restart."""
         board = replace(self._settings.board, **{name: getattr(new.board, name) for name in TAKEN_UP})
-        return replace(new, board=board, bookings=self._settings.bookings)
+        return replace(new, board=board, bookings=self._settings.bookings, storage=self._settings.storage)
 
     def _take_certificate(self) -> None:
         board = self._settings.board
@@ -113,3 +113,5 @@ def _left_for_a_restart(old: Settings, new: Settings) -> Iterator[str]:
         yield "[board] tls_certificate, to speak TLS or no longer"
     if old.bookings != new.bookings:
         yield "[bookings]"
+    if old.storage != new.storage:
+        yield "[storage]"

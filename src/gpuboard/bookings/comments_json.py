@@ -10,7 +10,7 @@ from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
-from gpuboard.wire.clean import clean_text
+from gpuboard.wire.clean import clean_text, is_blank
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
 
@@ -140,7 +140,8 @@ def _claim(entry: object, written_at: float, zone: tzinfo | None) -> Claim:
 def _text(value: object, length: int) -> str:
     if value is None or isinstance(value, dict | list):
         return ""
-    return clean_text(str(value).strip()[:length])
+    text = clean_text(str(value).strip()[:length])
+    return "" if is_blank(text) else text
 
 
 def _keep_longest(claims: dict[GpuPlace, Claim], place: GpuPlace, claim: Claim) -> None:

@@ -5,7 +5,6 @@ the file can be read again.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -24,26 +23,24 @@ class KeptClaim(Struct, frozen=True, kw_only=True):
 Kept = tuple[KeptClaim, ...]
 
 
-class Remembered(Protocol):
-    """What an earlier run wrote down, by the file's path. Blocks."""
-
-    def load(self) -> Mapping[str, Kept]:
-        """All of it."""
-
-
 class ClaimKeeper:
     """Hands claims on, those of an earlier run first, and remembers the newest."""
 
-    def __init__(self, path: str, set_claims: Callable[[Claims], None], store: Remembered) -> None:
+    def __init__(self, path: str, set_claims: Callable[[Claims], None]) -> None:
         self._path = path
         self._set_claims = set_claims
-        self.known = dict(store.load())
-        self._kept = self.known.get(path, ())
-        if self._kept:
-            set_claims({(one.node, one.index): one.claim for one in self._kept})
+        self._kept: Kept = ()
+        self._is_told = False
+
+    def restore(self, known: Mapping[str, Kept]) -> None:
+        """Go on with what an earlier run wrote down, by the file's path, unless the file was read already."""
+        if not self._is_told and known.get(self._path):
+            self._kept = known[self._path]
+            self._set_claims({(one.node, one.index): one.claim for one in self._kept})
 
     def __call__(self, claims: Claims) -> None:
         """Take the claims that hold now."""
+        self._is_told = True
         self._kept = tuple(
             KeptClaim(node=node, index=index, claim=claim) for (node, index), claim in claims.items()
         )

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from gpuboard import __version__
 from gpuboard.cli.exits import CANNOT_TELL, FAILED, INTERRUPTED, OUTPUT_LEFT, REFUSED, USAGE
+from gpuboard.cli.output import never_fail_to_encode
 from gpuboard.model.errors import (
     AccessRefused,
     BoardRefusedError,
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         # Closed by who started us: the exit code still tells.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the program ends
+    never_fail_to_encode()
     try:
         command, arguments = read_words(words)
         code = command.run(arguments)

@@ -1,7 +1,6 @@
 """`gpuboard doctor`: what works on this machine, what does not, and what to do."""
 
 import argparse
-import contextlib
 import os
 import pyexpat
 import re
@@ -21,6 +20,8 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.probes.presence import has_card
+from gpuboard.probes.registry import NVIDIA
 from gpuboard.wire.report import check_report
 
 Grade = Literal["ok", "note", "bad"]
@@ -80,16 +81,7 @@ def _system() -> Iterator[Finding]:
 
 def _grade(problem: Problem) -> Grade:
     """Without a driver a machine is sound, if it has no GPU that would need one."""
-    return "note" if problem.kind in ("no-driver", "no-devices") and not _has_nvidia_card() else "bad"
-
-
-def _has_nvidia_card() -> bool:
-    for device in Path("/sys/bus/pci/devices").glob("*"):
-        with contextlib.suppress(OSError):
-            is_display = (device / "class").read_text().startswith("0x03")
-            if is_display and (device / "vendor").read_text().strip() == "0x10de":
-                return True
-    return False
+    return "note" if problem.kind in ("no-driver", "no-devices") and not has_card(NVIDIA.signs) else "bad"
 
 
 def check_expat(version: str = pyexpat.EXPAT_VERSION) -> Iterator[Finding]:

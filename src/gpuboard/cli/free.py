@@ -13,7 +13,7 @@ from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
-from gpuboard.model.names import device_uuid
+from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
 from gpuboard.model.units import format_size, parse_size
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", "--gpus", metavar="N", type=int, default=1, help="how many are wanted (default 1)"
     )
     parser.add_argument(
-        "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G"
+        "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G (or 40)"
     )
     parser.add_argument("--model", metavar="NAME", help="part of the model's name, like a100")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
@@ -113,8 +113,8 @@ def _cuda_uuids(block: FreeBlock) -> list[str]:
 
 
 def _cuda_numbers(block: FreeBlock) -> list[str]:
-    """The GPUs that CUDA knows by number: whole ones."""
-    return [label for label in block.labels if label.isdigit()]
+    """The GPUs that CUDA knows by number: whole ones, and not those of another vendor beside NVIDIA's."""
+    return [label for label in block.labels if label.isdigit() and int(label) < NUMBERS_PER_VENDOR]
 
 
 def _line(block: FreeBlock) -> str:

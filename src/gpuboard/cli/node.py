@@ -19,7 +19,7 @@ from gpuboard.wire.enrolment import show_code
 if TYPE_CHECKING:
     from gpuboard.accounts.connected import Connection
     from gpuboard.accounts.tokens import NodeRecord
-    from gpuboard.storage.database import Database
+    from gpuboard.storage.base import Database
 
 # Where the agent's unit looks for it.
 TOKEN_FILE: Final = "/var/lib/gpuboard-agent/node.token"  # noqa: S105 - the name of the file
@@ -63,29 +63,26 @@ def _open(arguments: argparse.Namespace) -> "Database":
     Raises:
         StorageError: no board uses the directory, or it cannot be used.
     """
-    from gpuboard.settings.board import read_settings  # noqa: PLC0415 - the light install lacks what follows
-    from gpuboard.storage.database import FILE_NAME, open_database  # noqa: PLC0415 - the same
-    from gpuboard.storage.place import state_directory  # noqa: PLC0415 - the same
+    from gpuboard.settings.board import Settings, read_settings  # noqa: PLC0415 - the light install lacks what follows
+    from gpuboard.storage.registry import make_database  # noqa: PLC0415 - the same
     from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
 
-    by_file = read_settings(Path(arguments.config)).board.state_dir if arguments.config else ""
-    directory = state_directory(arguments.state_dir or by_file)
+    settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
+    database = make_database(settings.storage, arguments.state_dir or settings.board.state_dir)
     try:
-        if (directory / FILE_NAME).exists():
-            database = open_database(directory)
+        if database.exists():
+            database.open()
             if database.fact(BOARD_URL) is not None:
                 return database
-            database.close()
-        is_service = (SERVICE_DIRECTORY / FILE_NAME).exists()
-    except OSError as error:
-        raise StorageError(
-            f"the state directory {directory} cannot be read: {error.strerror}; "
-            "run as the user that the board runs as, or as root"
-        ) from None
-    known = f"; that of the service is {SERVICE_DIRECTORY}" if is_service else ""
+        service = make_database(Settings().storage, str(SERVICE_DIRECTORY))
+        known = f"; that of the service is {SERVICE_DIRECTORY}" if service.exists() else ""
+    except BaseException:
+        database.close()
+        raise
+    database.close()
     raise StorageError(
-        f"no board uses {directory}; start the board first, or name its directory with --state-dir "
-        f"or its settings with --config{known}"
+        f"no board uses {database.name}; start the board first, or name its directory "
+        f"with --state-dir or its settings with --config{known}"
     )
 
 

@@ -71,7 +71,8 @@ def _print_table(fleet: FleetView, *, with_processes: bool) -> None:
 def _why_none(node: NodeView) -> str:
     """The one helpful line for a machine on which no GPU can be shown."""
     if node.state != "live" and node.reason is not None:
-        return f"{node.name} cannot be read: {node.reason.text}"
+        remedies = [problem.remedy for problem in node.problems[:1]]
+        return "; ".join([f"{node.name} cannot be read: {node.reason.text}", *remedies])
     if node.problems:
         problem = node.problems[0]
         return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from gpuboard.client.answer import decode_answer
-from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError
+from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError, UsageError
 from gpuboard.outside.board_words import Server, remedy_for
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
@@ -33,8 +33,10 @@ class BoardClient:
         """Name a board, and the authority of its certificate.
 
         Raises:
+            UsageError: this is no address of a board.
             SettingsError: the file of the authority cannot be used.
         """
+        _check(url)
         self._base = url if url.endswith("/") else f"{url}/"
         self._ca_file = Path(ca_file).expanduser() if ca_file else None
         self._tls = trusting(self._ca_file) if _is_https(url) else None
@@ -62,9 +64,7 @@ class BoardClient:
 
     def _get(self, path: str, kind: type[Expected]) -> Expected:
         url = self._base + path
-        if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-            raise BoardUnreachableError(f"{self._base} is no address of a board; write it like {DEFAULT_URL}")
-        request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked above
+        request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked before
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self._tls) as answer:  # noqa: S310 - the same
                 body = answer.read(MAX_BYTES)
@@ -82,6 +82,16 @@ class BoardClient:
             return decode_answer(body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
+
+
+def _check(url: str) -> None:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        is_board = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_board = False
+    if not is_board or not url.isprintable() or " " in url or "?" in url or "#" in url:
+        raise UsageError(f"{clean_text(url)!r} is no address of a board; write it like {DEFAULT_URL}")
 
 
 def _is_https(url: str) -> bool:

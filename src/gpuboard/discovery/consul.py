@@ -183,7 +183,7 @@ class ConsulDiscovery:
                 self._token.forget()
             text = "Consul refuses the token" if self._token is not None else "Consul wants a token"
             return OutsideError(
-                f"{text} (HTTP {answer.status}): check token_file and its policy", code="refused"
+                f"{text} (HTTP {answer.status}): check token_file and its policy", code="consul-refused"
             )
         return OutsideError(f"Consul answered HTTP {answer.status}", code="consul-error")
 
@@ -211,6 +211,6 @@ def _close(server: Server | None) -> Server | None:
 def _doubt(answer: Answer) -> Reason:
     """An empty answer is no error for Consul, but it rarely means that all nodes are gone."""
     if answer.headers.get("x-consul-results-filtered-by-acls") == "true":
-        return Reason(code="filtered", text="Consul hides all nodes from this token: check its policy")
+        return Reason(code="consul-filtered", text="Consul hides all nodes from this token: check its policy")
     text = "Consul names no node: is the service name right, and may the token read it?"
-    return Reason(code="empty", text=text)
+    return Reason(code="consul-empty", text=text)

@@ -3,6 +3,8 @@
 import time
 from typing import Protocol
 
+from gpuboard.outside.boot_clock import boot_seconds
+
 
 class Clock(Protocol):
     """Tells the time."""
@@ -18,14 +20,8 @@ class SteadyClock:
     """
 
     def __init__(self) -> None:
-        self._offset = time.time() - _boot_seconds()
+        self._offset = time.time() - boot_seconds()
 
     def now(self) -> float:
         """Unix seconds; never goes back, never jumps."""
-        return self._offset + _boot_seconds()
-
-
-def _boot_seconds() -> float:
-    # CLOCK_BOOTTIME goes on while a laptop sleeps; not every system has it.
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return time.clock_gettime(clock)
+        return self._offset + boot_seconds()

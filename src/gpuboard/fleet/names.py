@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from gpuboard.model.names import short_model
+from gpuboard.model.names import short_model, without_profile
 from gpuboard.model.report import GpuReading
 from gpuboard.model.verdict import Claim
 
@@ -23,11 +23,16 @@ class Names(Struct, frozen=True, kw_only=True):
         force_setattr(self, "people", people)
 
     def model(self, reading: GpuReading) -> str | None:
-        """The short name of a GPU's model, with its MIG profile."""
+        """The short name of a GPU's model, with its MIG profile: once, also where the driver has both."""
         if reading.model is None:
             return reading.mig_profile
-        name = self.models.get(reading.model) or short_model(reading.model)
-        return f"{name} {reading.mig_profile}" if reading.mig_profile else name
+        name = self.models.get(reading.model)
+        if not reading.mig_profile:
+            return name or short_model(reading.model)
+        if name is not None and reading.mig_profile.casefold() in name.casefold():
+            return name
+        name = name or short_model(without_profile(reading.model))
+        return f"{name} {reading.mig_profile}".strip()
 
     def in_claim(self, claim: Claim) -> Claim:
         """A claim by people, whatever account it was made with."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
-from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, unreadable_file
+from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, silent, unreadable_file
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
@@ -108,9 +108,11 @@ class Node:
         if self.names:
             told = tuple([_about(problem, self.names) for problem in told])
         broken = None if self.report is None else unreadable_file(self.trouble)
-        if not (self.also_from or self.twins or self.notes or self.clock_ahead or broken):
+        mute = None if broken else silent(self.identity.kind, self.freshness, self.sampled_at)
+        if not (self.also_from or self.twins or self.notes or self.clock_ahead or broken or mute):
             return told
         return (
+            *((mute,) if mute else ()),
             *told,
             *self.notes,
             *((broken,) if broken else ()),

@@ -1,9 +1,10 @@
 """What the board itself knows to be wrong with a node."""
 
-from gpuboard.fleet.freshness import Trouble
+from gpuboard.fleet.freshness import GONE, Trouble
 from gpuboard.fleet.places import Card
-from gpuboard.model.problems import problem
+from gpuboard.model.problems import SILENT, problem
 from gpuboard.model.report import Problem
+from gpuboard.verdict import Freshness
 from gpuboard.wire.clean import clean_text
 
 
@@ -22,6 +23,17 @@ def unreadable_file(trouble: Trouble | None) -> Problem | None:
     if trouble is None or trouble.reason.code != "file-refused":
         return None
     return problem("unreadable-file", clean_text(trouble.reason.text))
+
+
+def silent(kind: str, told: Freshness, since: float | None) -> Problem | None:
+    """Nothing comes from a node any more, and its source does not say what to do."""
+    if told.state != "lost" or kind not in SILENT:
+        return None
+    # A node that was taken away is no riddle, and some sources know a remedy for the very fault.
+    reason = told.reason
+    if reason is not None and (reason.code in GONE or "remedy" in reason.values):
+        return None
+    return problem(SILENT[kind], since=since)
 
 
 def gpu_missing(number: int, card: Card, name: str) -> Problem:
@@ -44,5 +56,6 @@ def gpu_renumbered(number: int, card: Card, name: str) -> Problem:
 
 
 def numbers_moved(here: int, expected: int, since: float | None) -> Problem:
-    """Some GPUs are missing, and nobody can tell which."""
-    return problem("numbers-moved", f"{here} of {expected}", since=since)
+    """Some GPUs are missing, and nobody can tell which; or all are there, and some have changed places."""
+    what = f"{here} of {expected} are here" if here < expected else f"all {here} are here, in another order"
+    return problem("numbers-moved", what, since=since)

@@ -298,13 +298,14 @@ class Fleet:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
         cut = {reading.mig_parent_uuid for reading in seen.gpus}
+        has_claims = bool(self._book)
         for reading in seen.gpus:
             memory = seen.memories[reading.uuid]
             people = holders(reading, person_of)
             if people != memory.people:
                 memory.people, memory.shown = people, None
-            memory.claim = self.claim_of(node, reading)
-            memory.ended_claim = self.ended_claim_of(node, reading)
+            memory.claim = self.claim_of(node, reading) if has_claims else None
+            memory.ended_claim = self.ended_claim_of(node, reading) if has_claims else None
             verdict = judge(
                 reading,
                 people=people,
@@ -312,7 +313,7 @@ class Fleet:
                 problems=seen.problems,
                 freshness=node.freshness,
                 claim=memory.claim,
-                doubt=self._doubt(node, reading, now),
+                doubt=self._doubt(node, reading, now) if has_claims else None,
                 is_cut=reading.uuid in cut,
                 activity=memory.activity(),
                 thresholds=self.thresholds,
@@ -321,8 +322,6 @@ class Fleet:
 
     def _doubt(self, node: Node, reading: GpuReading, now: float) -> Reason | None:
         """Why a claim on another number may be meant for this GPU."""
-        if not self._book:
-            return None
         card = _card(node, reading)
         if card is None or node.has_moved:
             return _MOVED if self._book.holds_on(node.name, now) else None

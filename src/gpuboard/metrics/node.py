@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from gpuboard.metrics.text import Family
-from gpuboard.model.names import gpu_labels, holder_name
+from gpuboard.model.names import driver_index, gpu_labels, holder_name
 from gpuboard.model.report import GpuReading, HostFacts, NodeReport
 from gpuboard.model.units import MIB
 
@@ -142,7 +142,7 @@ def _dcgm_labels(gpu: GpuReading, report: NodeReport) -> dict[str, str]:
         "gpu": str(gpu.index),
         "UUID": gpu.uuid,
         "pci_bus_id": gpu.pcie_bus_id or "",
-        "device": f"nvidia{gpu.index}",
+        "device": f"{gpu.vendor}{driver_index(gpu.index)}",
         "modelName": gpu.model or "",
         "Hostname": host or report.node,
     }

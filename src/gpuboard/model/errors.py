@@ -9,6 +9,7 @@ GpuboardError
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
 ├── ListenError           the board's address cannot be taken; the next try may succeed
 ├── StorageError          the state directory or its database cannot be used; names the remedy
+│   └── StorageAwayError  the database does not answer now; the next try may succeed
 ├── AccessRefused         the other side does not allow it; asking again alone will not help
 ├── OutsideError          a file, name or server outside could not be asked; says why in words
 ├── SourceError           a node could not be read; carries the node's state
@@ -19,6 +20,7 @@ GpuboardError
 from typing import Literal
 
 from gpuboard.model.report import Problem
+from gpuboard.model.verdict import Reason
 
 
 class GpuboardError(Exception):
@@ -68,6 +70,14 @@ class ListenError(GpuboardError):
 
 class StorageError(GpuboardError):
     """The state directory or its database cannot be used; the text names the remedy."""
+
+    def __init__(self, text: str, *, code: str = "storage") -> None:
+        super().__init__(text)
+        self.reason = Reason(code=code, text=text)
+
+
+class StorageAwayError(StorageError):
+    """The database does not answer now; the next try may succeed."""
 
 
 class AccessRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake

@@ -10,10 +10,15 @@ from gpuboard.model.report import GpuReading
 _NOISE: Final = re.compile(
     r"\b(NVIDIA|GeForce|Tesla|Quadro|Corporation|Graphics|SXM\d?|PCIe?|HBM\d\w?|NVL)\b", re.IGNORECASE
 )
-_SIZE: Final = re.compile(r"(\d+) ?GB\b", re.IGNORECASE)
+# Not the end of a profile like `1g.10gb`: that is a name.
+_SIZE: Final = re.compile(r"(?<![.\d])(\d+) ?GB\b", re.IGNORECASE)
+_PROFILE: Final = re.compile(r"(?:\bMIG\b)? *\b\d+[cg]\.[\w.+]+", re.IGNORECASE)
 
 # Between the UUID of a GPU and its node, where several nodes have the same; no UUID has it in itself.
 NODE_MARK: Final = "@"
+# Where a node has GPUs of several vendors, those of the second are numbered from here on, and so forth.
+# More than any report may hold, so that a number always tells the driver's.
+NUMBERS_PER_VENDOR: Final = 1000
 
 
 @lru_cache(maxsize=1024)
@@ -21,6 +26,11 @@ def short_model(model: str) -> str:
     """Shorten `NVIDIA A100-SXM4-80GB` to `A100 80G`; text without anything known stays as it is."""
     words = _SIZE.sub(r"\1G", _NOISE.sub(" ", model.replace("-", " ")))
     return " ".join(words.split()) or model
+
+
+def without_profile(model: str) -> str:
+    """A model without the MIG profile that some drivers write into it: `A100 MIG 1g.10gb` is an `A100`."""
+    return _PROFILE.sub("", model).strip()
 
 
 def holder_name(user: str | None, uid: int | None) -> str:
@@ -54,6 +64,11 @@ def in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
         return places.get(gpu.mig_parent_uuid, gpu.index), gpu.mig_parent_uuid, gpu.index
 
     return tuple(sorted(found, key=place))
+
+
+def driver_index(index: int) -> int:
+    """The number by which the vendor's own driver and programs know a GPU."""
+    return index % NUMBERS_PER_VENDOR
 
 
 def place_key(label: str) -> tuple[int, ...]:

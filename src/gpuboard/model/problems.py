@@ -23,6 +23,7 @@ Kind = Literal[
     "unattributed-process",
     "no-device-access",
     "slow-driver",
+    "vendor-unreadable",
     "too-many-gpus",
     "too-many-processes",
     "report-too-large",
@@ -42,6 +43,11 @@ Kind = Literal[
     "second-file",
     "file-owner",
     "unreadable-file",
+    "silent-push",
+    "silent-ssh",
+    "silent-pull",
+    "silent-folder",
+    "silent-local",
 ]
 
 
@@ -124,6 +130,10 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the driver takes seconds to answer",
         "enable persistence mode: nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
     ),
+    "vendor-unreadable": _Words(
+        "the GPUs of one vendor cannot be read, those of others can",
+        "mend that vendor's driver; what is wrong with it stands behind the colon",
+    ),
     "too-many-gpus": _Words(
         "there are more GPUs and instances here than a report can hold",
         "the first are shown; those left out are neither counted nor offered as free",
@@ -186,9 +196,9 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "day no card counts as free whose earlier number is booked",
     ),
     "numbers-moved": _Words(
-        "GPUs are missing, and the numbers of the others may have moved",
-        "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; cards "
-        "that were taken out are forgotten after a day, or at once with gpuboard node forget",
+        "the numbers of the GPUs may have moved",
+        "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; the "
+        "old numbers are forgotten after a day, or at once with gpuboard node forget",
     ),
     "unknown-age": _Words(
         "how old the lines of the node's file are cannot be told, so they do not count as fresh",
@@ -208,10 +218,41 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the node's file cannot be read now, and what it said before is shown",
         "run the command that writes it by hand, as the same user; see whether the disk is full",
     ),
+    "silent-push": _Words(
+        "the agent of this node has fallen silent",
+        "see whether the node is up, and on it whether the agent runs: systemctl status gpuboard-agent, "
+        "journalctl -u gpuboard-agent",
+    ),
+    "silent-ssh": _Words(
+        "nothing new comes from this node over ssh",
+        "see whether the node is up and its driver answers: as the board's user, ssh HOST nvidia-smi",
+    ),
+    "silent-pull": _Words(
+        "nothing new comes from the agent of this node",
+        "see whether the node is up, the agent runs on it, and its port can be reached from the board: "
+        "curl http://HOST:PORT/healthz",
+    ),
+    "silent-folder": _Words(
+        "the file of this node is no longer written",
+        "see on the node whether the job that writes it still runs (crontab -l, or systemctl status "
+        "gpuboard-agent), and whether the folder is mounted there and not full",
+    ),
+    "silent-local": _Words(
+        "the agent on the board's own machine has fallen silent",
+        "see the board's log, and what gpuboard doctor says there",
+    ),
 }
 # A kind that is not known here: the node's program is newer, or lies.
 OTHER: Final = "other"
 _OTHER: Final = _Words("something is wrong", "ask whoever runs this board; signed-in people see what it is")
+# How a node is read → what it is called when nothing comes any more.
+SILENT: Final[dict[str, Kind]] = {
+    "push": "silent-push",
+    "ssh": "silent-ssh",
+    "pull": "silent-pull",
+    "folder": "silent-folder",
+    "local": "silent-local",
+}
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
 
 

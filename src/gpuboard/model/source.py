@@ -16,6 +16,11 @@ class SourceIdentity(Struct, frozen=True, order=True):
     rank: int
     name: str
 
+    @property
+    def kind(self) -> str:
+        """The kind of its table, which its name begins with."""
+        return self.name.partition(" ")[0]
+
 
 def identify(kinds: Iterable[str]) -> list[SourceIdentity]:
     """Name tables after their kinds, in the order of the configuration: `ssh`, `folder`, `ssh 2`."""

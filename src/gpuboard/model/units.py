@@ -8,16 +8,17 @@ GIB: Final = 1024**3
 # Drivers, error correction and MIG keep some of what is printed on the box.
 BOX_SHARE: Final = 0.92
 
-_SIZES: Final = {"": 1, "K": 1024, "M": MIB, "G": GIB, "T": 1024**4}
+# A bare number is G: nobody asks for 40 bytes. The page's filter has the same rule.
+_SIZES: Final = {"": GIB, "B": 1, "K": 1024, "M": MIB, "G": GIB, "T": 1024**4}
 # Written so that regular expressions of other languages understand it too.
-SIZE_PATTERN: Final = r"^ *([0-9]+(?:\.[0-9]+)?) *([KMGTkmgt]?)(?:[Ii]?[Bb])? *$"
+SIZE_PATTERN: Final = r"^ *([0-9]+(?:\.[0-9]+)?) *((?:[KMGTkmgt](?:[Ii]?[Bb])?|[Bb])?) *$"
 _SIZE: Final = re.compile(SIZE_PATTERN)
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d|w)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Turn `40G`, `500 MiB` or `1024` into bytes; units are binary.
+    """Turn `40G`, `500 MiB` or `40` into bytes; units are binary, and a bare number is G.
 
     Raises:
         ValueError: the text is no size.
@@ -25,7 +26,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no size; write it like 40G or 500M")
-    return round(float(match[1]) * _SIZES[match[2].upper()])
+    return round(float(match[1]) * _SIZES[match[2][:1].upper()])
 
 
 def fits_size(total: int | None, asked: int) -> bool:

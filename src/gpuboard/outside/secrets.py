@@ -76,13 +76,13 @@ class FileValue(Generic[Value]):
 def secret_in(file: str, *, keep: float = KEEP_SECONDS) -> FileValue[str]:
     """A token or password in a file of its own; surrounding white space does not count."""
     path = user_path(file)
-    return FileValue(lambda: _read_secret(path), keep=keep)
+    return FileValue(lambda: read_secret(path), keep=keep)
 
 
 def secret_of(name: str, folder: str) -> FileValue[str]:
     """The token of one of many, in a file of that name, which must not be open to everybody."""
     path = user_path(folder) / name
-    return FileValue(lambda: _read_secret(path, private=True))
+    return FileValue(lambda: read_secret(path, private=True))
 
 
 def tls_by(ca_file: str | None) -> FileValue[ssl.SSLContext]:
@@ -91,7 +91,12 @@ def tls_by(ca_file: str | None) -> FileValue[ssl.SSLContext]:
     return FileValue(lambda: _make_context(path))
 
 
-def _read_secret(path: Path, *, private: bool = False) -> str:
+def read_secret(path: Path, *, private: bool = False) -> str:
+    """What stands in a file of its own. Blocks.
+
+    Raises:
+        OutsideError: the file cannot be read, or holds nothing of use.
+    """
     text = read_file(path, limit=MAX_SECRET_BYTES, private=private).decode("utf-8", "replace").strip()
     if not _PRINTABLE.fullmatch(text):
         what = "is empty" if not text else "must hold one line of plain characters without spaces"

@@ -13,6 +13,7 @@ import psutil
 
 from gpuboard import __version__
 from gpuboard.model.report import Address, Disk, HostFacts
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.probes.patience import Patience
 from gpuboard.wire.clean import clean_text
 
@@ -43,7 +44,7 @@ class HostReader:
             hostname=clean_text(platform.node())[:256] or None,
             operating_system=self._operating_system,
             kernel=platform.release()[:256] or None,
-            uptime_seconds=time.clock_gettime(time.CLOCK_BOOTTIME),
+            uptime_seconds=boot_seconds(),
             cpu_count=os.cpu_count(),
             load_1=loads[0],
             load_5=loads[1],
@@ -73,7 +74,7 @@ def boot_id(root: Path = Path("/")) -> str | None:
 
 def sequence() -> int:
     """A number that rises within one start of the machine, over restarts of the agent too."""
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+    return int(boot_seconds() * 1000)
 
 
 def operating_system() -> str | None:

@@ -38,6 +38,11 @@ class Call(Generic[Result]):
         """Wait at most this long; say whether the function has come back."""
         return self._done.wait(max(0.0, seconds))
 
+    def outcome(self) -> Result:
+        """Wait for as long as it takes; for functions that come back by themselves."""
+        self._done.wait()
+        return self.result()
+
     def result(self) -> Result:
         """Return what the function returned, or raise what it raised; only once it is done."""
         if self._error is not None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.report import GpuProcess, GpuReading, ProcessState
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.probes.process_table import STATES, ProcessTable, Stat, read_stat
 from gpuboard.probes.program import program_of
 from gpuboard.probes.scrub import scrub
@@ -37,11 +38,6 @@ class _Person(Struct, frozen=True, kw_only=True):
     uid: int | None
     program: str | None
     arguments: str | None
-
-
-def boot_seconds() -> float:
-    """Seconds since the start of the machine, also counting those it slept."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def sees_host_pids() -> bool:

@@ -1,48 +1,81 @@
 """All probes, in one visible table, and the choice among them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from gpuboard.model.errors import ProbeUnavailable, UsageError
 from gpuboard.model.report import Problem
 from gpuboard.probes.base import Devices, Probe, Touch, touch_all
+from gpuboard.probes.presence import Signs, is_here
 
-# Order is preference: the first probe that answers wins. The names are imported only when it is their turn.
+
+class Vendor(NamedTuple):
+    """The probes of one vendor, and how its devices are recognised without asking a driver."""
+
+    signs: Signs
+    # Order is preference: the first that answers wins. Each is imported only when it is its turn.
+    probes: Mapping[str, str]
+
+
+NVIDIA: Final = Vendor(
+    # Jetson has no card on a bus, and Linux under Windows only a library.
+    Signs(pci="0x10de", files=("dev/nvidia*", "dev/nvmap", "usr/lib/wsl/lib/libnvidia-ml.so*")),
+    {
+        "nvml": "gpuboard.probes.nvml:NvmlProbe",
+        "nvidia-smi": "gpuboard.probes.nvidia_smi.probe:NvidiaSmiProbe",
+    },
+)
+# In the order of their numbers on a node that has several vendors' GPUs: the first keeps its driver's.
+VENDORS: Final = {"nvidia": NVIDIA}
+# Never chosen unless named: they would answer everywhere.
+ONLY_BY_NAME: Final = {"simulated": "gpuboard.probes.simulated:SimulatedProbe"}
 PROBES: Final = {
-    "nvml": "gpuboard.probes.nvml:NvmlProbe",
-    "nvidia-smi": "gpuboard.probes.nvidia_smi.probe:NvidiaSmiProbe",
-    "simulated": "gpuboard.probes.simulated:SimulatedProbe",
+    **{name: place for vendor in VENDORS.values() for name, place in vendor.probes.items()},
+    **ONLY_BY_NAME,
 }
-# Never chosen unless named: it would answer everywhere.
-ONLY_BY_NAME: Final = frozenset({"simulated"})
 
 Load = Callable[[str], Probe]
+MakeProbe = Callable[[], Probe]
 
 
-def load(name: str) -> Probe:
+def load(name: str, probes: Mapping[str, str] = PROBES) -> Probe:
     """Make the probe of this name.
 
     Raises:
         UsageError: there is no such probe.
     """
-    place = PROBES.get(name)
+    place = probes.get(name)
     if place is None:
-        raise UsageError(f"there is no probe {name!r}; choose one of {', '.join(PROBES)}")
+        raise UsageError(f"there is no probe {name!r}; choose one of {', '.join(probes)}")
     module, _, part = place.partition(":")
     probe: Probe = getattr(import_module(module), part)()
     return probe
 
 
-def choose(name: str | None = None) -> Probe:
-    """Return the probe of this name, or one that reads with the best probe that this machine has.
+def choose(
+    name: str | None = None, *, vendors: Mapping[str, Vendor] = VENDORS, root: Path = Path("/")
+) -> dict[str, MakeProbe]:
+    """How to read this machine, for each vendor that it has devices of; or the probe of this name alone.
 
-    Nothing is asked here: drivers are touched only when the probe is read.
+    Nothing is asked here: drivers are touched only when a probe is read. Where there is no device of any
+    vendor the first is asked all the same: its driver says best what is missing.
 
     Raises:
         UsageError: there is no such probe.
     """
-    return load(name) if name is not None else FirstThatAnswers()
+    if name is not None:
+        load(name).close()
+        of = (vendor for vendor, its in vendors.items() if name in its.probes)
+        return {next(of, next(iter(vendors))): partial(load, name)}
+    here = [vendor for vendor, its in vendors.items() if is_here(its.signs, root)]
+    return {
+        vendor: partial(FirstThatAnswers, tuple(its.probes), load=partial(load, probes=its.probes))
+        for vendor, its in vendors.items()
+        if vendor in (here or [next(iter(vendors))])
+    }
 
 
 class FirstThatAnswers:
@@ -50,8 +83,8 @@ class FirstThatAnswers:
 
     name = "automatic"
 
-    def __init__(self, names: Sequence[str] | None = None, *, load: Load = load) -> None:
-        self._names = tuple(name for name in PROBES if name not in ONLY_BY_NAME) if names is None else names
+    def __init__(self, names: Sequence[str], *, load: Load = load) -> None:
+        self._names = names
         self._load = load
         self._chosen: Probe | None = None
 

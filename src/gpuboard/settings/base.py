@@ -104,12 +104,10 @@ def _read_duration(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
 
 
 def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
-    size = parse_size(value) if isinstance(value, str) else value
-    if isinstance(size, bool) or not isinstance(size, int):
+    # A number without its unit may be meant in bytes, M or G; only nothing is the same in all.
+    if not isinstance(value, str) and (isinstance(value, bool) or value != 0):
         raise TypeError(value)
-    if size < 0:
-        raise ValueError("must not be less than nothing")
-    return size
+    return parse_size(value) if isinstance(value, str) else 0
 
 
 _NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {Duration: _read_duration, Size: _read_size}

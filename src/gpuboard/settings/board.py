@@ -16,6 +16,7 @@ from gpuboard.settings.rules import (
     check_lines,
     check_listen,
     check_proxies,
+    check_storage_url,
 )
 from gpuboard.settings.words import close_to, why_no_toml
 
@@ -87,6 +88,17 @@ class BookingsTable(Struct, frozen=True, kw_only=True):
     comments_json: str | None = None
 
 
+class StorageTable(Struct, frozen=True, kw_only=True):
+    """`[storage]`: where tokens and all else that must outlive the board are kept."""
+
+    # Empty: a file of SQLite in the state directory.
+    url: Annotated[
+        str, Meta(examples=["postgresql://gpuboard@db.lab.example/gpuboard"]), Rule(check_storage_url)
+    ] = ""
+    # The password for PostgreSQL; without it libpq's own ways hold (PGPASSWORD, PGPASSFILE, ~/.pgpass).
+    password_file: str | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All of gpuboard.toml."""
 
@@ -95,6 +107,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     names: NamesTable = NamesTable()
     verdict: VerdictTable = VerdictTable()
     bookings: BookingsTable = BookingsTable()
+    storage: StorageTable = StorageTable()
     # Each `[[source]]` as it stands, with the words that say where it stands.
     sources: tuple[tuple[str, dict[str, Any]], ...] = ()
     demo_nodes: int = 0
@@ -107,6 +120,7 @@ TABLES: Final[dict[str, type[Struct]]] = {
     "names": NamesTable,
     "verdict": VerdictTable,
     "bookings": BookingsTable,
+    "storage": StorageTable,
 }
 
 

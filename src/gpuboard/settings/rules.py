@@ -3,12 +3,15 @@
 import ipaddress
 import re
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from gpuboard.model.address import split_address
 from gpuboard.model.errors import UsageError
 
 _FILLED_IN: Final = frozenset({"address", "node", "devices"})
+_HOW_TO_STORE: Final = (
+    'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
+)
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -60,6 +63,25 @@ def check_proxies(value: tuple[str, ...]) -> None:
                 f"{proxy!r} is no address: a proxy is known by the address that it comes from; write "
                 'addresses or networks, like ["127.0.0.1", "10.1.0.0/16"]'
             ) from None
+
+
+def check_storage_url(value: str) -> None:
+    """The address of a database, without a password: this file is read by many, and shown in errors."""
+    try:
+        parts = urlsplit(value)
+        given, password = parse_qs(parts.query), parts.password
+    except ValueError:
+        raise ValueError(_HOW_TO_STORE) from None
+    if parts.scheme == "sqlite" and not parts.netloc and parts.path.startswith(("//", "/~/")):
+        return
+    # One with a slash in it ends up in the path.
+    if password is not None or "@" in parts.path or any(key.endswith("password") for key in given):
+        raise ValueError(
+            "no password belongs here; write it to a file of its own, and name that with password_file"
+        )
+    names_database = parts.path.strip("/") or "dbname" in given
+    if value and not (parts.scheme in ("postgresql", "postgres") and names_database):
+        raise ValueError(_HOW_TO_STORE)
 
 
 def _how_to_name(name: str) -> str:

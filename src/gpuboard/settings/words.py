@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Meta
 
 MAX_SHOWN: Final = 60
+# What stands for a password in a URL; it must not be seen wherever a setting is shown.
+_PASSWORD: Final = re.compile(r"(://[^:/?#\s\"]*:)[^\s\"]*(?=@)|([?&]\w*password=)[^&\s\"]*")
 
 
 # Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
@@ -66,6 +68,7 @@ def show(value: Any) -> str:  # noqa: ANN401 - a value from TOML
         text = msgspec.json.encode(value).decode()
     except TypeError:
         text = repr(value)
+    text = _PASSWORD.sub(r"\1\2…", text)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 

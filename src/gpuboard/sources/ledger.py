@@ -41,14 +41,16 @@ class CountingLedger:
     then: they come again with what they still have, and whatever they let go of is missed by nobody.
     """
 
-    def __init__(self, positions: Mapping[str, Position] | None = None) -> None:
+    def __init__(self) -> None:
         self.live: dict[str, int] = {}
         self.backfilled: dict[str, int] = {}
-        self._taken: dict[str, tuple[str | None, int]] = {
-            node: (position.boot_id, position.taken)
-            for node, position in (positions or {}).items()
-            if position.taken is not None
-        }
+        self._taken: dict[str, tuple[str | None, int]] = {}
+
+    def restore(self, positions: Mapping[str, Position]) -> None:
+        """Go on where an earlier run of the board ended."""
+        for node, position in positions.items():
+            if position.taken is not None:
+                self._taken[node] = (position.boot_id, position.taken)
 
     def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
         """Count one sample."""

@@ -42,7 +42,7 @@ def migrate(connection: Connection) -> None:
     if done > len(STEPS):
         raise StorageError(
             f"the database has schema {done}, this gpuboard knows {len(STEPS)}: a newer gpuboard wrote it; "
-            "install that version again, or name another --state-dir"
+            "install that version again, or name another --state-dir or [storage] url"
         )
     for version in range(done + 1, len(STEPS) + 1):
         for statement in STEPS[version - 1]:

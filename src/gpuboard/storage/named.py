@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 from sqlalchemy import Table, bindparam, delete, insert, select
 
-from gpuboard.storage.database import Database
+from gpuboard.storage.base import Database
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ class NamedValues(Generic[Value]):
     """A table with a name and a value per row. Every call blocks."""
 
     def __init__(self, database: Database, table: Table, kind: type[Value]) -> None:
-        self._database = database
+        self.database = database
         self._table = table
         self._decoder = msgspec.json.Decoder(kind)
 
@@ -28,7 +28,7 @@ class NamedValues(Generic[Value]):
         Raises:
             StorageError: the table cannot be read.
         """
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             rows = connection.execute(select(self._table.c.name, self._table.c.value)).all()
         found = {}
         for name, value in rows:
@@ -46,7 +46,7 @@ class NamedValues(Generic[Value]):
         """
         if not changed and not gone:
             return
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             old = [{"which": name} for name in gone | changed.keys()]
             connection.execute(delete(self._table).where(self._table.c.name == bindparam("which")), old)
             rows = [

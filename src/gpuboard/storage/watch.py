@@ -2,13 +2,11 @@
 
 import asyncio
 import logging
-from functools import partial
 from typing import Final
 
+from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.threads import off_loop
-from gpuboard.storage.database import DAMAGED, Database
-from gpuboard.storage.integrity import find_damage
+from gpuboard.storage.base import DAMAGED, Database
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +15,7 @@ LOOKS_AN_HOUR: Final = 720
 
 
 class StorageWatch:
-    """Looks whether the database is whole, and still in its place."""
+    """Looks whether the database is whole, and still ours."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -28,23 +26,27 @@ class StorageWatch:
     async def follow(self) -> None:
         """Look again and again, until cancelled; as a whole once an hour."""
         while True:
-            damage = await off_loop(partial(find_damage, self._database.path))
-            text = f"the database {self._database.path} is damaged ({damage}); {DAMAGED}"
-            self._damage = Reason(code="storage-damaged", text=text) if damage else None
-            if damage:
-                log.error("%s", text)
+            self._damage = await self._look_whole()
             for _ in range(LOOKS_AN_HOUR):
-                await self._look()
+                self._note(await self._look() or self._damage)
                 await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look(self) -> None:
-        if await off_loop(self._database.is_in_place):
-            self.trouble = self._damage
-            return
-        text = (
-            f"the database {self._database.path} was deleted or replaced while the board runs, and what is "
-            "written down now is lost; put the file back and restart the board"
-        )
-        if self.trouble is None or self.trouble.code != "storage-replaced":
-            log.error("%s", text)
-        self.trouble = Reason(code="storage-replaced", text=text)
+    async def _look_whole(self) -> Reason | None:
+        try:
+            damage = await self._database.run(self._database.find_damage)
+        except StorageError:
+            # Unknown is not damaged; the looks that follow say what is the matter.
+            return None
+        text = f"the database {self._database.name} is damaged ({damage}); {DAMAGED}"
+        return Reason(code="storage-damaged", text=text) if damage else None
+
+    async def _look(self) -> Reason | None:
+        try:
+            return await self._database.run(self._database.find_loss)
+        except StorageError as error:
+            return error.reason
+
+    def _note(self, trouble: Reason | None) -> None:
+        if trouble is not None and (self.trouble is None or self.trouble.code != trouble.code):
+            log.error("%s", trouble.text)
+        self.trouble = trouble

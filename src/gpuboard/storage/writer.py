@@ -9,18 +9,26 @@ from typing import Generic, Protocol, TypeVar
 
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.threads import off_loop
+from gpuboard.storage.base import Database
 
 log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
-Saved_contra = TypeVar("Saved_contra", contravariant=True)
 
 
-class Store(Protocol[Saved_contra]):
+class Store(Protocol[Value]):
     """A table with one row per name. Every call blocks."""
 
-    def save(self, changed: Mapping[str, Saved_contra], gone: frozenset[str]) -> None:
+    database: Database
+
+    def load(self) -> Mapping[str, Value]:
+        """All rows.
+
+        Raises:
+            StorageError: they cannot be read.
+        """
+
+    def save(self, changed: Mapping[str, Value], gone: frozenset[str]) -> None:
         """Write these rows in one transaction, and delete those that are gone.
 
         Raises:
@@ -55,7 +63,14 @@ class ChangeWriter(Generic[Value]):
             await asyncio.sleep(self._seconds)
             # Read here, where nothing changes meanwhile; written in a thread, where waiting harms nobody.
             now = self._read()
-            await off_loop(partial(self._write, now))
+            try:
+                await self._store.database.run(partial(self._write, now))
+            except StorageError as error:
+                self._note(error)
+
+    def start_from(self, written: Mapping[str, Value]) -> None:
+        """Take this for what stands in the table."""
+        self._written = dict(written)
 
     def write_last(self) -> None:
         """Write what came last before the board stops. Blocks."""
@@ -72,12 +87,15 @@ class ChangeWriter(Generic[Value]):
             try:
                 self._store.save(changed, gone)
             except StorageError as error:
-                if self.trouble is None:
-                    log.warning("%s not written: reason=%s", self._what, error)
-                self.trouble = Reason(code="storage", text=str(error))
+                self._note(error)
                 return
             self._written = now
             self.trouble = None
+
+    def _note(self, error: StorageError) -> None:
+        if self.trouble is None:
+            log.warning("%s not written: reason=%s", self._what, error)
+        self.trouble = error.reason
 
     def _differs(self, name: str, value: Value) -> bool:
         # Most are the very same, of thousands: to see that costs next to nothing.

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from litestar import WebSocket
@@ -22,6 +22,7 @@ from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.errors import AccessRefused, StorageError
 from gpuboard.outside.seldom import SeldomLog
+from gpuboard.outside.stopwatch import Stopwatch
 from gpuboard.web.limits import (
     CODE_FAILURES,
     CODE_FAILURES_SECONDS,
@@ -115,7 +116,9 @@ def short_reason(reason: str) -> str:
 class AgentDoor:
     """Lets in agents whose token is good; a node has one line, and a newer one replaces the older."""
 
-    def __init__(self, push: Push, roster: Roster, redeem: Callable[[str], tuple[str, str]]) -> None:
+    def __init__(
+        self, push: Push, roster: Roster, redeem: Callable[[str], Awaitable[tuple[str, str]]]
+    ) -> None:
         self.push = push
         self._roster = roster
         self._redeem = redeem
@@ -126,6 +129,7 @@ class AgentDoor:
         self._token_failures = FailureLimit(failures=TOKEN_FAILURES, seconds=TOKEN_FAILURES_SECONDS)
         self._code_failures = FailureLimit(failures=CODE_FAILURES, seconds=CODE_FAILURES_SECONDS)
         self._log = SeldomLog(log)
+        self._stopwatch = Stopwatch()
         roster.on_change(self.tokens_changed)
 
     async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
@@ -179,7 +183,7 @@ class AgentDoor:
         if self._code_failures.is_blocked(who, now) and not self._roster.knows_code(code):
             raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
-            node, token = await asyncio.to_thread(self._redeem, code)
+            node, token = await self._redeem(code)
         except AccessRefused as error:
             self._code_failures.note_failure(who, now)
             self._log.say("code", "enrolment refused: address=%s", who)
@@ -238,12 +242,11 @@ class AgentDoor:
             AccessRefused: the node may not say this.
             SourceError: it cannot be taken now.
         """
-        # The processor's time: that the machine is busy with other things is not the node's fault.
-        started = time.thread_time()
+        started = self._stopwatch.start()
         try:
             return self.push.accept(node, message)
         finally:
-            self.pace(node).charge(time.thread_time() - started, time.monotonic())
+            self.pace(node).charge(self._stopwatch.stop(started), time.monotonic())
 
     def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""

@@ -10,6 +10,7 @@ import struct
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn import Config
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -92,14 +93,32 @@ class DeadlineProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in bytes; a head that never ends is cut off."""
-        if self.transport.is_closing():
-            return
-        if self._is_head:
-            self._head_bytes += len(data)
-        super().data_received(data)
-        if self._is_head and self._head_bytes > MAX_HEAD_BYTES:
-            self._give_up(_TOO_LARGE)
+        """Take in bytes, no more of a head than may be: one that is longer is not looked at to its end."""
+        while data and not self.transport.is_closing() and self.transport.get_protocol() is self:
+            room = MAX_HEAD_BYTES - self._head_bytes
+            if room <= 0:
+                self._give_up(_TOO_LARGE)
+                return
+            piece, data = data[:room], data[room:]
+            self._head_bytes += len(piece)
+            self._read(piece)
+            if not self._is_head:
+                self._head_bytes = 0
+
+    def _read(self, data: bytes) -> None:
+        """As uvicorn does, but whoever is cut meanwhile, or speaks no HTTP, has one line in the log."""
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade:
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+            else:
+                self._unsupported_upgrade_warning()
+        except HttpParserError:
+            if not self.transport.is_closing():
+                log.info("request refused: address=%s reason=it is no HTTP", self._peer())
+                self.send_400_response("Invalid HTTP request received.")
 
     def on_message_begin(self) -> None:
         """The first bytes of a request are here."""

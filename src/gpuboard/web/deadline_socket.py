@@ -11,6 +11,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
+from gpuboard.outside.stopwatch import Stopwatch
 from gpuboard.web.deadline import cut_off, limit_send_buffer, room_of
 from gpuboard.web.limits import (
     AGENT_FRAMES_BURST,
@@ -21,6 +22,8 @@ from gpuboard.web.limits import (
     TAKE_SECONDS,
     VIEWER_BYTES_BURST,
     VIEWER_BYTES_PER_SECOND,
+    VIEWER_CPU_SECONDS_BURST,
+    VIEWER_CPU_SECONDS_PER_SECOND,
     VIEWER_FRAMES_BURST,
     VIEWER_FRAMES_PER_SECOND,
 )
@@ -45,8 +48,9 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
 
     _opening: asyncio.TimerHandle | None = None
     _stuck: asyncio.TimerHandle | None = None
-    # None: an agent's, whose bytes are its node's affair.
+    # None: an agent's, whose bytes and time are its node's affair.
     _bytes: Pace | None = None
+    _time: Pace | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hear of every byte that the kernel does not take, and let it take few."""
@@ -57,6 +61,8 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
         now = self.loop.time()
         self._frames = Pace(per_second=VIEWER_FRAMES_PER_SECOND, burst=VIEWER_FRAMES_BURST, now=now)
         self._bytes = Pace(per_second=VIEWER_BYTES_PER_SECOND, burst=VIEWER_BYTES_BURST, now=now)
+        self._time = Pace(per_second=VIEWER_CPU_SECONDS_PER_SECOND, burst=VIEWER_CPU_SECONDS_BURST, now=now)
+        self._stopwatch = Stopwatch()
         self._room = room_of(self.config)
         self._opening = self.loop.call_later(HANDSHAKE_SECONDS, self.cut, "it was not let in in time")
         if not self._room.enter(self, self._peer()):
@@ -87,7 +93,14 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
         for start in range(0, len(data), SLICE_BYTES):
             if self.transport.is_closing():
                 return
-            super().data_received(data[start : start + SLICE_BYTES])
+            self._look_at(data[start : start + SLICE_BYTES])
+
+    def _look_at(self, data: bytes) -> None:
+        started = self._stopwatch.start()
+        super().data_received(data)
+        took = self._stopwatch.stop(started)
+        if self._time is not None and self._time.delay(self.loop.time(), took):
+            self.cut("it takes too much of the board's time")
 
     def handle_events(self) -> None:
         """Deal with frames, if they are not too many."""
@@ -128,7 +141,7 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
 
     def speaks_for_a_node(self) -> None:
         """Allow as much as an agent may have to say."""
-        self._bytes = None
+        self._bytes = self._time = None
         self._frames = Pace(
             per_second=AGENT_FRAMES_PER_SECOND, burst=AGENT_FRAMES_BURST, now=self.loop.time()
         )

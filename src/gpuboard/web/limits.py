@@ -52,6 +52,9 @@ VIEWER_FRAMES_PER_SECOND: Final = 1.0
 VIEWER_FRAMES_BURST: Final = 30.0
 VIEWER_BYTES_PER_SECOND: Final = 256.0
 VIEWER_BYTES_BURST: Final = 2048.0
+# The board's time for reading that: what is dear in few bytes and few frames is cut by what it costs.
+VIEWER_CPU_SECONDS_PER_SECOND: Final = 0.002
+VIEWER_CPU_SECONDS_BURST: Final = 0.1
 # Agents are slowed by their pace long before; beyond this it is no agent that speaks.
 AGENT_FRAMES_PER_SECOND: Final = 50.0
 AGENT_FRAMES_BURST: Final = 300.0

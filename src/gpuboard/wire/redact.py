@@ -45,9 +45,10 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "comments-json": ("the bookings file cannot be read; the bookings of before stay", ()),
     "comments-entries": ("the bookings file has entries that cannot be read", ()),
     "settings": ("the new settings are wrong; those of before stay", ()),
-    "storage": ("the state directory cannot be used", ()),
-    "storage-hung": ("the state directory does not answer", ()),
+    "storage": ("the board's database cannot be used", ()),
+    "storage-hung": ("the board's database does not answer", ()),
     "storage-damaged": ("the board's database is damaged", ()),
+    "storage-shared": ("another board uses the board's database", ()),
     "storage-replaced": ("the board's database was deleted or replaced", ()),
     "descriptors": ("nearly all files that the board may open are in use", ()),
 }

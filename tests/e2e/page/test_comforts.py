@@ -173,6 +173,22 @@ def test_everything_can_be_asked_for_anew(browser: Browser, board: RunningBoard)
         assert not any("after=" in url for url in opened)
 
 
+def test_all_nodes_can_be_collapsed_and_opened_again(browser: Browser, board: RunningBoard) -> None:
+    """In one step, where a page is long."""
+    with visit(browser, board.url) as page:
+        page.goto(f"{board.url}?view=cards")
+        cards = page.locator(".cards article")
+        expect(cards.first).to_be_visible()
+        for words, count in (("Collapse all", 0), ("Expand all", None)):
+            page.get_by_role("button", name="Arrange").click()
+            page.get_by_role("button", name=words).click()
+            page.keyboard.press("Escape")
+            if count is None:
+                expect(cards.first).to_be_visible()
+            else:
+                expect(cards).to_have_count(count)
+
+
 def test_the_address_says_how_often_the_page_is_drawn(browser: Browser, board: RunningBoard) -> None:
     """`?refresh=30` is for screens and slow machines; it changes nothing for the next visit."""
     with visit(browser, board.url) as page:

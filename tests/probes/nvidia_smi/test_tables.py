@@ -146,7 +146,7 @@ def test_a_table_without_end_is_refused() -> None:
 )
 def test_a_line_made_to_take_long_does_not(line: bytes) -> None:
     """Each step goes over the text once."""
-    started = time.monotonic()
+    started = time.thread_time()
     with pytest.raises(ProbeFailed):
         parse_gpu_csv(line + b"\n")
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5

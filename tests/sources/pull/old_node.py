@@ -14,12 +14,12 @@ PASSWORD = "8888"  # its documented default
 class OldNode:
     """Answers with its newest sample, however old that is."""
 
-    def __init__(self, address: str = "127.0.0.1") -> None:
+    def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
         self.last_update = ""
         self.requests = 0
         # Whether it takes samples by itself, as long as it is asked.
         self.is_running = True
-        self._server = ThreadingHTTPServer((address, 0), self._handler())
+        self._server = ThreadingHTTPServer((address, port), self._handler())
         self.port = int(self._server.server_address[1])
         self.sample()
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()

@@ -26,7 +26,9 @@ OPTIONS = PullOptions(protocol="gpu-monitor", timeout=Duration(10))
 class ServedFolder:
     """What `python -m http.server` shows of such a node's folder."""
 
-    def __init__(self, folder: Path, host: str = "gpu07") -> None:
+    def __init__(
+        self, folder: Path, host: str = "gpu07", address: tuple[str, int] = ("127.0.0.1", 0)
+    ) -> None:
         self._folder = folder
         self._host = host
         self.asked: list[str] = []
@@ -37,7 +39,7 @@ class ServedFolder:
                 served.asked.append(self.path)
 
         handler = functools.partial(Handler, directory=str(folder))
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = ThreadingHTTPServer(address, handler)
         self.port = int(self._server.server_address[1])
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 

@@ -1,24 +1,19 @@
 """How far each node has come: written beside the reports, whole, and read by the next run of the board."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from gpuboard.sources.ledger import Position
 from gpuboard.sources.push.positions import NodePositions
-from gpuboard.storage.database import open_database
+from gpuboard.storage.base import Database
 
 FIRST = Position(boot_id="b1", earlier_boots=("b0",), shown=2**53, taken=7)
 SECOND = Position(boot_id="b2")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[NodePositions]:
+def store(database: Database) -> NodePositions:
     """No position yet."""
-    database = open_database(tmp_path)
-    yield NodePositions(database)
-    database.close()
+    return NodePositions(database)
 
 
 def test_positions_come_back_as_they_were(store: NodePositions) -> None:

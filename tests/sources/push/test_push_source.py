@@ -318,7 +318,8 @@ def restarted(desk: Desk) -> Desk:
     """A new run of the board that knows the positions of the last one, and nothing else."""
     positions = desk.source.positions()
     new = Desk()
-    new.ledger = new.fleet.taker = CountingLedger(positions)
+    new.ledger = new.fleet.taker = CountingLedger()
+    new.ledger.restore(positions)
     new.source = PushSource(new.ledger)
     new.source.set_nodes([NODE])
     new.source._sink = new.fleet.sink("push")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.ssh import SshOptions, forced_command, read_once
+from gpuboard.sources.ssh.words import unreadable
 from tests.parts import require
 from tests.sources.ssh.server import Server, make_key, running_server
 from tests.sources.ssh.watching import IMPATIENT, target, until, watching
@@ -19,6 +21,15 @@ from tests.sources.ssh.watching import IMPATIENT, target, until, watching
 async def look(options: SshOptions, host: str = "127.0.0.1") -> NodeReport | Reason:
     """Read one host once."""
     return (await read_once([target("gpu01", host=host)], options))["gpu01"]
+
+
+def test_a_sample_that_cannot_be_read_is_said_in_words() -> None:
+    """Who sent what, why it cannot be read, and where to look."""
+    error = unreadable("gpu01", WireError("the driver's document ends in the middle"))
+    assert error.reason == (
+        "gpu01 sent a sample that cannot be read: the driver's document ends in the middle; "
+        "see what its nvidia-smi and its forced command print"
+    )
 
 
 async def run(command: str | list[str]) -> bytes:

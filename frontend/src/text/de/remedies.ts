@@ -31,6 +31,8 @@ export const remedies = {
     'Einen Container neu starten (mit --gpus); sonst nvidia-modprobe ausführen und /dev/nvidia* prüfen.',
   'remedy_slow-driver':
     'Persistenzmodus einschalten: nvidia-smi -pm 1 als root, oder der Dienst nvidia-persistenced.',
+  'remedy_vendor-unreadable':
+    'Den Treiber dieses Herstellers in Ordnung bringen; was ihm fehlt, steht hinter dem Doppelpunkt.',
   'remedy_report-too-large':
     'Sonst geht nichts verloren; nachsehen, welche Prozesse oder Probleme so viele oder so lang sind.',
   'remedy_too-many-gpus':
@@ -55,7 +57,7 @@ export const remedies = {
   'remedy_gpu-renumbered':
     'Buchungen gelten für Nummern und damit jetzt für andere Karten: denen Bescheid geben, die gebucht haben, und neu buchen; einen Tag lang gilt keine Karte als frei, deren frühere Nummer gebucht ist.',
   'remedy_numbers-moved':
-    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; ausgebaute sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; die alten Nummern sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
   'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',
   'remedy_unknown-age':
     'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',
@@ -65,4 +67,13 @@ export const remedies = {
     'Die Nummer in NVIDIAs Liste der Xid-Fehler nachschlagen; die GPU zurücksetzen oder neu starten und sehen, ob er wiederkommt.',
   'remedy_token-shared':
     'Laufen beide auf dieser Maschine, einen anhalten; sonst den Knoten auf der Maschine, die er ist, neu anmelden (gpuboard node enroll), das beendet das alte Token; die andere unter einem eigenen Namen anmelden.',
+  'remedy_silent-push':
+    'Nachsehen, ob der Knoten läuft, und auf ihm der Agent: systemctl status gpuboard-agent, journalctl -u gpuboard-agent.',
+  'remedy_silent-ssh':
+    'Nachsehen, ob der Knoten läuft und sein Treiber antwortet: als Benutzer der Tafel ssh HOST nvidia-smi.',
+  'remedy_silent-pull':
+    'Nachsehen, ob der Knoten läuft, auf ihm der Agent, und ob die Tafel seinen Port erreicht: curl http://HOST:PORT/healthz.',
+  'remedy_silent-folder':
+    'Auf dem Knoten nachsehen, ob der Auftrag noch läuft, der sie schreibt (crontab -l oder systemctl status gpuboard-agent), und ob der Ordner dort eingehängt und nicht voll ist.',
+  'remedy_silent-local': 'Das Protokoll der Tafel ansehen, und was gpuboard doctor dort sagt.',
 };

@@ -30,6 +30,7 @@ export const remedies: RemedyWords = {
     'Dans un conteneur, le redémarrer (avec --gpus) ; ailleurs lancer nvidia-modprobe et vérifier /dev/nvidia*.',
   'remedy_slow-driver':
     'Activer le mode persistant : nvidia-smi -pm 1 en root, ou le service nvidia-persistenced.',
+  'remedy_vendor-unreadable': 'Réparer le pilote de ce fabricant ; ce qu’il a est dit après les deux-points.',
   'remedy_report-too-large':
     'Rien d’autre n’est perdu ; voir quels processus ou problèmes sont si nombreux ou si longs.',
   'remedy_too-many-gpus': 'On montre les premiers ; les autres ne sont ni comptés ni proposés comme libres.',
@@ -54,7 +55,7 @@ export const remedies: RemedyWords = {
   'remedy_gpu-renumbered':
     'Les réservations valent pour des numéros, donc pour d’autres cartes maintenant : prévenir ceux qui ont réservé, et réserver à nouveau ; pendant un jour, aucune carte dont l’ancien numéro est réservé ne compte comme libre.',
   'remedy_numbers-moved':
-    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les cartes retirées sont oubliées après un jour, ou tout de suite avec gpuboard node forget.',
+    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les anciens numéros sont oubliés après un jour, ou tout de suite avec gpuboard node forget.',
   'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',
   'remedy_unknown-age':
     'Elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',
@@ -64,4 +65,13 @@ export const remedies: RemedyWords = {
     'Chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
   'remedy_token-shared':
     'Si les deux tournent sur cette machine, en arrêter un ; sinon réinscrire le nœud sur la machine qu’il est (gpuboard node enroll), ce qui met fin à l’ancien jeton, et inscrire l’autre sous son propre nom.',
+  'remedy_silent-push':
+    'Voir si le nœud tourne et, sur lui, l’agent : systemctl status gpuboard-agent, journalctl -u gpuboard-agent.',
+  'remedy_silent-ssh':
+    'Voir si le nœud tourne et si son pilote répond : sous le compte du tableau, ssh HOST nvidia-smi.',
+  'remedy_silent-pull':
+    'Voir si le nœud tourne, si l’agent y tourne, et si le tableau atteint son port : curl http://HOST:PORT/healthz.',
+  'remedy_silent-folder':
+    'Voir sur le nœud si la tâche qui l’écrit tourne encore (crontab -l, ou systemctl status gpuboard-agent), et si le dossier y est monté et non plein.',
+  'remedy_silent-local': 'Voir le journal du tableau, et ce que dit gpuboard doctor sur cette machine.',
 };

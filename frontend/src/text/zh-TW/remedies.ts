@@ -18,6 +18,7 @@ export const remedies: RemedyWords = {
   'remedy_no-device-access':
     '若在容器中，請重新啟動（加上 --gpus）；否則執行 nvidia-modprobe 並檢查 /dev/nvidia*。',
   'remedy_slow-driver': '啟用持續模式：以 root 執行 nvidia-smi -pm 1，或使用 nvidia-persistenced 服務。',
+  'remedy_vendor-unreadable': '請修復該廠商的驅動程式；冒號後說明其問題。',
   'remedy_report-too-large': '其他內容不受影響；請查看哪些程序或問題過多或過長。',
   'remedy_too-many-gpus': '只顯示前面的；其餘不計入，也不列為空閒。',
   'remedy_too-many-processes': '顯示占用記憶體最多的程序。',
@@ -35,7 +36,7 @@ export const remedies: RemedyWords = {
   'remedy_gpu-renumbered':
     '預約以編號為準，因此現在適用於其他卡：請通知預約者並重新預約；一天之內，先前編號已被預約的卡不算空閒。',
   'remedy_numbers-moved':
-    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
+    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；舊編號一天後會被忘記，或用 gpuboard node forget 立即忘記。',
   'remedy_second-file': '查明是誰寫的，並移除錯誤的那個。',
   'remedy_unknown-age':
     '它們只寫本地時間：含 uptime 那一行的 HOST_status.csv 可說明。執行中的看板在下一行出現時就會知道。',
@@ -43,4 +44,12 @@ export const remedies: RemedyWords = {
   remedy_xid: '在 NVIDIA 的 Xid 錯誤清單查詢其編號；重設 GPU 或重新開機，看是否再次發生。',
   'remedy_token-shared':
     '若兩者都在這台機器上執行，請停止其中一個；否則在真正的機器上重新註冊節點（gpuboard node enroll），舊權杖即失效；另一台請用自己的名稱註冊。',
+  'remedy_silent-push':
+    '查看節點是否開機，以及其上的代理程式是否在執行：systemctl status gpuboard-agent、journalctl -u gpuboard-agent。',
+  'remedy_silent-ssh': '查看節點是否開機、驅動程式是否回應：以看板的使用者執行 ssh HOST nvidia-smi。',
+  'remedy_silent-pull':
+    '查看節點是否開機、代理程式是否在執行，以及看板能否連到其連接埠：curl http://HOST:PORT/healthz。',
+  'remedy_silent-folder':
+    '在節點上查看寫檔的工作是否仍在執行（crontab -l 或 systemctl status gpuboard-agent），以及資料夾是否已掛載且未滿。',
+  'remedy_silent-local': '查看看板的記錄，以及在該處執行 gpuboard doctor 的結果。',
 };

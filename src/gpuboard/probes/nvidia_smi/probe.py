@@ -1,15 +1,17 @@
 """The probe that reads NVIDIA devices through the nvidia-smi command."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
+from gpuboard.model.names import in_order
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
+from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
@@ -112,8 +114,8 @@ class NvidiaSmiProbe:
         problems = devices.problems
         if not any(found.kind == "truncated-output" for found in problems):
             problems = (*problems, *(_lost(gpu, total=len(self._seen)) for gpu in missing))
-        gpus = [*map(self._renumbered, devices.gpus), *map(_identity, missing)]
-        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=problems)
+        gpus = [*map(self._renumbered, devices.gpus), *map(blank, missing)]
+        return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
 
     def _recognised(self, devices: Devices) -> Devices:
         """Give GPUs that the driver could not open the names that they had before."""
@@ -135,7 +137,7 @@ class NvidiaSmiProbe:
             else found
             for found in devices.problems
         )
-        return msgspec.structs.replace(devices, gpus=_in_order(gpus), problems=problems)
+        return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
 
     def _renumbered(self, gpu: GpuReading) -> GpuReading:
         seen = self._seen.get(gpu.uuid, gpu)
@@ -147,22 +149,6 @@ def _short_bus(gpu: GpuReading) -> str:
     return (gpu.pcie_bus_id or "").lower()[-12:]
 
 
-def _in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
-    """Sort by number, each GPU followed by its MIG instances."""
-    found = tuple(gpus)
-    numbers: dict[str | None, int] = {gpu.uuid: gpu.index for gpu in found}
-    return tuple(
-        sorted(
-            found,
-            key=lambda gpu: (
-                numbers.get(gpu.mig_parent_uuid, gpu.index),
-                gpu.mig_parent_uuid is not None,
-                gpu.index,
-            ),
-        )
-    )
-
-
 def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
     return msgspec.structs.replace(
         gpu,
@@ -171,18 +157,6 @@ def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
         index=seen.index,
         model=gpu.model or seen.model,
         memory_total_bytes=gpu.memory_total_bytes or seen.memory_total_bytes,
-    )
-
-
-def _identity(gpu: GpuReading) -> GpuReading:
-    """What stays true of a GPU that no longer answers."""
-    return GpuReading(
-        uuid=gpu.uuid,
-        index=gpu.index,
-        vendor=gpu.vendor,
-        model=gpu.model,
-        memory_total_bytes=gpu.memory_total_bytes,
-        pcie_bus_id=gpu.pcie_bus_id,
     )
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from gpuboard.model.errors import StorageError
 from gpuboard.sources.ledger import Position
-from gpuboard.storage.database import Database
+from gpuboard.storage.base import Database
 from gpuboard.storage.tables import NODE_POSITIONS
 
 # After a crash of the board, what was shown in this time may be shown once more.
@@ -21,7 +21,7 @@ class NodePositions:
     """The table of positions. Every call blocks."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
     def load(self) -> dict[str, Position]:
         """All positions that were written down.
@@ -29,7 +29,7 @@ class NodePositions:
         Raises:
             StorageError: they cannot be read.
         """
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             rows = connection.execute(select(NODE_POSITIONS)).all()
         try:
             return {
@@ -52,7 +52,7 @@ class NodePositions:
         """
         if not changed and not gone:
             return
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             old = [{"which": node} for node in gone | changed.keys()]
             connection.execute(delete(NODE_POSITIONS).where(NODE_POSITIONS.c.node == bindparam("which")), old)
             if changed:

@@ -6,6 +6,8 @@ from typing import Final
 
 import asyncssh
 
+from gpuboard.outside.stopwatch import Stopwatch
+
 # A login takes some kilobytes; a sample at most 256 KiB, every two seconds at most.
 SPARE_BYTES: Final = 1024 * 1024
 BYTES_PER_SECOND: Final = 256 * 1024
@@ -31,6 +33,7 @@ class Meter(asyncio.Protocol):
         self._began = time.monotonic()
         self._bytes = 0
         self._busy = 0.0
+        self._stopwatch = Stopwatch()
         self._is_cut = False
 
     @classmethod
@@ -46,9 +49,9 @@ class Meter(asyncio.Protocol):
         for start in range(0, len(data), _PIECE_BYTES):
             if not self._is_within_measure():
                 return
-            before = time.thread_time()
+            started = self._stopwatch.start()
             self._connection.data_received(data[start : start + _PIECE_BYTES])
-            self._busy += time.thread_time() - before
+            self._busy += self._stopwatch.stop(started)
 
     def eof_received(self) -> None:
         """Hand on that no more will come."""

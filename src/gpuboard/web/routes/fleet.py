@@ -20,6 +20,7 @@ from gpuboard.model.units import SIZE_PATTERN, parse_size
 from gpuboard.web.answers import COMPRESSED, Answer, AnyRequest, not_modified, respond
 from gpuboard.web.needs import needs, tier_of
 from gpuboard.web.problems import problems
+from gpuboard.web.query import check_query
 from gpuboard.web.services import Services
 from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
 from gpuboard.wire.summary import FreeAnswer, People, Summary
@@ -43,7 +44,7 @@ class ActivityHour(Struct, frozen=True, kw_only=True):
     "/fleet",
     summary="All nodes with all their GPUs",
     opt={COMPRESSED: True},
-    responses={**problems(401), 304: ResponseSpec(None, description="Nothing has changed")},
+    responses={**problems(400, 401), 304: ResponseSpec(None, description="Nothing has changed")},
 )
 async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetView | None]:
     """Everything, at one moment; send the ETag back to hear 304 while nothing has changed."""
@@ -115,14 +116,14 @@ def _encode_activity(services: Services, nodes: Iterable[Node]) -> bytes:
     return msgspec.json.encode(ActivityHour(minutes=MINUTES, until=now, gpus=gpus))
 
 
-@get("/summary", summary="The fleet in a few numbers", responses=problems(401))
+@get("/summary", summary="The fleet in a few numbers", responses=problems(400, 401))
 async def get_summary(services: Services) -> Summary:
     """Counts by verdict and model, memory and power."""
     rows = services.tracker
     return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
 
 
-@get("/people", summary="Who holds what", responses=problems(401))
+@get("/people", summary="Who holds what", responses=problems(400, 401))
 async def get_people(request: AnyRequest, services: Services) -> People:
     """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
     tier = tier_of(request)
@@ -138,7 +139,7 @@ async def get_free(
         str,
         Parameter(
             max_length=32,
-            description="Size of each GPU, as on its box, like 40G.",
+            description="Size of each GPU, as on its box, like 40G; a bare number is G.",
             schema_extra={"pattern": SIZE_PATTERN},
         ),
     ] = "0",
@@ -158,4 +159,5 @@ ROUTER = Router(
     path="/api/v1",
     route_handlers=[get_fleet, get_node, get_gpu, get_activity, get_summary, get_people, get_free],
     opt=needs("counts"),
+    guards=[check_query],
 )

@@ -1,0 +1,5 @@
+"""The board's database on a PostgreSQL server, for a site that keeps one anyway."""
+
+from gpuboard.storage.postgresql.database import PostgresDatabase
+
+__all__ = ["PostgresDatabase"]

@@ -1,0 +1,30 @@
+"""Which database a board has, by its URL."""
+
+from pathlib import Path
+
+from gpuboard.model.errors import StorageError
+from gpuboard.settings.board import StorageTable
+from gpuboard.storage.base import Database
+from gpuboard.storage.sqlite import FILE_NAME, SqliteDatabase, state_directory
+
+_SQLITE = "sqlite:///"
+
+
+def make_database(storage: StorageTable, state_dir: str) -> Database:
+    """The database that the settings name, else the file in the state directory; not opened yet.
+
+    Raises:
+        StorageError: this installation lacks what it needs.
+    """
+    if not storage.url:
+        return SqliteDatabase(state_directory(state_dir) / FILE_NAME)
+    if storage.url.startswith(_SQLITE):
+        return SqliteDatabase(Path(storage.url.removeprefix(_SQLITE)).expanduser())
+    try:
+        from gpuboard.storage.postgresql import PostgresDatabase  # noqa: PLC0415 - only with its extra installed
+    except ImportError as error:
+        raise StorageError(
+            f"[storage] url names PostgreSQL, and its client is not installed ({error}); "
+            "install gpuboard[postgresql]"
+        ) from None
+    return PostgresDatabase(storage.url, storage.password_file)

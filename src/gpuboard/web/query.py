@@ -1,0 +1,39 @@
+"""What follows the `?` of a question to the API: what nobody knows, or stands twice, is a mistake."""
+
+from typing import Any, Final
+
+from litestar.connection import ASGIConnection
+from litestar.exceptions import ValidationException
+from litestar.handlers import BaseRouteHandler
+
+from gpuboard.settings.words import close_to
+from gpuboard.wire.clean import clean_text
+
+# What the framework and the application hand to a route.
+_HANDED: Final = frozenset({"request", "services", "base_path"})
+_LONGEST_NAME: Final = 64
+
+
+def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuse a parameter that the route does not know, or that is given twice: silence would mislead.
+
+    Raises:
+        ValidationException: with the parameter's name, and what was probably meant.
+    """
+    if not connection.scope["query_string"]:
+        return
+    known = set(handler.parsed_fn_signature.parameters) - _HANDED - connection.path_params.keys()
+    seen: set[str] = set()
+    for name, _ in connection.query_params.multi_items():
+        if name not in known:
+            raise ValidationException(_unknown(clean_text(name)[:_LONGEST_NAME], sorted(known)))
+        if name in seen:
+            raise ValidationException(f"the parameter {name!r} is given twice; once is enough")
+        seen.add(name)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    meant = close_to(name, known)
+    if meant:
+        return f"there is no parameter {name!r}{meant}"
+    return f"there is no parameter {name!r}; known are: {', '.join(known) or 'none'}"

@@ -1,0 +1,3 @@
+from tests.driver import driver, driver_library
+
+__all__ = ["driver", "driver_library"]
