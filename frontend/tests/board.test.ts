@@ -6,7 +6,7 @@ import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layou
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
-import { cellSentence, cellWords, cudaDevices, lasting, takeCommand } from '../src/parts/words';
+import { cellSentence, cellWords, cudaDevices, hardware, lasting, takeCommand } from '../src/parts/words';
 import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
@@ -413,6 +413,21 @@ describe('a cell', () => {
 
   test('says what its flag means', () => {
     expect(cellSentence(gpu({ flags: ['hot'] }), NOW, language, 300)).toMatch(/, hot$/);
+  });
+});
+
+describe('what a node has', () => {
+  const language = new Language('en', en);
+  const t400 = gpu({ model: 'T400', memory_total_bytes: 4 * 2 ** 30, counted: false });
+
+  test('is what counts, or all of it and that it does not', () => {
+    expect(hardware(node(), [gpu(), t400], language)).toBe('1 × H100 80 GB');
+    expect(hardware(node(), [t400, t400], language)).toBe('2 × T400 4 GB, not counted');
+  });
+
+  test('is nothing only where that is known', () => {
+    expect(hardware(node({ gpus_known: true }), [], language)).toBe('no GPU');
+    expect(hardware(node({ gpus_known: false }), [], language)).toBe('GPUs not known');
   });
 });
 

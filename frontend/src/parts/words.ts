@@ -2,7 +2,7 @@
 
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import type { Fleet } from '../state/fleet.svelte';
-import { nominalModel } from '../state/models';
+import { nominalModel, summarizeModels } from '../state/models';
 import { isEnded } from '../state/people';
 import type { Language } from '../text/language.svelte';
 import { problemText, reasonText } from '../text/reasons';
@@ -128,6 +128,14 @@ export function nodeProblem(node: NodeRow, now: number, language: Language): str
 /** What to say of a node that shows no GPU: that it has none only where that is known. */
 export function withoutGpus({ gpus_known }: NodeRow, { say }: Language): string {
   return gpus_known ? say('noGpus') : say('gpusNotKnown');
+}
+
+/** What a node has: its models, also where none of them counts; that it has none, only where that is known. */
+export function hardware(node: NodeRow, gpus: GpuRow[], language: Language): string {
+  const counted = summarizeModels(gpus);
+  const all = counted || summarizeModels(gpus.map((gpu) => ({ ...gpu, counted: true })));
+  if (!all) return withoutGpus(node, language);
+  return counted || `${all}, ${language.say('notCounted')}`;
 }
 
 /** What CUDA calls these devices: by UUID, or by number where one has no UUID, never a mix; empty if neither does. */

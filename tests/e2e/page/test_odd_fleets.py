@@ -18,6 +18,11 @@ from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 CARD = "GPU-0"
+NOT_COUNTED = "8 \N{MULTIPLICATION SIGN} RTX 4090 24 GB, not counted"
+# The words of cells that have no room for them.
+CUT = """[...document.querySelectorAll('.cell > b')]
+  .filter((each) => each.getBoundingClientRect().right > each.parentElement.getBoundingClientRect().right + 1)
+  .map((each) => each.textContent)"""
 
 
 def instance(number: int, user: str | None = None) -> GpuReading:
@@ -135,3 +140,32 @@ def test_what_nobody_has_read_yet_is_not_zero(browser: Browser, tmp_path: Path, 
         page.get_by_role("link", name="127.0.0.1").first.click()
         expect(page.get_by_role("heading", name="GPUs not known")).to_be_visible()
         assert "load —" not in page.locator("main").inner_text()
+
+
+@SIZES
+def test_cards_that_do_not_count_are_neither_denied_nor_offered(
+    browser: Browser, tmp_path: Path, size: Size
+) -> None:
+    """A node that has no others has GPUs all the same, and none of them is green."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[verdict]\nignore = ["RTX 4090"]\n')
+    with (
+        running_board("--config", str(config), "--demo", "4", log=tmp_path / "log") as board,
+        visit(browser, board.url, size=size) as page,
+    ):
+        page.goto(f"{board.url}nodes/vision-01")
+        cards = page.locator("article[data-uuid]")
+        expect(cards).to_have_count(8)
+        expect(page.get_by_text(NOT_COUNTED)).to_be_visible()
+        expect(page.get_by_role("heading", name="8 GPUs", exact=True)).to_be_visible()
+        expect(page.locator(".badge", has_text="not counted")).to_have_count(8)
+        expect(page.locator("article .fill-free")).to_have_count(0)
+        assert_fits(page)
+        keep(page, f"ignored-node-{size[0]}")
+        cards.get_by_role("link").first.click()
+        expect(page.locator(".badge")).to_have_text("not counted")
+        page.goto(f"{board.url}?q=vision-01&view=rows")
+        expect(page.get_by_text(NOT_COUNTED).first).to_be_visible()
+        expect(page.locator(".cell")).to_have_count(8)
+        assert page.evaluate(CUT) == []
+        keep(page, f"ignored-rows-{size[0]}")
