@@ -31,7 +31,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runnin
     """A board of its own, where codes are guessed until the address is blocked; and a token of one node."""
     folder = tmp_path_factory.mktemp("described")
     token = enrol(folder / "state", "schema-1")["schema-1"]
-    with running_board("--demo", "4", log=folder / "log") as board:
+    with running_board("--demo", "4", log=folder / "log", until="healthz") as board:
         yield board, token
 
 
