@@ -35,7 +35,7 @@ class Application:
 def server(room: Room | None = None) -> Iterator[int]:
     """A server with these limits in a thread."""
     application = Application(room or Room())
-    with serving(application, http=DeadlineProtocol, timeout_keep_alive=5) as port:
+    with serving(application, http=DeadlineProtocol, timeout_keep_alive=5, log_config=None) as port:
         yield port
 
 
