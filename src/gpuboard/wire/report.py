@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
-from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, GpuReading, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.gpu_uuid import with_plain_uuids
 
@@ -64,4 +64,13 @@ def check_report(report: NodeReport) -> NodeReport:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")
     if len({gpu.uuid for gpu in gpus}) != len(gpus):
         raise WireError("report names the same GPU twice")
-    return report if is_plain(report) else clean_facts(report)
+    return report if is_plain(report) and not _has_blanks(gpus) else clean_facts(report)
+
+
+def _has_blanks(gpus: tuple[GpuReading, ...]) -> bool:
+    """Whether somebody, a program or a model is called by blanks alone; others than ASCII's are not plain."""
+    names = [gpu.model for gpu in gpus]
+    for gpu in gpus:
+        for process in gpu.processes or ():
+            names += (process.user, process.program)
+    return any(name is not None and (not name or name.isspace()) for name in names)
