@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 import msgspec
-from sqlalchemy import Table, bindparam, delete, insert, select
+from sqlalchemy import Table, select
 
 from gpuboard.storage.base import Database
+from gpuboard.storage.rows import put_rows
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +48,8 @@ class NamedValues(Generic[Value]):
         if not changed and not gone:
             return
         with self.database.write() as connection:
-            old = [{"which": name} for name in gone | changed.keys()]
-            connection.execute(delete(self._table).where(self._table.c.name == bindparam("which")), old)
             rows = [
                 {"name": name, "value": msgspec.json.encode(value).decode()}
                 for name, value in changed.items()
             ]
-            if rows:
-                connection.execute(insert(self._table), rows)
+            put_rows(connection, self._table, rows, gone)

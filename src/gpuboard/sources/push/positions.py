@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import select
 
 from gpuboard.model.errors import StorageError
 from gpuboard.sources.ledger import Position
 from gpuboard.storage.base import Database
+from gpuboard.storage.rows import put_rows
 from gpuboard.storage.tables import NODE_POSITIONS
 
 # After a crash of the board, what was shown in this time may be shown once more.
@@ -53,10 +54,7 @@ class NodePositions:
         if not changed and not gone:
             return
         with self.database.write() as connection:
-            old = [{"which": node} for node in gone | changed.keys()]
-            connection.execute(delete(NODE_POSITIONS).where(NODE_POSITIONS.c.node == bindparam("which")), old)
-            if changed:
-                connection.execute(insert(NODE_POSITIONS), [_row(*one) for one in changed.items()])
+            put_rows(connection, NODE_POSITIONS, [_row(*one) for one in changed.items()], gone)
 
 
 def _row(node: str, position: Position) -> dict[str, object]:
