@@ -99,9 +99,8 @@ class GpuMemory:
 
     def _look_for_people(self, reading: GpuReading, at: float) -> None:
         """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
-        taken = None if reading.processes is None else False
-        for process in reading.processes or ():
-            taken = taken or is_working(process)
+        processes = reading.processes
+        taken = None if processes is None else any(map(is_working, processes))
         if taken is False and self._taken:
             self.empty_since = at
         elif taken is not False:

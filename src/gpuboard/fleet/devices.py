@@ -33,7 +33,7 @@ class ShownDevices:
         Returns the nodes whose GPUs are called otherwise from now on; mostly none.
         """
         gpus = node.report.gpus if node.report is not None else None
-        layout = None if gpus is None else tuple([(gpu.uuid, gpu.index) for gpu in gpus])
+        layout = None if gpus is None else ([gpu.uuid for gpu in gpus], [gpu.index for gpu in gpus])
         if node.is_as_told and gpus is not None and layout == node.layout:
             node.shown = gpus
             return _NOBODY

@@ -67,7 +67,7 @@ class Node:
         # The numbers that GPUs had until lately, by the names under which they are shown.
         self.renumbered: dict[str, tuple[int, ...]] = {}
         # Names and numbers of the newest report, and whether just these are shown.
-        self.layout: tuple[tuple[str, int], ...] | None = None
+        self.layout: tuple[list[str], list[int]] | None = None
         self.is_as_told = False
         # None: it came after the last tick.
         self.seen: Seen | None = None

@@ -6,7 +6,7 @@ from typing import Final
 # Work that is over so soon by the wall clock was not interrupted for long.
 _QUICK_SECONDS: Final = 0.001
 # So old may be what is known of the thread's time when slow work begins.
-_FRESH_SECONDS: Final = 0.01
+_FRESH_SECONDS: Final = 0.02
 
 
 class Stopwatch:

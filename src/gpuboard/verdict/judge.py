@@ -258,7 +258,7 @@ def _shared(make: Callable[[Any, Users], Reason], figure: float, users: Users) -
     if len(users) > _REMEMBERED_USERS:
         return make(figure, users)
     for user in users:
-        if user is not None and len(user) > _REMEMBERED_LETTERS:
+        if user and len(user) > _REMEMBERED_LETTERS:
             return make(figure, users)
     return _remembered(make, figure, users)
 

@@ -38,7 +38,8 @@ def _names_in(report: NodeReport) -> list[str]:
     gpus = report.gpus or ()
     names = [gpu.uuid for gpu in gpus]
     names += [gpu.mig_parent_uuid for gpu in gpus if gpu.mig_parent_uuid is not None]
-    names += [problem.gpu_uuid for problem in report.problems if problem.gpu_uuid is not None]
+    if report.problems:
+        names += [problem.gpu_uuid for problem in report.problems if problem.gpu_uuid is not None]
     return names
 
 

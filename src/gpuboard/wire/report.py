@@ -68,9 +68,7 @@ def check_report(report: NodeReport) -> NodeReport:
 
 
 def _has_blanks(gpus: tuple[GpuReading, ...]) -> bool:
-    """Whether somebody, a program or a model is called by blanks alone; others than ASCII's are not plain."""
-    names = [gpu.model for gpu in gpus]
-    for gpu in gpus:
-        for process in gpu.processes or ():
-            names += (process.user, process.program)
-    return any(name is not None and (not name or name.isspace()) for name in names)
+    """Whether somebody or a model is called by blanks alone; others than ASCII's are not plain."""
+    users = [p.user for gpu in gpus if gpu.processes for p in gpu.processes if p.user is not None]
+    models = [gpu.model for gpu in gpus if gpu.model is not None]
+    return not (all(map(str.strip, users)) and all(map(str.strip, models)))
