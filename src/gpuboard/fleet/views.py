@@ -132,8 +132,8 @@ def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag
         power_watts=_whole(reading.power_watts),
         power_limit_watts=reading.power_limit_watts,
         users=_people(memory),
-        claim=claim_view(memory.claim),
-        ended_claim=claim_view(memory.ended_claim),
+        claim=None if memory.claim is None else claim_view(memory.claim),
+        ended_claim=None if memory.ended_claim is None else claim_view(memory.ended_claim),
     )
 
 
