@@ -159,7 +159,7 @@ def test_dates_that_php_writes_and_accepts_are_read(text: str) -> None:
     "text", ["Jul 1 2018", "1 July 2018", "2018/07/01", "2018/7/1", "2018-07-01", "01.07.2018"]
 )
 def test_a_date_without_a_time_ends_with_that_day(text: str) -> None:
-    """PHP takes its first second, but people mean the day too; its last second is still of that day, also in words."""
+    """PHP takes its first second, but people mean the day too; its last second is of that day."""
     assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT + 86400 - 1
 
 
