@@ -50,6 +50,21 @@ def test_the_exit_code_tells_refused_from_cannot_tell(
     assert main([*command, *outcomes]) == code
 
 
+@pytest.mark.parametrize("command", [("status",), ("export", "json")], ids=["status", "export"])
+def test_hosts_that_the_settings_name_are_refused_with_4_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """No HOST is given, and still it is we who were not let in."""
+
+    async def read_once(*_: object) -> Outcomes:
+        return {"gpu01": REFUSED, "gpu02": REFUSED}
+
+    monkeypatch.setattr(hosts, "read_once", read_once)
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[[source]]\nkind = "ssh"\nhosts = ["gpu[01-02]"]\n')
+    assert main([*command, "--config", str(config)]) == 4
+
+
 def test_everything_that_ssh_calls_refused_counts_as_refused() -> None:
     """The two lists are kept in different places."""
     missing = FileNotFoundError(2, "No such file or directory", "/etc/key")

@@ -109,7 +109,8 @@ def exit_code(fleet: FleetView, arguments: argparse.Namespace) -> int:
     if any(node.gpus for node in fleet.nodes):
         return DONE
     # On a board a refused node is the board's affair; over ssh it is we who were refused.
-    is_refused = arguments.hosts and all(node.state == "refused" for node in fleet.nodes)
+    is_ours = bool(fleet.nodes) and not arguments.board and not getattr(arguments, "saved", None)
+    is_refused = is_ours and all(node.state == "refused" for node in fleet.nodes)
     return REFUSED if is_refused else CANNOT_TELL
 
 
