@@ -9,7 +9,7 @@ from gpuboard.wire.drop import is_drop, signed_by
 # The keys of a node's tokens; None: they have not been read yet.
 Keys = Callable[[str], Collection[str] | None]
 
-NO_TOKEN: Final = "the board has no token of this node to check it with: gpuboard node enroll NAME"
+NO_TOKEN: Final = "the board has no token of this node to check it with: gpuboard node enroll NAME"  # noqa: S105 - words
 NO_TOKENS_HERE: Final = (
     "only the board has the tokens that it is checked with (signed = true): ask it with --board URL"
 )
