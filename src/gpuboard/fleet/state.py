@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.fleet.candidates import Candidates
-from gpuboard.fleet.claims import ClaimBook, Giver, short_name
+from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
@@ -15,6 +15,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
+from gpuboard.model.node import short_name
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, GpuPlace, Reason, Verdict
@@ -134,10 +135,10 @@ class Fleet:
         self._touch_claimed(self._book.write(giver, pairs, self.clock.now()))
 
     def _touch_claimed(self, names: set[str]) -> None:
-        """Judge these nodes anew, also those that are claimed without their domain."""
-        self._touched.update(names)
+        """Judge these nodes anew, also those that have another domain there, or none."""
         if names:
-            self._touched.update(name for name in self._nodes if short_name(name) in names)
+            short = set(map(short_name, names))
+            self._touched.update(name for name in self._nodes if short_name(name) in short)
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
