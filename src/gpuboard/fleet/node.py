@@ -10,7 +10,7 @@ from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, silent, unreadable_file
-from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
 
@@ -95,7 +95,7 @@ class Node:
     def take(self, report: NodeReport, now: float) -> None:
         """Make this the newest report."""
         self.received_at = now
-        self.sampled_at = now - report.age_seconds
+        self.sampled_at = possible_time(now - report.age_seconds)
         self.interval = report.interval_seconds or self.interval
         self.clock_offset = None if report.taken_at is None else report.taken_at - self.sampled_at
         self.clock_ahead = correction(self.clock_offset, self.clock_ahead)

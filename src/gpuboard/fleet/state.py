@@ -16,7 +16,7 @@ from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.node import short_name
-from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
@@ -163,7 +163,7 @@ class Fleet:
 
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed; nothing else knows of it."""
-        at = self.clock.now() - report.age_seconds
+        at = possible_time(self.clock.now() - report.age_seconds)
         for reading in report.gpus or ():
             memory = node.memories.get(reading.uuid)
             if memory is not None and reading.utilization_percent is not None:
