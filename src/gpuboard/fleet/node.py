@@ -16,6 +16,9 @@ from gpuboard.verdict import Freshness
 
 DEFAULT_INTERVAL: Final = 5.0
 
+# The names of GPUs, their numbers, and whose instances they are.
+Layout = tuple[list[str], list[int], list[str | None]]
+
 
 class Seen(Struct, frozen=True, kw_only=True, gc=False):
     """A node as it was judged last: what every output says of it until it is judged again."""
@@ -66,8 +69,8 @@ class Node:
         self.has_moved = False
         # The numbers that GPUs had until lately, by the names under which they are shown.
         self.renumbered: dict[str, tuple[int, ...]] = {}
-        # Names and numbers of the newest report, and whether just these are shown.
-        self.layout: tuple[list[str], list[int]] | None = None
+        # How the newest report has its GPUs, and whether just these are shown.
+        self.layout: Layout | None = None
         self.is_as_told = False
         # None: it came after the last tick.
         self.seen: Seen | None = None
