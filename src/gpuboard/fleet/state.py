@@ -45,7 +45,7 @@ class Fleet:
         self.names = names or Names()
         # Whoever takes every sample for good, if anybody does; the assembly knows.
         self.taker: Taker | None = None
-        self._forget_after = forget_after_seconds
+        self.forget_after = forget_after_seconds
         self.roll_call = RollCall()
         # The nodes that are shown, and those that sources have under the same names.
         self._nodes: dict[str, Node] = {}
@@ -107,7 +107,7 @@ class Fleet:
     def restore_places(self, places: Mapping[str, Places]) -> None:
         """Go on with the places that an earlier run of the board knew."""
         self._devices.places.update(places)
-        self._strangers_until = self.clock.now() + self._forget_after
+        self._strangers_until = self.clock.now() + self.forget_after
 
     def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
@@ -288,7 +288,7 @@ class Fleet:
     def _forget_the_old(self, now: float) -> None:
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             # Of one that was never read there is nothing to remember.
-            if node.report is None or now - (node.left_at or now) >= self._forget_after:
+            if node.report is None or now - (node.left_at or now) >= self.forget_after:
                 self._forget(node.name)
         if self._strangers_until is not None and now >= self._strangers_until:
             self._strangers_until = None
