@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { linePath } from '../src/charts/path';
+import { ActivityFeed } from '../src/state/activity.svelte';
+import type { Client } from '../src/api/client';
 import { nominalModel, summarizeModels } from '../src/state/models';
 import { Preferences } from '../src/state/preferences.svelte';
 import { parseRoute } from '../src/state/router.svelte';
@@ -86,4 +88,26 @@ describe('preferences', () => {
     new Preferences(store).set({ me: 'ana' });
     expect(new Preferences(store).me).toBe('ana');
   });
+});
+
+describe('an hour of use', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    'of a GPU that is called %s is its own or none',
+    async (uuid) => {
+      vi.stubGlobal('document', { visibilityState: 'visible' });
+      for (const [told, own] of [
+        ['{"GPU-1": [1]}', null],
+        [`{"GPU-1": [1], "${uuid}": [2, null]}`, [2, null]],
+      ] as const) {
+        const client = { activity: async () => ({ gpus: JSON.parse(told) }) } as unknown as Client;
+        const feed = new ActivityFeed(client, null);
+        const stop = feed.start();
+        await vi.waitFor(() => expect(feed.of('GPU-1')).toEqual([1]));
+        expect(feed.of(uuid)).toEqual(own);
+        stop();
+      }
+    },
+  );
 });

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from gpuboard.bookings import comments_json
 from gpuboard.bookings.comments_json import Comments
+from gpuboard.fleet.claims import ClaimBook
 from gpuboard.model.errors import WireError
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
 from tests.mutations import anything
@@ -184,13 +185,12 @@ def test_an_entry_that_names_no_gpu_is_said(host: str, index: str) -> None:
 
 
 def test_hosts_may_have_their_domain() -> None:
-    """The board may know the node with it or without; an entry of just that name counts more."""
+    """Each stands under the name that is written; the book of claims knows which nodes are meant."""
     data = json.dumps(
         {"box.lab.example": [SANTA, {**SANTA, "name": "pnoel"}], "box": {"1": {**SANTA, "name": "ana"}}}
     )
     found = {place: claim.who for place, claim in parse_comments(data.encode(), NOW).items()}
     assert found == {
-        ("box", 0): "sclaus",
         ("box", 1): "ana",
         ("box.lab.example", 0): "sclaus",
         ("box.lab.example", 1): "pnoel",
@@ -262,4 +262,9 @@ def test_an_entry_that_has_ended_hides_none_that_holds(hosts: tuple[str, str], *
     both = (ended, holds) if ended_first else (holds, ended)
     data = json.dumps({host: {"0": entry} for host, entry in zip(hosts, both, strict=True)})
     now = datetime(2018, 1, 1, 1, tzinfo=UTC).timestamp()
-    assert comments_json.parse_comments(data.encode(), now, zone=UTC).claims["gpu01", 0].who == "bob"
+    book = ClaimBook()
+    book.write(
+        "comments-json", comments_json.parse_comments(data.encode(), now, zone=UTC).claims.items(), now
+    )
+    held = [book.at((node, 0), now) for node in ("gpu01", "gpu01.lab.example")]
+    assert [claim and claim.who for claim in held] == ["bob", "bob"]

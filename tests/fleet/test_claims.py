@@ -1,5 +1,7 @@
 """The book of claims: several givers, ranks, and what begins and ends by itself."""
 
+import pytest
+
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.claims import ClaimBook, merge
 from gpuboard.fleet.state import Fleet
@@ -171,3 +173,50 @@ def test_a_node_with_a_domain_may_be_claimed_without_it() -> None:
     clock.time += 60
     words.append(word(tracker))
     assert words == ["free", "booked", "free"]
+
+
+def test_an_ended_booking_under_a_whole_name_hides_none_under_the_short_one() -> None:
+    """What stands under both names of a node counts together."""
+    clock = HandClock()
+    book = ClaimBook()
+    book.write(
+        "comments-json",
+        [
+            (("a.lab", 0), Claim(who="old", until=clock.time - 60)),
+            (("a", 0), Claim(who="ana", until=clock.time + 60)),
+            (("a", 1), Claim(who="ben")),
+            (("a.lab", 1), Claim(who="cem")),
+        ],
+        clock.time,
+    )
+    holding, both = book.at(("a.lab", 0), clock.time), book.at(("a.lab", 1), clock.time)
+    ended = book.ended(("a.lab", 0), clock.time)
+    assert (holding and holding.who, ended and ended.who) == ("ana", "old")
+    assert both is not None
+    assert (both.who, [claim.who for claim in both.behind]) == ("cem", ["ben"])
+
+
+@pytest.mark.parametrize(
+    ("booked", "nodes"),
+    [
+        ("10.0.0.5", {"10.0.0.5"}),
+        ("gpu1.sitea", {"gpu1.sitea", "gpu1"}),
+        ("gpu1", {"gpu1", "gpu1.sitea", "gpu1.siteb"}),
+        ("10", {"10"}),
+    ],
+)
+def test_a_booking_books_no_other_address_and_no_other_domain(booked: str, nodes: set[str]) -> None:
+    """A domain may be left out on either side; where both name one, it is the same."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    tracker = ChangeTracker(fleet)
+    names = ("10.0.0.5", "10.0.0.6", "10", "gpu1", "gpu1.sitea", "gpu1.siteb", "gpu10")
+    for name in names:
+        gpus = (GpuReading(uuid=f"GPU-{name}", index=0, processes=()),)
+        fleet.sink("push").report(name, NodeReport(node=name, interval_seconds=86_400.0, gpus=gpus))
+    tracker.tick()
+    fleet.set_claims("comments-json", {(booked, 0): Claim(who="ana", until=clock.time + 60)})
+    for held in (nodes, set[str]()):
+        tracker.tick()
+        assert {name for name in names if tracker.gpus[f"GPU-{name}"].claim is not None} == held
+        clock.time += 60

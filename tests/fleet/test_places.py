@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.places import MAX_CARDS, NOWHERE, REPLACED_SECONDS, Places, seat
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import Claim
+from gpuboard.wire.report import check_report
 from tests.clock import HandClock
 from tests.fleet.test_state import GPU, INSTANCE, REPORT
 
@@ -453,3 +455,27 @@ def test_places_of_nodes_that_nobody_names_any_more_are_forgotten() -> None:
     clock.time += DAY
     fleet.settle()
     assert (before, set(fleet.places())) == ({"a", "gone"}, {"a"})
+
+
+@pytest.mark.parametrize(
+    "parents",
+    [{"A": "B"}, {"A": "B", "B": "A"}, {"A": "B", "B": "C"}, {"A": "A"}, {"A": "B", "B": "C", "C": "A"}],
+)
+@pytest.mark.parametrize("is_shifted", [False, True])
+def test_a_card_that_is_said_to_be_an_instance_is_shown_once(
+    parents: dict[str, str], *, is_shifted: bool
+) -> None:
+    """One row for each, and what is an instance itself has none."""
+    fleet = Fleet(HandClock())
+    cards = seen("ABC")
+    cut = tuple(
+        replace(gpu, mig_parent_uuid=parents.get(gpu.uuid), index=gpu.index + is_shifted) for gpu in cards
+    )
+    for gpus in (cards, cut, cut):
+        fleet.sink("push").report("a", check_report(NodeReport(node="a", gpus=gpus)))
+        fleet.settle()
+    (node,) = fleet_view(fleet).nodes
+    assert sorted(gpu.uuid for gpu in node.gpus) == ["A", "B", "C"]
+    shown = {gpu.uuid: gpu.reading.mig_parent_uuid for gpu in node.gpus}
+    assert all(shown[parent] is None for parent in shown.values() if parent is not None)
+    assert [problem.kind for problem in node.problems if problem.kind == "gpu-missing"] == []

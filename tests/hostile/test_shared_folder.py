@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.assembly.agents import AgentSide
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
 from gpuboard.settings.base import Duration
-from gpuboard.sources.folder import FolderOptions, FolderSource, listing, reader
+from gpuboard.sources.folder import FolderOptions, FolderSource, Owners, listing, reader
+from gpuboard.storage.sqlite.database import SqliteDatabase
 from tests.fakes.sink import RecordingSink, running
 from tests.hostile.test_left import HONEST, folder_source, honest_drop, leave
 from tests.parts import require_root
@@ -68,6 +72,42 @@ async def test_root_takes_its_node_back_from_whoever_was_first(tmp_path: Path) -
     leave_as(MALLORY, tmp_path / "cml10")
     said = await what_is_said(tmp_path, lambda: leave_as(0, tmp_path / "cml10.json"))
     assert said == [[], ["second-file", "file-owner"]]
+
+
+def test_who_was_read_first_stays_over_a_restart(tmp_path: Path) -> None:
+    """Whatever their numbers are; until the node is forgotten, or has had no file for long."""
+    require_root()
+    state = tmp_path / "board.db"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    leave_as(EVE, folder / "cml10.json")
+    assert _owner_after_a_start(state, folder) == EVE
+    leave_as(MALLORY, folder / "cml10.txt")
+    assert _owner_after_a_start(state, folder) == EVE
+    assert _owner_after_a_start(state, folder, forget="cml10") == MALLORY
+
+
+def _owner_after_a_start(state: Path, folder: Path, *, forget: str | None = None) -> int | None:
+    """Whose file is read by a board that goes on where the one before ended."""
+    side = AgentSide(SqliteDatabase(state), "http://localhost/", Fleet(SteadyClock()))
+    side.open()
+    if forget is not None:
+        side._forget(forget)
+    options = FolderOptions(path=str(folder), interval=Duration(1))
+    FolderSource(options, owners=side.owners).read_once(RecordingSink())
+    side.close()
+    return side.owners.of(str(folder), "cml10")
+
+
+def test_an_owner_whose_files_have_long_been_gone_is_forgotten() -> None:
+    """One that is away for a while is not."""
+    owners = Owners(forget_after=60.0)
+    owners.restore({"/drops": {"a": 1, "b": 2}})
+    for now, here in ((0.0, {"b"}), (59.0, {"a", "b"}), (60.0, {"b"}), (119.0, {"b"})):
+        owners.look("/drops", here, now=now)
+        assert owners.of("/drops", "a") == 1
+    owners.look("/drops", {"b"}, now=120.0)
+    assert owners.known() == {"/drops": {"b": 2}}
 
 
 def test_ten_thousand_dot_files_hide_nobody(tmp_path: Path) -> None:

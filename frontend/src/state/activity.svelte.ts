@@ -13,7 +13,9 @@ export class ActivityFeed {
   }
 
   of(uuid: string): Hour | null {
-    return this.#polled.value?.gpus[uuid] ?? null;
+    const gpus = this.#polled.value?.gpus;
+    // Nodes choose the names, and an object has some of its own.
+    return gpus && Object.hasOwn(gpus, uuid) ? gpus[uuid]! : null;
   }
 
   start(): () => void {

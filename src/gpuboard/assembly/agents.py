@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.roster import Roster
@@ -17,13 +17,14 @@ from gpuboard.model.errors import StorageAwayError, StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.settings.board import BoardTable, StorageTable
+from gpuboard.sources.folder import Known, Owners
 from gpuboard.sources.ledger import CountingLedger, Position
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.storage.base import Database
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.registry import make_database
-from gpuboard.storage.tables import BOARD_URL, KEPT_CLAIMS, NODE_PLACES
+from gpuboard.storage.tables import BOARD_URL, FOLDER_OWNERS, KEPT_CLAIMS, NODE_PLACES
 from gpuboard.storage.watch import StorageWatch
 from gpuboard.storage.writer import ChangeWriter, Store
 from gpuboard.web.agents import AgentDoor
@@ -37,6 +38,7 @@ STORAGE: Final = "storage"
 # A booked card must be known after a crash of the board too; cards come and go rarely, so little is written.
 PLACES_SECONDS: Final = 0.5
 CLAIMS_SECONDS: Final = 1.0
+OWNERS_SECONDS: Final = 1.0
 # How long to wait before a database that was away at the start is tried again: the first time, and at most.
 FIRST_RETRY_SECONDS: Final = 1.0
 LONGEST_RETRY_SECONDS: Final = 15.0
@@ -50,14 +52,16 @@ class AgentSide:
         self._url = url
         self._watch = StorageWatch(database)
         tokens = NodeTokens(database)
-        self._roster = Roster(tokens, forget=fleet.forget)
+        self.owners = Owners(forget_after=fleet.forget_after)
+        self._forget_in_fleet = fleet.forget
+        self._roster = Roster(tokens, forget=self._forget)
         self._connected = ConnectedNodes(database)
         self.ledger = CountingLedger()
         self.source = PushSource(self.ledger)
         self.door = AgentDoor(self.source, self._roster, lambda code: self._redeem(tokens, code))
         # What is remembered from run to run: each loads, in a thread, what is then to be done on the loop.
         self._memories: list[Callable[[], Callable[[], None]]] = []
-        self._writers: dict[str, ChangeWriter[Position] | ChangeWriter[Places] | ChangeWriter[Kept]] = {}
+        self._writers: dict[str, ChangeWriter[Any]] = {}
         self._remember(
             "positions",
             NodePositions(database),
@@ -71,6 +75,13 @@ class AgentSide:
             fleet.places,
             fleet.restore_places,
             PLACES_SECONDS,
+        )
+        self._remember(
+            "owners",
+            NamedValues(database, FOLDER_OWNERS, Known),
+            self.owners.known,
+            self.owners.restore,
+            OWNERS_SECONDS,
         )
         self._away: Reason | None = None
         self._is_open = asyncio.Event()
@@ -117,8 +128,8 @@ class AgentSide:
         """Why something cannot be read or kept at the moment; None: all is well."""
         if self._away is not None:
             return self._away
-        parts = (self._watch, self._roster, *self._writers.values())
-        return next((part.trouble for part in parts if part.trouble), None)
+        writing = [writer.trouble for writer in self._writers.values()]
+        return next(filter(None, (self._watch.trouble, self._roster.trouble, *writing)), None)
 
     def close(self) -> None:
         """Write down how far the nodes have come and where their cards are, and let go of the database."""
@@ -148,7 +159,11 @@ class AgentSide:
             return take
 
         self._memories.append(load)
-        self._writers[what] = writer  # type: ignore[assignment] # of one of these values
+        self._writers[what] = writer
+
+    def _forget(self, node: str) -> None:
+        self.owners.forget(node)
+        self._forget_in_fleet(node)
 
     async def _redeem(self, tokens: NodeTokens, code: str) -> tuple[str, str]:
         if self._away is not None:

@@ -116,6 +116,7 @@ class Board:
             node=node_name_of(hostname),
             pushed=self._agent_side.source if self._agent_side else None,
             keys=self._agent_side.keys_of if self._agent_side else no_keys,
+            owners=self._agent_side.owners if self._agent_side else None,
             pause=settings.board.tick,
         )
         self._sources.arrange(self._sources.plan(settings))

@@ -13,7 +13,7 @@ from gpuboard.model.source import identify
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.board import Settings
 from gpuboard.sources.base import Source
-from gpuboard.sources.folder import Keys
+from gpuboard.sources.folder import Keys, Owners
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.web.components import Components
 
@@ -46,6 +46,7 @@ class Sources:
         node: str,
         pushed: Source | None,
         keys: Keys,
+        owners: Owners | None,
         pause: float,
     ) -> None:
         self._fleet = fleet
@@ -54,6 +55,7 @@ class Sources:
         self._node = node
         self._pushed = pushed
         self._keys = keys
+        self._owners = owners
         self._pause = pause
         self._entries: list[SourceOfTable] = []
         self._is_running = False
@@ -143,7 +145,12 @@ class Sources:
     def _make(self, table: Table, where: str) -> SourceOfTable:
         parts: list[Troubled] = []
         around = Surroundings(
-            now=self._now, node=self._node, pushed=self._pushed, keys=self._keys, watch=parts.append
+            now=self._now,
+            node=self._node,
+            pushed=self._pushed,
+            keys=self._keys,
+            owners=self._owners,
+            watch=parts.append,
         )
         return SourceOfTable(table, make_source(table, around, where=where), parts)
 

@@ -44,7 +44,6 @@ def parse_comments(
         WireError: the file is no such file or not whole; the claims of before should stay.
     """
     found = Comments({}, [])
-    short: dict[GpuPlace, Claim] = {}
     number = 0
     for host, entries in _hosts(data).items():
         node = host.strip().lower().rstrip(".")
@@ -64,10 +63,6 @@ def parse_comments(
             if missing:
                 found.unread.append(f"{place} has no {' and no '.join(missing)} that can be read")
             _keep_longest(found.claims, (node, index), claim)
-            # People write hosts with or without their domain.
-            _keep_longest(short, (node.partition(".")[0], index), claim)
-    for short_place, claim in short.items():
-        _keep_longest(found.claims, short_place, claim)
     return found._replace(entries=number)
 
 

@@ -3,10 +3,62 @@
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
+from gpuboard.model.identity import Tier
+from gpuboard.model.verdict import Reason
 from gpuboard.wire.clean import clean_text
+from gpuboard.wire.views import FleetView, NodeView
 
 Expected = TypeVar("Expected")
+
+
+class _LooseFleet(Struct):
+    """A fleet whose nodes have yet to be read."""
+
+    at: float
+    tier: Tier
+    nodes: list[dict[str, Any]]
+
+
+class _Named(Struct):
+    name: str
+
+
+def decode_fleet(body: bytes) -> FleetView:
+    """Read all nodes; one that cannot be read costs no other.
+
+    Raises:
+        msgspec.MsgspecError, UnicodeDecodeError, RecursionError: it is no fleet.
+    """
+    try:
+        return decode_answer(body, FleetView)
+    except msgspec.ValidationError:
+        loose = decode_answer(body, _LooseFleet)
+    return FleetView(at=loose.at, tier=loose.tier, nodes=tuple(map(_node, loose.nodes)))
+
+
+def _node(told: dict[str, Any]) -> NodeView:
+    try:
+        return msgspec.convert(told, NodeView)
+    except msgspec.ValidationError as error:
+        name = msgspec.convert(told, _Named).name
+        text = f"what the board says of it cannot be read here ({clean_text(str(error))})"
+        return NodeView(
+            name=name,
+            display_name=None,
+            state="error",
+            reason=Reason(code="unreadable", text=text),
+            source="",
+            sampled_at=None,
+            received_at=None,
+            interval_seconds=0.0,
+            clock_offset_seconds=None,
+            problems=(),
+            host=None,
+            gpus_known=False,
+            gpus=(),
+        )
 
 
 def decode_answer(body: bytes, kind: type[Expected]) -> Expected:

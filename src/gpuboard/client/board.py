@@ -4,12 +4,13 @@ import http.client
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from gpuboard.client.answer import decode_answer
+from gpuboard.client.answer import decode_answer, decode_fleet
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError, UsageError
 from gpuboard.outside.board_words import Server, remedy_for
 from gpuboard.outside.tls import trusting
@@ -48,7 +49,7 @@ class BoardClient:
             BoardUnreachableError: there is no answer, or none of a board.
             BoardRefusedError: the board does not tell us.
         """
-        return self._get("api/v1/fleet", FleetView)
+        return self._get("api/v1/fleet", decode_fleet)
 
     def free(self, *, gpus: int, memory: str, model: str | None, same_node: bool) -> FreeAnswer:
         """Where GPUs are free now.
@@ -60,9 +61,9 @@ class BoardClient:
         wish: dict[str, Any] = {"gpus": gpus, "memory": memory, "same_node": str(same_node).lower()}
         if model is not None:
             wish["model"] = model
-        return self._get(f"api/v1/free?{urllib.parse.urlencode(wish)}", FreeAnswer)
+        return self._get(f"api/v1/free?{urllib.parse.urlencode(wish)}", _free_answer)
 
-    def _get(self, path: str, kind: type[Expected]) -> Expected:
+    def _get(self, path: str, read: Callable[[bytes], Expected]) -> Expected:
         url = self._base + path
         request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked before
         try:
@@ -79,9 +80,13 @@ class BoardClient:
                 f"no board answers at {self._base}: {_why(error, self._base, self._ca_file)}"
             ) from None
         try:
-            return decode_answer(body, kind)
+            return read(body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
+
+
+def _free_answer(body: bytes) -> FreeAnswer:
+    return decode_answer(body, FreeAnswer)
 
 
 def _check(url: str) -> None:

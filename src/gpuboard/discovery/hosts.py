@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpuboard.discovery.base import Target
 from gpuboard.discovery.ranges import expand_all
-from gpuboard.model.node import is_node_name
+from gpuboard.model.node import is_node_name, short_name
 
 _FORM: Final = re.compile(
     r"(?:(?P<user>[A-Za-z0-9._\\-]{1,64})@)?"
@@ -84,7 +84,7 @@ def _named(target: Target, name: str) -> Target:
 def _short(target: Target) -> str:
     if _is_address(target.host) and target.node == node_name(target.host):
         return target.node
-    return target.node.partition(".")[0]
+    return short_name(target.node)
 
 
 def _whole(target: Target) -> str:

@@ -1,22 +1,18 @@
 """The book of claims: what several givers say of who holds which GPU by agreement, as one answer."""
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from gpuboard.model.node import short_name
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
 
 Giver = Literal["block", "booking", "lease", "comments-json"]
 
 # The first that holds is the claim; the others stand behind it.
 RANKS: Final[tuple[Giver, ...]] = ("block", "booking", "lease", "comments-json")
-
-
-def short_name(node: str) -> str:
-    """A node's name as people write it who leave out its domain."""
-    return node.partition(".")[0]
 
 
 def merge(claims: Iterable[Claim], now: float) -> Claim | None:
@@ -36,6 +32,8 @@ class ClaimBook:
         self._pages: dict[GpuPlace, tuple[Claim, ...]] = {}
         # The numbers of a node that are in the book.
         self._numbers: dict[str, list[int]] = {}
+        # The names in the book by what they are without their domains.
+        self._by_short: dict[str, list[str]] = {}
         # When claims begin and end, with their nodes; the next first.
         self._moments: list[tuple[float, str]] = []
 
@@ -56,6 +54,9 @@ class ClaimBook:
         self._numbers = {}
         for node, number in places:
             self._numbers.setdefault(node, []).append(number)
+        self._by_short = {}
+        for node in sorted(self._numbers):
+            self._by_short.setdefault(short_name(node), []).append(node)
         moments = {(at, node) for (node, _), page in self._pages.items() for at in _moments(page) if at > now}
         self._moments = sorted(moments)
         return {node for node, _ in before.keys() | given.keys()}
@@ -74,7 +75,7 @@ class ClaimBook:
 
     def holds_on(self, node: str, now: float) -> bool:
         """Whether a claim holds on any GPU of a node now."""
-        numbers = {number for name in (node, short_name(node)) for number in self._numbers.get(name, ())}
+        numbers = {number for name in self._names_of(node) for number in self._numbers.get(name, ())}
         return any(self.holds_at((node, number), now) for number in numbers)
 
     def holds_at(self, place: GpuPlace, now: float) -> bool:
@@ -88,13 +89,24 @@ class ClaimBook:
             nodes.add(heapq.heappop(self._moments)[1])
         return nodes
 
-    def _page_of(self, place: GpuPlace) -> tuple[Claim, ...]:
-        """All claims on a GPU; people may leave out the domain of its node."""
-        node, number = place
-        return self._pages.get(place) or self._pages.get((short_name(node), number), ())
+    def _names_of(self, node: str) -> Sequence[str]:
+        """The names by which people may mean a node, its own first.
 
-    def _page(self, place: GpuPlace) -> tuple[Claim, ...]:
-        return tuple(claim for giver in RANKS for claim in self._given.get(giver, {}).get(place, ()))
+        Either side may leave out the domain; of two that name one, it is the same.
+        """
+        short = short_name(node)
+        # What sorts before all names with a domain is the name without.
+        return self._by_short.get(node, ()) if short == node else (node, short)
+
+    def _page_of(self, place: GpuPlace) -> tuple[Claim, ...]:
+        """All claims on a GPU, under every name of its node; the highest rank first."""
+        node, number = place
+        places = [found for name in self._names_of(node) if (found := (name, number)) in self._pages]
+        return self._pages[places[0]] if len(places) == 1 else self._page(*places)
+
+    def _page(self, *places: GpuPlace) -> tuple[Claim, ...]:
+        given = [self._given[giver] for giver in RANKS if giver in self._given]
+        return tuple([claim for said in given for place in places for claim in said.get(place, ())])
 
 
 def _moments(page: Iterable[Claim]) -> set[float]:

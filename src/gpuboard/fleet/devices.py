@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.identities import Identities
-from gpuboard.fleet.node import Node
+from gpuboard.fleet.node import Layout, Node
 from gpuboard.fleet.places import NOWHERE, Places, numbers, seat
 from gpuboard.fleet.problems import gpu_missing, gpu_renumbered, gpu_replaced, numbers_moved
 from gpuboard.model.names import in_order
@@ -33,7 +33,7 @@ class ShownDevices:
         Returns the nodes whose GPUs are called otherwise from now on; mostly none.
         """
         gpus = node.report.gpus if node.report is not None else None
-        layout = None if gpus is None else ([gpu.uuid for gpu in gpus], [gpu.index for gpu in gpus])
+        layout = None if gpus is None else _layout(gpus)
         if node.is_as_told and gpus is not None and layout == node.layout:
             node.shown = gpus
             return _NOBODY
@@ -99,6 +99,14 @@ class ShownDevices:
         """Forget a node; return the nodes whose GPUs are called otherwise now."""
         self.places.pop(name, None)
         return self._identities.forget(name)
+
+
+def _layout(gpus: tuple[GpuReading, ...]) -> Layout:
+    return (
+        [gpu.uuid for gpu in gpus],
+        [gpu.index for gpu in gpus],
+        [gpu.mig_parent_uuid for gpu in gpus],
+    )
 
 
 def _shown(row: GpuReading, names: Mapping[str, str], numbers: Mapping[str, int]) -> GpuReading:

@@ -10,11 +10,14 @@ from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
-from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
 
 DEFAULT_INTERVAL: Final = 5.0
+
+# The names of GPUs, their numbers, and whose instances they are.
+Layout = tuple[list[str], list[int], list[str | None]]
 
 
 class Seen(Struct, frozen=True, kw_only=True, gc=False):
@@ -66,8 +69,8 @@ class Node:
         self.has_moved = False
         # The numbers that GPUs had until lately, by the names under which they are shown.
         self.renumbered: dict[str, tuple[int, ...]] = {}
-        # Names and numbers of the newest report, and whether just these are shown.
-        self.layout: tuple[list[str], list[int]] | None = None
+        # How the newest report has its GPUs, and whether just these are shown.
+        self.layout: Layout | None = None
         self.is_as_told = False
         # GPUs that count memory errors, and since when, by the names under which they are shown.
         self.ecc_since: dict[str, float] = {}
@@ -97,7 +100,7 @@ class Node:
     def take(self, report: NodeReport, now: float) -> None:
         """Make this the newest report."""
         self.received_at = now
-        self.sampled_at = now - report.age_seconds
+        self.sampled_at = possible_time(now - report.age_seconds)
         self.interval = report.interval_seconds or self.interval
         self.clock_offset = None if report.taken_at is None else report.taken_at - self.sampled_at
         self.clock_ahead = correction(self.clock_offset, self.clock_ahead)

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.model.problems import problem
-from gpuboard.model.report import GpuProcess, GpuReading, NodeReport, Problem
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport, Problem, possible_time
 from gpuboard.model.units import format_duration
 
 # Less than this is a slow network or a clock that drifts as all do; nobody sees it in "since".
@@ -47,4 +47,4 @@ def _process(process: GpuProcess, ahead: float) -> GpuProcess:
 
 
 def _moment(at: float | None, ahead: float) -> float | None:
-    return None if at is None else max(0.0, at - ahead)
+    return None if at is None else possible_time(at - ahead)

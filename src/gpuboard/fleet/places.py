@@ -79,6 +79,10 @@ def seat(before: Places, gpus: Sequence[GpuReading], *, now: float, forget_after
     """The places of a node after a report; what has been missing for so long is forgotten."""
     whole = [gpu for gpu in gpus if gpu.mig_parent_uuid is None]
     known = _remembered(before.cards, now, forget_after)
+    if len(whole) < len(gpus):
+        # What is an instance now is no card that is missing.
+        instances = {gpu.uuid for gpu in gpus if gpu.mig_parent_uuid is not None}
+        known = {number: card for number, card in known.items() if card.uuid not in instances}
     has_nameless = any(gpu.uuid_is_synthetic for gpu in whole)
     if not has_nameless and before.unnamed <= len(known):
         return Places(cards=_bounded(_seat_by_name(known, whole, now)))

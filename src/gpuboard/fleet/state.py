@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.fleet.candidates import Candidates
-from gpuboard.fleet.claims import ClaimBook, Giver, short_name
+from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
@@ -15,7 +15,8 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
-from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.node import short_name
+from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
@@ -44,7 +45,7 @@ class Fleet:
         self.names = names or Names()
         # Whoever takes every sample for good, if anybody does; the assembly knows.
         self.taker: Taker | None = None
-        self._forget_after = forget_after_seconds
+        self.forget_after = forget_after_seconds
         self.roll_call = RollCall()
         # The nodes that are shown, and those that sources have under the same names.
         self._nodes: dict[str, Node] = {}
@@ -110,7 +111,7 @@ class Fleet:
     def restore_places(self, places: Mapping[str, Places]) -> None:
         """Go on with the places that an earlier run of the board knew."""
         self._devices.places.update(places)
-        self._strangers_until = self.clock.now() + self._forget_after
+        self._strangers_until = self.clock.now() + self.forget_after
 
     def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
         """The claim on a GPU that holds now, if there is one."""
@@ -138,10 +139,10 @@ class Fleet:
         self._touch_claimed(self._book.write(giver, pairs, self.clock.now()))
 
     def _touch_claimed(self, names: set[str]) -> None:
-        """Judge these nodes anew, also those that are claimed without their domain."""
-        self._touched.update(names)
+        """Judge these nodes anew, also those that have another domain there, or none."""
         if names:
-            self._touched.update(name for name in self._nodes if short_name(name) in names)
+            short = set(map(short_name, names))
+            self._touched.update(name for name in self._nodes if short_name(name) in short)
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
@@ -166,7 +167,7 @@ class Fleet:
 
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed; nothing else knows of it."""
-        at = self.clock.now() - report.age_seconds
+        at = possible_time(self.clock.now() - report.age_seconds)
         for reading in report.gpus or ():
             memory = node.memories.get(reading.uuid)
             if memory is not None and reading.utilization_percent is not None:
@@ -291,7 +292,7 @@ class Fleet:
     def _forget_the_old(self, now: float) -> None:
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             # Of one that was never read there is nothing to remember.
-            if node.report is None or now - (node.left_at or now) >= self._forget_after:
+            if node.report is None or now - (node.left_at or now) >= self.forget_after:
                 self._forget(node.name)
         if self._strangers_until is not None and now >= self._strangers_until:
             self._strangers_until = None

@@ -1,6 +1,8 @@
 """Names of nodes, and the states in which the board can find one."""
 
+import ipaddress
 import re
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -28,3 +30,12 @@ def node_name_of(hostname: str) -> str:
     first = hostname.strip().lower().split(".", maxsplit=1)[0]
     fitting = re.sub(r"[^a-z0-9_-]+", "-", first).strip("-_")[:63]
     return fitting or "node"
+
+
+@lru_cache(maxsize=4096)
+def short_name(node: str) -> str:
+    """A node's name as people write it who leave out its domain; an address has none."""
+    try:
+        return str(ipaddress.IPv4Address(node))
+    except ValueError:
+        return node.partition(".")[0]

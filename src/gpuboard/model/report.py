@@ -27,7 +27,14 @@ Celsius = Annotated[float, Meta(ge=-273, le=1000)]
 Watts = Annotated[float, Meta(ge=0, le=100_000)]
 Load = Annotated[float, Meta(ge=0, le=1e6)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
-UnixTime = Annotated[float, Meta(ge=0, le=1e11)]
+LATEST_TIME: Final = 1e11
+UnixTime = Annotated[float, Meta(ge=0, le=LATEST_TIME)]
+
+
+def possible_time(at: float) -> float:
+    """The nearest moment that can be told: what is reckoned from two times may be none."""
+    return min(max(0.0, at), LATEST_TIME)
+
 
 ProcessKind = Literal["compute", "graphics", "both"]
 ProcessState = Literal["running", "sleeping", "disk-wait", "stopped", "zombie", "gone"]

@@ -12,7 +12,7 @@ from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import read_options
 from gpuboard.settings.words import close_to, show
 from gpuboard.sources.base import Source
-from gpuboard.sources.folder import FolderOptions, FolderSource, Keys, no_keys
+from gpuboard.sources.folder import FolderOptions, FolderSource, Keys, Owners, no_keys
 from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.pull import PullOptions, PullSource
 from gpuboard.sources.push import PushOptions
@@ -30,6 +30,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     pushed: Source | None = None
     # What a node's drops may be signed with; None: not known yet.
     keys: Keys = no_keys
+    # Whose file stands for each node of a folder; None: each source knows its own.
+    owners: Owners | None = None
     # Hears of every part of a source that can be in trouble by itself.
     watch: Callable[[Troubled], None] = lambda _: None
 
@@ -57,7 +59,10 @@ class Kind(NamedTuple):
 SOURCES: Final[Mapping[str, Kind]] = {
     "local": Kind(LocalOptions, lambda options, around, _: LocalSource(options, node=around.node)),
     "simulated": Kind(SimulatedOptions, lambda options, around, _: SimulatedSource(options, now=around.now)),
-    "folder": Kind(FolderOptions, lambda options, around, _: FolderSource(options, keys=around.keys)),
+    "folder": Kind(
+        FolderOptions,
+        lambda options, around, _: FolderSource(options, keys=around.keys, owners=around.owners),
+    ),
     "ssh": Kind(
         SshOptions,
         lambda options, around, where: SshSource(options, around.discovery(options, where=where)),

@@ -63,6 +63,14 @@ NODE_PLACES: Final = Table(
     Column("value", String, nullable=False),
 )
 
+# Whose file stands for each node of a folder, by its path, as JSON.
+FOLDER_OWNERS: Final = Table(
+    "folder_owners",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+
 # What was booked in a file that others write, by its path, as JSON.
 KEPT_CLAIMS: Final = Table(
     "kept_claims",

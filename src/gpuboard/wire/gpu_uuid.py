@@ -1,4 +1,7 @@
-"""GPUs' names as nodes give them: one that is no plain word is replaced, since people hand it to shells."""
+"""GPUs' names as nodes give them: one that is no plain word is replaced, since people hand it to shells.
+
+And whose instances they are: a card has instances, an instance has none.
+"""
 
 import re
 from typing import Final
@@ -32,6 +35,16 @@ def with_plain_uuids(report: NodeReport) -> NodeReport:
         gpus=report.gpus and tuple([_renamed(gpu, plain) for gpu in gpus]),
         problems=tuple([_about(problem, plain) for problem in report.problems]),
     )
+
+
+def with_plain_parents(report: NodeReport) -> NodeReport:
+    """The report with instances of cards alone: what is an instance itself, or of itself, has none."""
+    parents = {gpu.uuid: gpu.mig_parent_uuid for gpu in report.gpus or ()}
+    odd = {uuid for uuid, parent in parents.items() if parent is not None and parents.get(parent) is not None}
+    if not odd:
+        return report
+    gpus = [replace(gpu, mig_parent_uuid=None) if gpu.uuid in odd else gpu for gpu in report.gpus or ()]
+    return replace(report, gpus=tuple(gpus))
 
 
 def _names_in(report: NodeReport) -> list[str]:

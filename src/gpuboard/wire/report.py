@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, GpuReading, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
-from gpuboard.wire.gpu_uuid import with_plain_uuids
+from gpuboard.wire.gpu_uuid import with_plain_parents, with_plain_uuids
 
 Encoding = Literal["json", "msgpack"]
 
@@ -56,7 +56,7 @@ def check_report(report: NodeReport) -> NodeReport:
             f"report version {report.version} cannot be read here (versions {OLDEST_VERSION} to "
             f"{REPORT_VERSION} can): install the same gpuboard version on node and board"
         )
-    report = with_plain_uuids(report)
+    report = with_plain_parents(with_plain_uuids(report))
     if report.interval_seconds is not None and report.interval_seconds > LONGEST_INTERVAL_SECONDS:
         report = replace(report, interval_seconds=LONGEST_INTERVAL_SECONDS)
     gpus = report.gpus or ()

@@ -23,6 +23,7 @@ from gpuboard.sources.folder.listing import (
     read_below,
     stamp_of,
 )
+from gpuboard.sources.folder.owners import Owners
 from gpuboard.sources.folder.pace import Mark, Track
 from gpuboard.sources.folder.signatures import Signatures
 from gpuboard.sources.formats import is_meant_for, read_file
@@ -73,7 +74,6 @@ class _Memory:
     def __init__(self) -> None:
         self.track = Track()
         self.stamp: Stamp = ()
-        self.owner: int | None = None
         self.name: str | None = None
         # Whether its files are a node's at all.
         self.is_node = False
@@ -90,8 +90,9 @@ class _Memory:
 class FolderReader:
     """Looks at one folder again and again; one look at a time."""
 
-    def __init__(self, path: Path, pattern: str, *, signatures: Signatures) -> None:
+    def __init__(self, path: Path, pattern: str, *, signatures: Signatures, owners: Owners) -> None:
         self._path = path
+        self._owners = owners
         self._pattern = pattern
         self._signatures = signatures
         self._memory: dict[str, _Memory] = {}
@@ -124,7 +125,8 @@ class FolderReader:
         due: list[tuple[bool, int, str, Bundle]] = []
         for node, bundles in listing.nodes.items():
             memory = self._memory.setdefault(node, _Memory())
-            bundle = choose(bundles, owner=memory.owner, name=memory.name, folder_owner=folder_owner)
+            owner = self._owners.of(str(self._path), node)
+            bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
             if bundle.stamp != memory.stamp:
                 due.append((node not in read_well, bundle.size(MAX_FILE_BYTES), node, bundle))
         left = MAX_LOOK_BYTES
@@ -141,6 +143,7 @@ class FolderReader:
         scan.nodes = {node for node in listing.nodes if self._memory[node].is_node}
         self._note_broken(scan)
         self._forget(listing.nodes)
+        self._owners.look(str(self._path), listing.nodes, now=time.time())
 
     def _note_broken(self, scan: Scan) -> None:
         """Say whose file stays unreadable; most that are half-written are whole at the next look."""
@@ -190,7 +193,7 @@ class FolderReader:
                 scan.skipped[bundle.name] = outcome.text
                 return
         elif outcome is not None:
-            outcome = self._with_owner(memory, bundle, all_of_it, outcome)
+            outcome = self._with_owner(node, bundle, all_of_it, outcome)
             memory.is_node = memory.was_read = True
             memory.refusal = None
         if outcome is not None:
@@ -227,12 +230,14 @@ class FolderReader:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
         return Read(report, memory.track.sampled_at, memory.track.pace.seconds())
 
-    def _with_owner(self, memory: _Memory, bundle: Bundle, all_of_it: list[Bundle], read: Read) -> Read:
+    def _with_owner(self, node: str, bundle: Bundle, all_of_it: list[Bundle], read: Read) -> Read:
         """Say that a node's file has another owner than before, or that another user writes one too."""
-        now = time.time()
-        if memory.owner is not None and memory.owner != bundle.owner:
-            memory.owner_change = _owner_changed(bundle, memory.owner, now)
-        memory.owner, memory.name = bundle.owner, bundle.name
+        now, memory = time.time(), self._memory[node]
+        before = self._owners.of(str(self._path), node)
+        if before is not None and before != bundle.owner:
+            memory.owner_change = _owner_changed(bundle, before, now)
+        self._owners.note(str(self._path), node, bundle.owner)
+        memory.name = bundle.name
         if memory.owner_change is not None and now - (memory.owner_change.since or now) > _OWNER_SECONDS:
             memory.owner_change = None
         told = [*_strangers(bundle, all_of_it), *([memory.owner_change] if memory.owner_change else [])]

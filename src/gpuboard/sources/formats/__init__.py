@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from gpuboard.model.errors import WireError
+from gpuboard.model.node import short_name
 from gpuboard.model.report import NodeReport
 from gpuboard.sources.formats.base import MAX_FILE_BYTES, Format
 from gpuboard.sources.formats.gpustat_json import is_gpustat_json, read_gpustat_json
@@ -67,7 +68,7 @@ def is_meant_for(data: bytes, node: str, name: str) -> bool:
 
 
 def _begins_with(node: str, text: bytes) -> bool:
-    host = node.partition(".")[0].encode()
+    host = short_name(node).encode()
     return text[: len(host)].lower() == host
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.model.errors import SourceError, WireError
+from gpuboard.model.node import short_name
 from gpuboard.outside.answer import Answer
 from gpuboard.sources.formats.gpu_monitor import MEMBERS, read_family
 from gpuboard.sources.pull.node_time import header_time
@@ -70,7 +71,7 @@ def read_listing(answer: Answer, node: str) -> dict[str, str]:
         text = "the folder that it serves holds no file about GPUs (…_gpus.csv): are its loops running?"
         raise SourceError(text, code="not-ready")
     # A node may be called otherwise there; of several, its own name wins.
-    return whole.get(node) or whole.get(node.partition(".")[0]) or whole[min(whole)]
+    return whole.get(node) or whole.get(short_name(node)) or whole[min(whole)]
 
 
 def _get(path: str) -> Question:
