@@ -48,7 +48,7 @@ def _node(told: dict[str, Any]) -> NodeView:
             name=name,
             display_name=None,
             state="error",
-            reason=Reason(code="unreadable", text=text),
+            reason=Reason(code="unwritable", text=text),
             source="",
             sampled_at=None,
             received_at=None,
