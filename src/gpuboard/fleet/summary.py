@@ -140,16 +140,21 @@ def find_free(
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
+    is_enough = (best if wish.same_node else free) >= wish.gpus
+    most = _most(found, unsure, same_node=wish.same_node)
+    could_be_enough = unknown + sources_unknown > 0 or most >= wish.gpus
+    if wish.same_node and is_enough:
+        # Whoever takes one of the list has what he wants; only where there is none the rest is told.
+        found = [block for block in found if len(block.uuids) >= wish.gpus]
     return FreeAnswer(
         at=at,
-        enough=(best if wish.same_node else free) >= wish.gpus,
+        enough=is_enough,
         wanted=wish.gpus,
         free=free,
         cannot_tell=unsure.total(),
         nodes_unknown=unknown,
         sources_unknown=sources_unknown,
-        could_be_enough=unknown + sources_unknown > 0
-        or _most(found, unsure, same_node=wish.same_node) >= wish.gpus,
+        could_be_enough=could_be_enough,
         blocks=tuple(found),
     )
 

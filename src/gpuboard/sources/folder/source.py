@@ -16,7 +16,7 @@ from gpuboard.outside.threads import off_loop
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.reader import FolderReader, Read, Scan
-from gpuboard.sources.folder.signatures import Keys, Signatures, no_keys
+from gpuboard.sources.folder.signatures import NO_TOKEN, Keys, Signatures, no_keys
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
@@ -49,13 +49,13 @@ class FolderSource:
 
     kind = "folder"
 
-    def __init__(self, options: FolderOptions, *, keys: Keys = no_keys) -> None:
+    def __init__(self, options: FolderOptions, *, keys: Keys = no_keys, without_key: str = NO_TOKEN) -> None:
         self._options = options
         self.name = options.path
         # Why the folder as a whole cannot be read, or not wholly; None: all is well.
         self.trouble: Reason | None = None
         self._path = user_path(options.path)
-        signatures = Signatures(keys, must_sign=options.signed)
+        signatures = Signatures(keys, must_sign=options.signed, without_key=without_key)
         self._reader = FolderReader(self._path, options.pattern, signatures=signatures)
         self._nodes: set[str] = set()
         # Whether all nodes were last said to be in trouble, because the folder was.
