@@ -6,6 +6,7 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.counting import gpu_tags
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Reason
@@ -188,3 +189,14 @@ def test_more_than_any_node_can_have_is_a_certain_no() -> None:
     answer = free_in(rows, Wish(gpus=9, same_node=True))
     assert (answer.free, answer.enough, answer.cannot_tell, answer.could_be_enough) == (8, False, 1, False)
     assert free_in(rows, Wish(gpus=9)).could_be_enough
+
+
+def test_a_node_that_was_read_and_has_no_driver_is_not_unknown() -> None:
+    """It says that it has no GPU that can be used; one that may not ask its driver cannot tell."""
+    rows = tracking(
+        NodeReport(node="a", gpus=None, problems=(problem("no-driver"),)),
+        NodeReport(node="b", gpus=None, problems=(problem("no-permission"),)),
+    )
+    known = {node.name: node.gpus_known for node in rows.nodes.values()}
+    assert known == {"a": True, "b": False}
+    assert summarize(rows.nodes.values(), rows.gpus.values(), at=0).nodes_unknown == 1

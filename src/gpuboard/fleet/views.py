@@ -5,6 +5,7 @@ from gpuboard.fleet.counting import GpuTag, gpu_tags
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.names import holder_name
+from gpuboard.model.problems import says_no_gpu
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import Holder
@@ -160,7 +161,9 @@ def _person(holder: Holder) -> HolderView:
 
 def _knows_gpus(seen: Seen) -> bool:
     """Whether the board knows which GPUs the node has, be it none."""
-    return bool(seen.gpus) or (seen.report is not None and seen.report.gpus is not None)
+    if seen.gpus or seen.report is None:
+        return bool(seen.gpus)
+    return seen.report.gpus is not None or says_no_gpu(seen.report.problems)
 
 
 def _whole(value: float | None) -> float | None:

@@ -1,5 +1,6 @@
 """What can be wrong with a node or a GPU: each kind in words, with what to do, and whether it breaks."""
 
+from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -266,6 +267,11 @@ SILENT: Final[dict[str, Kind]] = {
     "simulated": "silent-simulated",
 }
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
+
+
+def says_no_gpu(problems: Iterable[Problem]) -> bool:
+    """Whether a node that lists no GPU says that it has none that can be used; others only cannot tell."""
+    return any(one.kind in ("no-driver", "no-devices") for one in problems)
 
 
 def without_details(found: Problem) -> Problem:

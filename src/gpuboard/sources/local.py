@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
+from gpuboard.model.problems import says_no_gpu
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.base import Duration, between
@@ -23,8 +24,6 @@ log = logging.getLogger(__name__)
 
 RESTART_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 2.0
-# What the agent of a machine without GPUs says.
-NO_GPU: Final = frozenset({"no-driver", "no-devices"})
 
 
 class LocalOptions(Struct, frozen=True, kw_only=True):
@@ -85,7 +84,7 @@ class LocalSource:
         return f"the agent of this machine ended with code {agent.returncode}"
 
     def _hand_over(self, report: NodeReport, sink: Sink) -> None:
-        has_none = not report.gpus and any(problem.kind in NO_GPU for problem in report.problems)
+        has_none = not report.gpus and says_no_gpu(report.problems)
         if self._is_node or not has_none:
             self._become_node(sink)
             sink.report(self._node, replace(report, node=self._node))
