@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 # How long a look may take before the folder counts as hung.
 HUNG_SECONDS: Final = 30.0
+# How soon to look again when a board has just started and has not read its tokens yet.
+EARLY_SECONDS: Final = 0.5
 # So many foreign files are named in the log, each once; and of one look so many that cannot be read.
 MAX_NAMED: Final = 100
 _REASON_LENGTH: Final = 500
@@ -68,9 +70,10 @@ class FolderSource:
             look = look or asyncio.create_task(off_loop(self._reader.scan))
             await asyncio.wait({look}, timeout=HUNG_SECONDS)
             if look.done():
-                self._hand_over(look, sink)
+                is_early = self._hand_over(look, sink)
                 look = None
-                await asyncio.sleep(self._options.interval)
+                interval = self._options.interval
+                await asyncio.sleep(min(interval, EARLY_SECONDS) if is_early else interval)
             else:
                 self._trouble_for_all(sink, "folder-hung", f"{self._path} does not answer: its mount hangs")
 
@@ -85,13 +88,16 @@ class FolderSource:
         except OSError as error:
             raise UsageError(f"{self._path} cannot be read: {error.strerror or error}") from None
 
-    def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> None:
+    def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> bool:
+        """Pass on what was seen; True: the board has not read its tokens yet, and nothing was."""
         try:
             scan = look.result()
         except OSError as error:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
-        else:
+            return False
+        if not scan.is_early:
             self._take(scan, sink)
+        return scan.is_early
 
     def _take(self, scan: Scan, sink: Sink) -> None:
         before, self.trouble = self.trouble, None
