@@ -13,11 +13,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.client import ClientProtocol
 
 from gpuboard.agent.board_address import BoardAddress
+from gpuboard.agent.channel import open_websocket
 from gpuboard.agent.node_token import enroll, read_token, write_token
 from gpuboard.agent.push import Pusher
-from gpuboard.agent.trouble import handshake_trouble
+from gpuboard.agent.trouble import PushTrouble, handshake_trouble
 from gpuboard.model.errors import BoardUnreachableError, SettingsError, UsageError
 from gpuboard.outside.certificate_dates import read_dates
 from gpuboard.wire.enrolment import make_token
@@ -344,3 +346,26 @@ async def application_without_answers(_scope: object, _receive: object, _send: o
 def test_the_dates_of_a_certificate_are_read_or_unknown(encoded: bytes, dates: str | None) -> None:
     """Whatever a server shows."""
     assert read_dates(encoded) == dates
+
+
+def test_a_line_that_breaks_in_an_odd_way_leaves_no_traceback_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The WebSocket library's own words are not for whoever reads the agent's log; ours are one line."""
+
+    def hang_up(server: socket.socket) -> None:
+        line, _ = server.accept()
+        with line:
+            line.sendall(b"HTTP/1.1 401 Unauthorized\r\n\r\n")
+
+    def ended_before(protocol: ClientProtocol, _: bytes) -> None:
+        protocol.receive_eof()
+        raise EOFError("stream ended")
+
+    monkeypatch.setattr(ClientProtocol, "receive_data", ended_before)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=hang_up, args=(server,), daemon=True).start()
+        address = BoardAddress(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        with pytest.raises(PushTrouble), open_websocket(address, "token"):
+            pass
+    assert [record for record in caplog.records if record.exc_info] == []

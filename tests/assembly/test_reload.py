@@ -143,6 +143,7 @@ def test_what_needs_a_restart_is_named(tmp_path: Path) -> None:
         assert "needs a restart: [board] tick" in live.log
         assert "needs a restart: [board] forget_after" in live.log
         assert "needs a restart: [storage]" in live.log
+        assert "settings taken up\n" not in live.log
         assert "restart: [board] hostnames" not in live.log
         named = urllib.request.Request(f"{board.url}healthz", headers={"Host": "gpus.lab.example"})
         urllib.request.urlopen(named, timeout=10).close()

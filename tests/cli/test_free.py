@@ -184,3 +184,18 @@ def test_a_board_with_a_certificate_of_its_own_is_asked(tmp_path: Path) -> None:
             without = run(*words, "--board", board.url)
             assert (given.returncode, by_environment.returncode, without.returncode) == (0, 0, 3)
             assert "--ca-file" in without.stderr
+
+
+def test_one_node_that_was_never_read_is_one() -> None:
+    """Not "1 nodes"."""
+    answer = FreeAnswer(
+        at=0.0,
+        wanted=2,
+        free=0,
+        cannot_tell=0,
+        nodes_unknown=1,
+        enough=False,
+        could_be_enough=True,
+        blocks=(),
+    )
+    assert "1 node was never read" in free._why_not(answer)

@@ -7,14 +7,15 @@ import pytest
 
 from gpuboard.export.csv import COLUMNS, guard, to_csv
 from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 
 
-def rows_of(*gpus: GpuReading) -> list[dict[str, str]]:
+def rows_of(*gpus: GpuReading, names: Names = Names()) -> list[dict[str, str]]:  # noqa: B008 - a frozen value
     """The lines that these GPUs make."""
-    fleet = Fleet(SteadyClock())
+    fleet = Fleet(SteadyClock(), names=names)
     fleet.sink("local").report("a", NodeReport(node="a", gpus=gpus))
     fleet.settle()
     return list(csv.DictReader(io.StringIO(to_csv(fleet_view(fleet)))))
@@ -65,3 +66,10 @@ def test_the_guard_works_where_users_choose_the_text() -> None:
 def test_numbers_keep_their_sign() -> None:
     """A negative temperature is a number."""
     assert guard(-3.0) == -3.0
+
+
+def test_a_model_is_called_as_everywhere_else() -> None:
+    """By the name that the admin gave it."""
+    gpu = GpuReading(uuid="GPU-1", index=0, model="NVIDIA A100-SXM4-80GB")
+    (row,) = rows_of(gpu, names=Names(models={"NVIDIA A100-SXM4-80GB": "Big one"}))
+    assert row["model"] == "Big one"

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import logging
 import socket
 import struct
 import time
@@ -24,6 +25,10 @@ CLOSE_SECONDS: Final = 2.0
 KEPT_SECONDS: Final = 10.0
 MAX_ANSWER_BYTES: Final = 256 * 1024
 USER_AGENT: Final = f"gpuboard/{__version__}"
+
+# What goes wrong we say ourselves, in one line; the library would add a traceback for some broken lines.
+_UNHEARD: Final = logging.getLogger(f"{__name__}.websockets")
+_UNHEARD.setLevel(logging.CRITICAL + 1)
 
 _REFUSALS: Final = frozenset({CLOSE_BAD_MESSAGE, CLOSE_REFUSED, CLOSE_REPLACED, CLOSE_TOKEN_GONE})
 
@@ -96,6 +101,7 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
                     ping_interval=None,
                     close_timeout=CLOSE_SECONDS,
                     max_size=MAX_ANSWER_BYTES,
+                    logger=_UNHEARD,
                 )
             )
         except InvalidStatus as refused:
@@ -108,6 +114,8 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
             # No HTTP: a plain request will fail for the same reason, or get through.
             trouble = network_trouble(http.client.BadStatusLine("no HTTP"), address)
             raise PushTrouble(str(trouble), try_post=True) from None
+        except ConnectionClosed:
+            raise PushTrouble(f"the connection to {place} has ended") from None
         except InvalidHandshake as refused:
             raise PushTrouble(f"{place} does not speak WebSocket: {refused}", try_post=True) from None
         except OSError as error:

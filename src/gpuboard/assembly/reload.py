@@ -71,9 +71,11 @@ class Reload:
         self._take_certificate()
         self._take_rules(old, new)
         await self._parts.sources.adopt(planned)
-        for key in _left_for_a_restart(old, new):
+        left = list(_left_for_a_restart(old, new))
+        for key in left:
             log.warning("settings taken up, but this needs a restart: %s", key)
-        log.info("settings taken up")
+        if not left:
+            log.info("settings taken up")
 
     def _read(self) -> Settings:
         new = self._reread()

@@ -73,7 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name is None or error.name.startswith("gpuboard"):
             raise
         print(
-            f"gpuboard: this needs {error.name}, which is not installed; run: pip install 'gpuboard[board]'",
+            f"gpuboard: this needs {error.name}, which is not installed; "
+            "in the checkout, with the pip of this installation, run: pip install '.[board]'",
             file=sys.stderr,
         )
         return FAILED

@@ -133,7 +133,8 @@ def _why_not(answer: FreeAnswer) -> str:
     if answer.cannot_tell:
         text = f"{text}; {answer.cannot_tell} more would fit, but their nodes do not tell"
     if answer.nodes_unknown:
-        text = f"{text}; {answer.nodes_unknown} nodes were never read, so their GPUs are not known yet"
+        nodes = "node was" if answer.nodes_unknown == 1 else "nodes were"
+        text = f"{text}; {answer.nodes_unknown} {nodes} never read, so what GPUs are there is not known yet"
     if answer.sources_unknown:
         text = f"{text}; the board has just started or cannot read its lists, so not all nodes are known yet"
     return text

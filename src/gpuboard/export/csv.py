@@ -45,7 +45,7 @@ def _cells(node: NodeView, gpu: GpuView) -> list[object]:
         gpu.label,
         str(gpu.counted).lower(),
         gpu.uuid,
-        reading.model,
+        gpu.model,
         gpu.verdict.word,
         gpu.verdict.reason.text,
         reading.utilization_percent,

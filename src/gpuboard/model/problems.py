@@ -233,7 +233,7 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "silent-pull": _Words(
         "nothing new comes from the agent of this node",
         "see whether the node is up, the agent runs on it, and its port can be reached from the board: "
-        "curl http://HOST:PORT/healthz",
+        "curl http://HOST:PORT/healthz (https: with tls = true)",
     ),
     "silent-folder": _Words(
         "the file of this node is no longer written",

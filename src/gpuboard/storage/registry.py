@@ -25,6 +25,6 @@ def make_database(storage: StorageTable, state_dir: str) -> Database:
     except ImportError as error:
         raise StorageError(
             f"[storage] url names PostgreSQL, and its client is not installed ({error}); "
-            "install gpuboard[postgresql]"
+            "in the checkout, with the pip of this installation, run: pip install '.[postgresql]'"
         ) from None
     return PostgresDatabase(storage.url, storage.password_file)

@@ -89,6 +89,9 @@ def _process(process: GpuProcess, now: float) -> Text:
 def _cells(gpu: GpuView, now: float) -> list[Text]:
     reading, word = gpu.reading, gpu.verdict.word
     style, glyph = LOOKS[word]
+    if word == "free" and not gpu.counted:
+        # Nobody is on it, but it is not one of those that are offered.
+        style = "bright_black"
     used, total = reading.memory_used_bytes, reading.memory_total_bytes
     # What a person wants to know beside the word: who, or else why.
     people = _people(gpu.users, now) if gpu.users else Text(_why(gpu), style="bright_black")
@@ -105,7 +108,9 @@ def _cells(gpu: GpuView, now: float) -> list[Text]:
 
 
 def _why(gpu: GpuView) -> str:
-    return "" if gpu.verdict.word == "free" else gpu.verdict.reason.text
+    if gpu.verdict.word == "free":
+        return "" if gpu.counted else "not counted"
+    return gpu.verdict.reason.text
 
 
 def _people(users: tuple[HolderView, ...], now: float) -> Text:

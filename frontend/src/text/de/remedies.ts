@@ -72,7 +72,7 @@ export const remedies = {
   'remedy_silent-ssh':
     'Nachsehen, ob der Knoten läuft und sein Treiber antwortet: als Benutzer der Tafel ssh HOST nvidia-smi.',
   'remedy_silent-pull':
-    'Nachsehen, ob der Knoten läuft, auf ihm der Agent, und ob die Tafel seinen Port erreicht: curl http://HOST:PORT/healthz.',
+    'Nachsehen, ob der Knoten läuft, auf ihm der Agent, und ob die Tafel seinen Port erreicht: curl http://HOST:PORT/healthz (mit tls = true https:).',
   'remedy_silent-folder':
     'Auf dem Knoten nachsehen, ob der Auftrag noch läuft, der sie schreibt (crontab -l oder systemctl status gpuboard-agent), und ob der Ordner dort eingehängt und nicht voll ist.',
   'remedy_silent-local': 'Das Protokoll der Tafel ansehen, und was gpuboard doctor dort sagt.',

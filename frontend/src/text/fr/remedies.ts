@@ -70,7 +70,7 @@ export const remedies: RemedyWords = {
   'remedy_silent-ssh':
     'Voir si le nœud tourne et si son pilote répond : sous le compte du tableau, ssh HOST nvidia-smi.',
   'remedy_silent-pull':
-    'Voir si le nœud tourne, si l’agent y tourne, et si le tableau atteint son port : curl http://HOST:PORT/healthz.',
+    'Voir si le nœud tourne, si l’agent y tourne, et si le tableau atteint son port : curl http://HOST:PORT/healthz (https: avec tls = true).',
   'remedy_silent-folder':
     'Voir sur le nœud si la tâche qui l’écrit tourne encore (crontab -l, ou systemctl status gpuboard-agent), et si le dossier y est monté et non plein.',
   'remedy_silent-local': 'Voir le journal du tableau, et ce que dit gpuboard doctor sur cette machine.',

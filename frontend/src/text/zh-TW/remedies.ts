@@ -48,7 +48,7 @@ export const remedies: RemedyWords = {
     '查看節點是否開機，以及其上的代理程式是否在執行：systemctl status gpuboard-agent、journalctl -u gpuboard-agent。',
   'remedy_silent-ssh': '查看節點是否開機、驅動程式是否回應：以看板的使用者執行 ssh HOST nvidia-smi。',
   'remedy_silent-pull':
-    '查看節點是否開機、代理程式是否在執行，以及看板能否連到其連接埠：curl http://HOST:PORT/healthz。',
+    '查看節點是否開機、代理程式是否在執行，以及看板能否連到其連接埠：curl http://HOST:PORT/healthz（tls = true 時用 https:）。',
   'remedy_silent-folder':
     '在節點上查看寫檔的工作是否仍在執行（crontab -l 或 systemctl status gpuboard-agent），以及資料夾是否已掛載且未滿。',
   'remedy_silent-local': '查看看板的記錄，以及在該處執行 gpuboard doctor 的結果。',
