@@ -341,6 +341,21 @@ test('the density follows the size of the fleet, never the filter', () => {
   expect(view('q=busy&view=cards').density).toBe('cards');
 });
 
+test('what is typed shows the same as the address that it leaves behind', () => {
+  const query = (text: string) => ({ query: new URLSearchParams({ q: text }) });
+  const router = $router('is');
+  const view = new BoardView(smallFleet(), router, new Preferences(null));
+  expect(view.shown.size).toBe(0);
+  Object.assign(router, query('is:banana'));
+  const reloaded = new BoardView(smallFleet(), $router('is:banana'), new Preferences(null));
+  expect([view.shown.size, reloaded.shown.size]).toEqual([12, 12]);
+  expect(view.errors.map((error) => error.code)).toEqual(['badWord']);
+
+  function $router(text: string): Router {
+    return query(text) as Router;
+  }
+});
+
 describe('a cell', () => {
   const language = new Language('en', en);
 
@@ -533,6 +548,11 @@ describe('the map', () => {
     expect(squareAt(layout, -5, -5)).toBeNull();
     expect(neighbour(layout, first, 'ArrowRight')).toBe(layout.squares[1]);
     expect(neighbour(layout, first, 'ArrowLeft')).toBeNull();
+  });
+
+  test('calls a node by its shown name', () => {
+    const fleet = fleetOf([node({ display_name: 'Workstation 1' })], [gpu()]);
+    expect(layOut(rowsOf(fleet), 600, 500).labels.map((label) => label.text)).toEqual(['Workstation 1']);
   });
 
   test('never makes squares smaller than eight pixels', () => {

@@ -5,6 +5,7 @@ import {
   parseFilter,
   toggleTerm,
   toggleVerdict,
+  wordTerm,
   type Facts,
 } from '../src/state/filter';
 import { gpu, node, using } from './samples';
@@ -60,12 +61,40 @@ describe('the filter', () => {
 
   test('finds people by their processes and by their claim', () => {
     expect(passes('user:ana', { gpu: gpu({ users: using('bob', 'ana') }) })).toBe(true);
-    expect(passes('user:an', { gpu: gpu({ users: using('ana') }) })).toBe(false);
+    expect(passes('user:na', { gpu: gpu({ users: using('ana') }) })).toBe(false);
     expect(passes('an', { gpu: gpu({ users: using('ana') }) })).toBe(true);
     expect(
       passes('user:ana', { gpu: gpu({ claim: { who: 'ana', until: 1, comment: null, behind: [] } }) }),
     ).toBe(true);
     expect(passes('user:ana', { gpu: gpu({ users: null }) })).toBe(false);
+  });
+
+  test('finds people by every name that their row has', () => {
+    const dmitri = using('Дмитрий Иванов')!.map((use) => ({ ...use, user: 'dmitri' }));
+    for (const text of ['user:dmitri', 'dmitri', 'user:дмитрий', 'user:ИВАНОВ', 'user:"Дмитрий Иванов"'])
+      expect(passes(text, { gpu: gpu({ users: dmitri }) }), text).toBe(true);
+    expect(passes('user:"Дмитрий"', { gpu: gpu({ users: dmitri }) })).toBe(false);
+  });
+
+  test('finds people by the beginning of a word of their name, by all of it in quotes', () => {
+    const long = { gpu: gpu({ users: using('Maximiliane von Hohenberg-Lindau') }) };
+    for (const text of ['user:maximiliane', 'user:max', 'user:lindau', 'user:von,bob', '-user:liane'])
+      expect(passes(text, long), text).toBe(true);
+    expect(passes('user:lin', { gpu: gpu({ users: using('linda') }) })).toBe(true);
+    expect(passes(wordTerm('user', 'lin'), { gpu: gpu({ users: using('linda') }) })).toBe(false);
+    expect(passes(wordTerm('user', 'lin'), { gpu: gpu({ users: using('Lin') }) })).toBe(true);
+  });
+
+  test('finds whose booking has ended, and who waits behind one', () => {
+    const claim = { who: 'ana', until: 1, comment: null, behind: [] };
+    expect(passes('user:ana', { gpu: gpu({ ended_claim: claim }) })).toBe(true);
+    const behind = { ...claim, who: 'bob', behind: [claim] };
+    expect(passes('user:ana', { gpu: gpu({ claim: behind }) })).toBe(true);
+  });
+
+  test('a term that cannot be read takes nothing away', () => {
+    expect(passes('is:banana')).toBe(true);
+    expect(passes('busy is:banana')).toBe(false);
   });
 
   test('"me" is whom the viewer said they are, and nobody until then', () => {

@@ -108,6 +108,16 @@ describe('the language', () => {
     expect(exactTime(86_400 * 3, 86_400 * 9)).toMatch(/Jan.* \d\d:\d\d:\d\d$/);
   });
 
+  test('what ends at midnight ends with the day before', () => {
+    const { shortEnd } = new Language('en', english);
+    const at = (day: number, hours = 0) => new Date(2026, 10, day, hours).getTime() / 1000;
+    // The 18th is a Wednesday.
+    expect(shortEnd(at(18), at(16, 12))).toBe('Tue');
+    expect(shortEnd(at(18, 9), at(16, 12))).toBe('Wed');
+    expect(shortEnd(at(17), at(16, 12))).toBe('23:59');
+    expect(shortEnd(at(16, 18), at(16, 12))).toBe('18:00');
+  });
+
   test('what cannot be told is a dash, never zero', () => {
     const { number, memory, duration, decimal } = new Language('en', english);
     for (const write of [number, memory, duration, decimal]) expect(write(null)).toBe('—');

@@ -148,6 +148,26 @@ async def test_use_is_written_down(tokens: NodeTokens, monkeypatch: pytest.Monke
     assert (await asyncio.to_thread(tokens.records))[0].last_used_at is not None
 
 
+async def test_a_node_that_only_posts_is_written_down_sooner_than_one_with_a_line(
+    tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else tells `node list` that it is there; a line says so itself."""
+    monkeypatch.setattr(roster_module, "NOTE_REQUESTS_SECONDS", 0.0)
+    now = [1000.0]
+    roster = Roster(tokens, clock=lambda: now[0])
+    shown = [await make(tokens, node) for node in ("gpu01", "gpu02")]
+    posts, holds = [await roster.find(token) for token in shown]
+    assert posts is not None
+    assert holds is not None
+    for moment in (1000.0, 1004.0):
+        now[0] = moment
+        roster.note_request(posts)
+        roster.note_use(holds)
+        await roster._write_down()
+    records = await asyncio.to_thread(tokens.records)
+    assert [record.last_used_at for record in records] == [1004.0, 1000.0]
+
+
 async def test_when_a_node_leaves_it_is_written_down_at_the_next_look(
     tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:

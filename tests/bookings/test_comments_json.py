@@ -56,7 +56,7 @@ def test_the_date_is_the_end_and_without_a_zone_it_is_the_boards() -> None:
     found = comments_json.parse_comments(data, NOW - 86400, zone=there).claims
     assert found["box", 0].until == MIDNIGHT - 2 * 3600
     assert claims({**SANTA, "date": "2018-07-01T02:00:00+02:00"})["box", 0].until == MIDNIGHT
-    assert claims({**SANTA, "date": "2018-07-01 +0200"})["box", 0].until == MIDNIGHT + 22 * 3600
+    assert claims({**SANTA, "date": "2018-07-01 +0200"})["box", 0].until == MIDNIGHT + 22 * 3600 - 1
 
 
 def test_a_claim_that_has_ended_is_told_for_three_days() -> None:
@@ -160,8 +160,8 @@ def test_dates_that_php_writes_and_accepts_are_read(text: str) -> None:
     "text", ["Jul 1 2018", "1 July 2018", "2018/07/01", "2018/7/1", "2018-07-01", "01.07.2018"]
 )
 def test_a_date_without_a_time_ends_with_that_day(text: str) -> None:
-    """PHP takes its first second, but people mean the day too, and the GPU must not count as free on it."""
-    assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT + 86400
+    """PHP takes its first second, but people mean the day too; its last second is of that day."""
+    assert claims({**SANTA, "date": text})["box", 0].until == MIDNIGHT + 86400 - 1
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_date_that_is_not_sure_holds_without_an_end_and_is_said(date: object) 
     found = parse(json.dumps({"box": [{**SANTA, "date": date}]}).encode(), NOW)
     claim = found.claims["box", 0]
     assert (claim.who, claim.until) == ("sclaus", None)
-    assert (claim.comment or "").startswith(f"until {date}")
+    assert (claim.comment or "").startswith(f"End not known: {date}.")
     assert found.unread == ["box:0 has no end that can be read"]
 
 

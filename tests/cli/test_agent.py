@@ -58,9 +58,10 @@ def test_a_node_with_a_token_signs_what_it_drops(run: Run, tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr
         said.append(signed_by((tmp_path / "gpu01.json").read_bytes(), "gpu01", [digest(token)]))
     assert said == ["nobody", "node", "node"]
-    wrong = ("agent", "--once", "--drop", str(tmp_path), "--node", "gpu02", "--token-file", str(given))
-    done = run(nvml.mig_a100(), *wrong)
-    assert (done.returncode, "say --node gpu01" in done.stderr) == (2, True)
+    for flags in (["--token-file", str(given)], []):
+        done = run(nvml.mig_a100(), "agent", "--once", "--drop", str(tmp_path), "--node", "gpu02", *flags)
+        assert (done.returncode, "say --node gpu01" in done.stderr) == (2, True)
+    assert not (tmp_path / "gpu02.json").exists()
 
 
 def test_without_anything_else_it_prints_a_line_per_interval(

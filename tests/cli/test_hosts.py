@@ -12,7 +12,7 @@ import asyncssh
 import pytest
 
 from gpuboard.assembly import hosts
-from gpuboard.cli import main
+from gpuboard.cli import main, read_words
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.probes.simulated import simulate
@@ -48,6 +48,43 @@ def test_the_exit_code_tells_refused_from_cannot_tell(
 
     monkeypatch.setattr(hosts, "read_once", read_once)
     assert main([*command, *outcomes]) == code
+
+
+@pytest.mark.parametrize("command", [("status",), ("export", "json")], ids=["status", "export"])
+def test_hosts_that_the_settings_name_are_refused_with_4_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """No HOST is given, and still it is we who were not let in."""
+
+    async def read_once(*_: object) -> Outcomes:
+        return {"gpu01": REFUSED, "gpu02": REFUSED}
+
+    monkeypatch.setattr(hosts, "read_once", read_once)
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[[source]]\nkind = "ssh"\nhosts = ["gpu[01-02]"]\n')
+    assert main([*command, "--config", str(config)]) == 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "export csv --user ana gpu01 gpu02",
+        "export csv gpu01 --user ana gpu02",
+        "status --user ana gpu01 gpu02",
+    ],
+)
+def test_hosts_may_stand_before_and_behind_options(words: str) -> None:
+    """People type them where they come to mind."""
+    _, arguments = read_words(words.split())
+    assert (arguments.hosts, arguments.user) == (["gpu01", "gpu02"], "ana")
+
+
+@pytest.mark.parametrize("words", ["export csv --user ana gpu01 --nope", "doctor gpu01", "free gpu01"])
+def test_what_is_no_host_is_still_an_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And is named."""
+    with pytest.raises(SystemExit, match="2"):
+        read_words(words.split())
+    assert "unrecognized arguments" in capsys.readouterr().err
 
 
 def test_everything_that_ssh_calls_refused_counts_as_refused() -> None:

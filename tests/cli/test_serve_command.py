@@ -54,6 +54,26 @@ def test_checking_names_paths_that_are_not_there_and_is_content(tmp_path: Path) 
     assert f"{tmp_path}/here" not in done.stderr
 
 
+def test_checking_names_a_pull_source_whose_secret_would_never_be_sent(tmp_path: Path) -> None:
+    """The board would refuse each of its nodes, and nobody had been told."""
+    config = tmp_path / "gpuboard.toml"
+    (tmp_path / "token").write_text("t")
+    said = []
+    for hosts, more in (
+        ("gpu01", ""),
+        ("gpu01", "tls = true"),
+        ("gpu01", "allow_plaintext = true"),
+        ("127.0.0.1", ""),
+    ):
+        config.write_text(
+            f'[[source]]\nkind = "pull"\nhosts = ["{hosts}"]\ntoken_file = "{tmp_path}/token"\n{more}\n'
+        )
+        done = serve("--config", str(config), "--check")
+        assert done.returncode == 0
+        said.append("write tls = true" in done.stderr)
+    assert said == [True, False, False, False]
+
+
 def test_checking_names_what_is_wrong_in_any_source(tmp_path: Path) -> None:
     """With 2, as for any wrong use."""
     config = tmp_path / "gpuboard.toml"

@@ -132,7 +132,7 @@ def test_every_way_is_made_from_its_table(options: dict[str, Any], kind: str) ->
         ({"hosts": ["a"], "hosts_file": "x"}, "several ways"),
         ({"hosts": []}, "hosts is empty"),
         ({"hosts": ["a b"]}, "'a b' is no host"),
-        ({"hosts": ["gpu[2-1]"]}, "runs backwards"),
+        ({"hosts": ["gpu[16-01]"]}, r"runs backwards; write \[01-16\]"),
         ({"hosts": "gpu1"}, "a list of texts"),
         ({"hosts_file": 7}, "a text in quotes"),
         ({"hosts_file": "x", "servce": "y"}, "unknown key 'servce'"),

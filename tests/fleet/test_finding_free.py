@@ -43,3 +43,12 @@ def test_free_and_silent_gpus_of_one_node_count_together() -> None:
     """Three free and five unknown might be eight."""
     mixed = [replace(row, verdict="free" if row.index < 3 else "unknown") for row in rows(half="free")]
     assert find_free([], mixed, Wish(gpus=8, same_node=True), at=0.0).could_be_enough
+
+
+def test_only_nodes_that_meet_the_whole_wish_are_listed_if_there_are_any() -> None:
+    """Whoever takes the second line of the answer must not end up with less than asked for."""
+    few = [row for row in rows(few="free") if row.index < 1]
+    enough = find_free([], [*rows(many="free"), *few], Wish(gpus=2, same_node=True), at=0.0)
+    short = find_free([], few, Wish(gpus=2, same_node=True), at=0.0)
+    assert [block.node for block in enough.blocks] == ["many"]
+    assert (short.enough, [block.node for block in short.blocks]) == (False, ["few"])

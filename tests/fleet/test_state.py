@@ -83,7 +83,7 @@ def test_a_lost_node_says_what_to_do_by_the_way_it_was_read(source: str, remedy:
 
 
 def test_a_lost_node_whose_source_knows_what_to_do_says_only_that() -> None:
-    """And one that was taken away says nothing of the kind."""
+    """And one that was taken away says just this."""
     clock = HandClock()
     fleet = Fleet(clock)
     sink = fleet.sink("ssh")
@@ -96,7 +96,7 @@ def test_a_lost_node_whose_source_knows_what_to_do_says_only_that() -> None:
     assert (node.freshness.state, node.problems()) == ("lost", ())
     sink.expect(())
     fleet.settle()
-    assert (node.freshness.state, node.problems()) == ("lost", ())
+    assert (node.freshness.state, [one.kind for one in node.problems()]) == ("lost", ["not-listed"])
 
 
 def test_an_agent_that_answers_with_an_old_sample_ages() -> None:

@@ -271,3 +271,11 @@ def test_a_duration_is_no_other_value(tmp_path: Path, value: str) -> None:
         SettingsError, match=r"tick = .*(expected a time span; write tick = \"5s\"|must not be less)"
     ):
         read_settings(settings_file(tmp_path, f"[board]\ntick = {value}"))
+
+
+def test_a_gpu_cannot_work_and_do_nothing_at_once(tmp_path: Path) -> None:
+    """The two lines must not cross; the remedy is said."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_text("[verdict]\nbusy_utilization_percent = 2\nidle_utilization_percent = 5\n")
+    with pytest.raises(SettingsError, match="write idle_utilization_percent = 2 or less"):
+        read_settings(path)

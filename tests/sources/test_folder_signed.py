@@ -1,7 +1,9 @@
 """Drops that carry the signature of their node: who may speak for whom."""
 
+import asyncio
 import hashlib
 import hmac
+import itertools
 import os
 import time
 from collections.abc import Collection
@@ -21,7 +23,7 @@ from gpuboard.settings.base import Duration
 from gpuboard.sources.folder import FolderOptions, FolderSource
 from gpuboard.wire.drop import decode_drop, encode_drop, signed_by
 from gpuboard.wire.enrolment import digest, make_token
-from tests.fakes.sink import RecordingSink
+from tests.fakes.sink import RecordingSink, running
 
 TOKEN = make_token("gpu01", "s" * 43)
 OTHER = make_token("gpu02", "t" * 43)
@@ -158,3 +160,15 @@ def test_an_old_file_that_had_to_wait_for_the_keys_is_old(tmp_path: Path) -> Non
     while not sink.reports:
         folder.read_once(sink)
     assert sink.reports[0][1].age_seconds == pytest.approx(400, abs=30)
+
+
+async def test_the_first_look_follows_at_once_when_the_tokens_are_known(tmp_path: Path) -> None:
+    """Not after a whole interval; and until then the folder does not claim to have no nodes."""
+    await asyncio.to_thread(drop, tmp_path, None)
+    asked = itertools.count()
+    options = FolderOptions(path=str(tmp_path), interval=Duration(3600))
+    folder = FolderSource(options, keys=lambda _: () if next(asked) > 1 else None)
+    sink = RecordingSink()
+    async with running(folder, sink):
+        await sink.reports_of("gpu01", 1)
+    assert sink.expected == [{"gpu01"}]

@@ -38,7 +38,6 @@ CASES = [
     ("never heard", GPU, {"freshness": Freshness(state="never")}, "stale"),
     ("refused", GPU, {"freshness": Freshness(state="refused")}, "stale"),
     ("error", GPU, {"freshness": Freshness(state="error")}, "stale"),
-    ("memory errors that no problem names", replace(GPU, ecc_uncorrected_errors=3), {}, "broken"),
     ("MIG on, cut into instances", replace(GPU, mig_enabled=True), {}, "busy"),
     ("MIG on, and no instance", replace(GPU, mig_enabled=True), {"is_cut": False}, "unknown"),
     # broken

@@ -62,6 +62,7 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/index"): LED,
     ("GET", "/index.php"): LED,
     ("GET", "/gpus"): LED,
+    ("GET", "/nodes"): LED,
     ("GET", "/get-status"): READ,
     ("GET", "/api/v1/stream"): READ,
     ("WEBSOCKET", "/api/v1/stream"): (4401, "counts", "names", 4401, 4401),

@@ -12,7 +12,7 @@ from tests.board import RunningBoard, running_board
 UPGRADE_LOST = {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13"}
 
 
-@pytest.mark.parametrize("path", ["index", "index.php", "gpus", "gpus/"])
+@pytest.mark.parametrize("path", ["index", "index.php", "gpus", "gpus/", "nodes", "nodes/"])
 def test_old_addresses_lead_to_the_board(http: httpx.Client, path: str) -> None:
     """Whatever a proxy puts in front."""
     answer = http.get(path)

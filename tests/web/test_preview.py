@@ -29,6 +29,7 @@ def summary_of(*models: ModelSummary, busy: int = 0, nodes_unknown: int = 0) -> 
         nodes=1,
         nodes_live=1,
         nodes_unknown=nodes_unknown,
+        gpus_known=nodes_unknown == 0,
         gpus=free + busy,
         by_verdict=dict.fromkeys(WORDS, 0) | {"free": free, "busy": busy},
         by_model=models,

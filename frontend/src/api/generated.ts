@@ -84,6 +84,7 @@ export interface FreeAnswer {
   free: number;
   cannot_tell: number;
   nodes_unknown: number;
+  sources_unknown: number;
   could_be_enough: boolean;
   blocks: (FreeBlock)[];
 }
@@ -336,6 +337,8 @@ export interface Summary {
   nodes: number;
   nodes_live: number;
   nodes_unknown: number;
+  sources_unknown: number;
+  gpus_known: boolean;
   gpus: number;
   by_verdict: Record<string, number>;
   by_model: (ModelSummary)[];

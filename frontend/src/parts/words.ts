@@ -62,7 +62,7 @@ export function cellWords(gpu: GpuRow, now: number, language: Language, justFree
     case 'booked':
       return {
         main: say(gpu.claim?.until ? 'to' : 'booked'),
-        time: gpu.claim?.until ? language.shortTime(gpu.claim.until, now) : '',
+        time: gpu.claim?.until ? language.shortEnd(gpu.claim.until, now) : '',
         side: gpu.claim?.who ?? '',
       };
     case 'broken':

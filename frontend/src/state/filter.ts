@@ -71,7 +71,7 @@ const NUMBERS: Record<string, Figure> = {
   free: { of: ({ nodeFree }) => nodeFree, read: readNumber },
 };
 
-const WORDS: Record<string, (value: string) => Test | null> = {
+const WORDS: Record<string, (value: string, quoted: boolean) => Test | null> = {
   is: (value) => {
     if ((VERDICTS as readonly string[]).includes(value)) return ({ gpu }) => gpu.verdict === value;
     const flag = value.replace('-', '_');
@@ -88,16 +88,22 @@ const WORDS: Record<string, (value: string) => Test | null> = {
     // As the driver says it, or as the page does.
     return ({ gpu }) => match(gpu.model) || match(gpu.mig_profile) || match(nominalModel(gpu));
   },
-  user: (value) => {
-    if (value === 'me') return isMine;
-    const match = exactly(value);
-    return ({ gpu }) => !!gpu.users?.some((use) => match(use.name)) || match(gpu.claim?.who);
+  user: (value, quoted) => {
+    if (value === 'me' && !quoted) return isMine;
+    return isOf(quoted ? exactly(value) : beginning(value));
   },
   uuid: (value) => {
     const match = containing(value);
     return ({ gpu }) => match(gpu.uuid);
   },
 };
+
+/** Somebody uses it, has booked it or had: by any name that the row has. */
+function isOf(match: Match): Test {
+  return ({ gpu: { users, claim, ended_claim } }) =>
+    !!users?.some((use) => match(use.name) || match(use.user)) ||
+    [claim, ...(claim?.behind ?? []), ended_claim].some((each) => match(each?.who));
+}
 
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
   return me !== null && (!!gpu.users?.some((use) => use.name === me) || gpu.claim?.who === me);
@@ -134,14 +140,16 @@ function alternatives(piece: string, errors: FilterError[]): Test[] {
       continue;
     }
     if (colon) key = canonical(colon[1]!);
-    const value = unquote(colon ? colon[2]! : part).toLowerCase();
+    const written = colon ? colon[2]! : part;
+    const quoted = written.startsWith('"');
+    const value = unquote(written).toLowerCase();
     if (key) {
       const make = WORDS[key];
-      const test = make?.(value);
+      const test = make?.(value, quoted);
       if (!make) errors.push({ code: 'unknownKey', text: colon?.[1] ?? part });
       else if (!test) errors.push({ code: 'badWord', text: part });
       else if (value) tests.push(test);
-    } else tests.push(bare(value, part.startsWith('"')));
+    } else tests.push(bare(value, quoted));
   }
   return tests;
 }
@@ -172,15 +180,15 @@ function comparison(
 }
 
 function bare(value: string, quoted: boolean): Test {
-  if (!quoted && (VERDICTS as readonly string[]).includes(value)) return WORDS['is']!(value)!;
+  if (!quoted && (VERDICTS as readonly string[]).includes(value)) return WORDS['is']!(value, false)!;
   const match = containing(value);
-  return ({ gpu, node }) =>
-    match(gpu.node) ||
-    match(node?.display_name) ||
-    match(gpu.model) ||
-    match(nominalModel(gpu)) ||
-    !!gpu.users?.some((use) => match(use.name)) ||
-    match(gpu.claim?.who);
+  const isTheirs = isOf(match);
+  return (facts) =>
+    match(facts.gpu.node) ||
+    match(facts.node?.display_name) ||
+    match(facts.gpu.model) ||
+    match(nominalModel(facts.gpu)) ||
+    isTheirs(facts);
 }
 
 function canonical(name: string): string {
@@ -193,6 +201,13 @@ type Match = (text: string | null | undefined) => boolean;
 function exactly(value: string): Match {
   if (!value.includes('*')) return (text) => text?.toLowerCase() === value;
   const pattern = new RegExp(`^${value.split('*').map(escape).join('.*')}$`, 'i');
+  return (text) => !!text && pattern.test(text);
+}
+
+/** The beginning of any of its words: of a first name, of a surname. */
+function beginning(value: string): Match {
+  if (value.includes('*')) return exactly(value);
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])${escape(value)}`, 'iu');
   return (text) => !!text && pattern.test(text);
 }
 
@@ -282,7 +297,7 @@ function isVerdictList(piece: string): boolean {
   return words.length > 0 && words.every((word) => (VERDICTS as readonly string[]).includes(word));
 }
 
-/** `key:value`, quoted where the grammar needs it. */
+/** `key:value`, quoted where the grammar needs it, or where only this very person is meant. */
 export function wordTerm(key: string, value: string): string {
-  return /[\s,]/.test(value) ? `${key}:"${value.replaceAll('"', '')}"` : `${key}:${value}`;
+  return key === 'user' || /[\s,]/.test(value) ? `${key}:"${value.replaceAll('"', '')}"` : `${key}:${value}`;
 }

@@ -24,8 +24,12 @@ function decode(part: string): string {
   }
 }
 
-/** What the history remembers of a step: that it shows a detail, or that one was opened from it; a pair has one number. */
+/**
+ * What the history remembers of a step: that it shows a detail, or that one was opened from it; a pair has one number.
+ * And how the board was that one came from.
+ */
 interface Step {
+  board?: string;
   detail?: number;
   under?: number;
 }
@@ -64,11 +68,19 @@ export class Router {
     return url.pathname + url.search;
   }
 
+  /** The address of the board as it was last, without a detail. */
+  get board(): string {
+    if (this.#route.page !== 'board') return this.#step?.board ?? this.href('');
+    const query = new URLSearchParams(this.#query);
+    query.delete('gpu');
+    return this.href('', Object.fromEntries(query));
+  }
+
   node = (name: string): string => this.href(`nodes/${encodeURIComponent(name)}`);
   gpu = (uuid: string): string => this.href(`gpus/${encodeURIComponent(uuid)}`);
 
   go(href: string): void {
-    history.pushState(null, '', href);
+    history.pushState({ board: this.board } satisfies Step, '', href);
     this.#read();
     scrollTo(0, 0);
   }

@@ -14,14 +14,9 @@ export class BoardView {
   #heldUntil = -Infinity;
   #order = new Map<string, number>();
   #orderFor = '';
-  #lastValid: Filter = { terms: [], errors: [] };
 
-  #parsed = $derived(parseFilter(this.text));
-  /** The last text that could be read: a half-typed word does not empty the board. */
-  #filter = $derived.by(() => {
-    if (!this.#parsed.errors.length) this.#lastValid = this.#parsed;
-    return this.#lastValid;
-  });
+  /** Terms that cannot be read take nothing away: a half-typed one does not empty the board. */
+  #filter = $derived(parseFilter(this.text));
   #sections = $derived.by(() => {
     const keepEmpty = !this.#filter.terms.length;
     return this.#steady(
@@ -56,7 +51,7 @@ export class BoardView {
   }
 
   get errors() {
-    return this.#parsed.errors;
+    return this.#filter.errors;
   }
 
   get filter(): Filter {

@@ -193,9 +193,13 @@ export class Language {
     return this.#date.format(moment);
   };
 
-  /** The day when it is another day than today, else the time of day: for places with little room. */
-  shortTime = (at: number, now: number): string => {
+  /**
+   * The day when it is another day than today, else the time of day: for places with little room. What ends at
+   * midnight ends with the day before.
+   */
+  shortEnd = (at: number, now: number): string => {
     const moment = new Date(at * 1000);
+    if (!moment.getHours() && !moment.getMinutes()) moment.setMinutes(-1);
     if (moment.toDateString() === new Date(now * 1000).toDateString()) return this.#clock.format(moment);
     return (Math.abs(at - now) < 6 * 86400 ? this.#weekday : this.#date).format(moment);
   };

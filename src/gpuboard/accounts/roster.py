@@ -20,6 +20,8 @@ LOOK_SECONDS: Final = 1.0
 # How long an agent is let wait while the board starts, before it is sent away for a moment.
 START_SECONDS: Final = 5.0
 NOTE_SECONDS: Final = 60.0
+# The same for a node without a line, of which nothing else says that it is there.
+NOTE_REQUESTS_SECONDS: Final = 10.0
 
 
 class Roster:
@@ -43,6 +45,9 @@ class Roster:
         self._looked_at = float("-inf")
         self._noted_at = time.monotonic()
         self._used_at: dict[str, float] = {}
+        # Tokens that came with a request of their own since that was last written down.
+        self._requested: set[str] = set()
+        self._requests_noted_at = time.monotonic()
         # Whether a node has left since: until then its line says more than the time.
         self._has_ended = False
         # Tokens whose use has been written down before: the first time is written at once.
@@ -127,6 +132,11 @@ class Roster:
             self._superseded.append(newest[0])
             self._changed()
 
+    def note_request(self, known: KnownToken) -> None:
+        """Remember that somebody showed this token just now; written down sooner than what a line says."""
+        self._requested.add(known.digest)
+        self.note_use(known)
+
     def note_end(self, known: KnownToken, seconds_ago: float) -> None:
         """Remember when a node was last heard that has left; written down at the next look."""
         self._used_at[known.digest] = self._clock() - seconds_ago
@@ -187,13 +197,24 @@ class Roster:
         while self._superseded:
             await self._run(partial(self._tokens.end_others, self._superseded[0]))
             self._superseded.pop(0)
-        is_new = self._has_ended or not self._used_at.keys() <= self._noted
-        if not self._used_at or (not is_new and time.monotonic() - self._noted_at < NOTE_SECONDS):
-            return
-        self._noted = {*self._noted, *self._used_at} & self._digests()
-        used, self._used_at, self._has_ended = self._used_at, {}, False
-        self._noted_at = time.monotonic()
-        await self._run(partial(self._tokens.note_use, used))
+        used = self._due()
+        if used:
+            self._noted = {*self._noted, *used} & self._digests()
+            await self._run(partial(self._tokens.note_use, used))
+
+    def _due(self) -> dict[str, float]:
+        """Which uses have to be written down now: all, those without a line, or none."""
+        now = time.monotonic()
+        if self._has_ended or not self._used_at.keys() <= self._noted or now - self._noted_at >= NOTE_SECONDS:
+            used, self._used_at, self._has_ended = self._used_at, {}, False
+            self._noted_at = now
+        elif now - self._requests_noted_at >= NOTE_REQUESTS_SECONDS:
+            used = {key: self._used_at.pop(key) for key in self._requested if key in self._used_at}
+        else:
+            return {}
+        self._requests_noted_at = now
+        self._requested.clear()
+        return used
 
     def _digests(self) -> set[str]:
         return {known.digest for tokens in self._by_node.values() for known in tokens}

@@ -110,7 +110,7 @@ class Agent:
         """What signs drops: the node's token, where it has one.
 
         Raises:
-            UsageError: the token that was given is another node's.
+            UsageError: the token is another node's.
             SettingsError: its file cannot be used.
         """
         # With --listen the file that is given holds the token of those who ask.
@@ -121,13 +121,11 @@ class Agent:
         from gpuboard.agent.node_token import read_token  # noqa: PLC0415 - as for the pusher
 
         token = read_token(path)
-        if token.node == self.node:
-            return digest(token.text)
-        if given is not None:
+        if token.node != self.node:
             raise UsageError(
                 f"the token in {path} is of {token.node}, not of {self.node}: say --node {token.node}"
             )
-        return None
+        return digest(token.text)
 
 
 def _make_pusher(options: AgentOptions, url: str) -> PushOutlet:

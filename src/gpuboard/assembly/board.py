@@ -6,13 +6,13 @@ import gc
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
 from typing import Final
 
 import uvicorn
 
 from gpuboard import __version__
 from gpuboard.assembly.agents import open_agent_side
+from gpuboard.assembly.bookings import bookings_of
 from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.assembly.descriptors import Descriptors
 from gpuboard.assembly.judging import names_of, thresholds_of
@@ -23,7 +23,6 @@ from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.tls import check_tls
-from gpuboard.bookings.comments import Claims, CommentsFile
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -149,12 +148,9 @@ class Board:
         counting = Keeper("descriptors", descriptors.follow, pause=pause)
         self._components.add("descriptors", "", lambda: counting.trouble() or descriptors.trouble)
         yield counting
-        comments = self._settings.bookings.comments_json
-        if comments is not None:
-            set_claims: Callable[[Claims], None] = partial(self.fleet.set_claims, "comments-json")
-            if self._agent_side is not None:
-                set_claims = self._agent_side.keep_claims(comments, set_claims)
-            follower = CommentsFile(comments, set_claims, now=self._clock.now)
+        keep = self._agent_side.keep_claims if self._agent_side else None
+        follower = bookings_of(self._settings.bookings, self.fleet, self._clock.now, keep=keep)
+        if follower is not None:
             keeper = Keeper("comments", follower.run, pause=pause)
             self._watch(follower, keeper)
             yield keeper

@@ -3,14 +3,19 @@
 import socket
 import threading
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from gpuboard.assembly.tls import check_tls
+from gpuboard.discovery.hosts import read_targets
+from gpuboard.model.address import is_loopback
 from gpuboard.model.node import node_name_of
 from gpuboard.outside.files import user_path
+from gpuboard.settings.base import read_options
 from gpuboard.settings.board import Settings
 from gpuboard.sources.ledger import CountingLedger
+from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.storage.registry import make_database
@@ -32,6 +37,26 @@ def check_settings(settings: Settings) -> list[str]:
         now=lambda: 0.0, node=node_name_of(socket.gethostname()), pushed=PushSource(CountingLedger())
     )
     return [make_source(table, around, where=where).kind for where, table in settings.sources]
+
+
+def unsent_secrets(settings: Settings) -> list[str]:
+    """Where nodes would never be asked: a board sends no secret over a network in clear unless told to."""
+    return [
+        f"{where}: the board would not send its secret to {host} in clear, and so not read it, unless it is "
+        "this machine; write tls = true, or allow_plaintext = true if the network is yours alone"
+        for where, table in settings.sources
+        if table.get("kind") == "pull"
+        for host in _first_far(read_options(PullOptions, table, where=where))
+    ]
+
+
+def _first_far(options: PullOptions) -> list[str]:
+    """The first host that is not this machine, where a secret would have to go to it in clear."""
+    has_secret = options.token_file or options.token_folder or options.password_file
+    if not has_secret or options.tls or options.allow_plaintext:
+        return []
+    far = (one.host for one in read_targets(options.hosts) if not is_loopback(one.host))
+    return list(islice(far, 1))
 
 
 def missing_paths(settings: Settings) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpuboard.fleet.state import Fleet
 from gpuboard.settings.base import read_options
-from gpuboard.sources.folder import FolderOptions, FolderSource
+from gpuboard.sources.folder import NO_TOKENS_HERE, FolderOptions, FolderSource
 
 
 def look_into_folder(table: Mapping[str, Any], *, where: str, name: str) -> Callable[[Fleet], None]:
@@ -14,5 +14,5 @@ def look_into_folder(table: Mapping[str, Any], *, where: str, name: str) -> Call
     Raises:
         SettingsError: the table is wrong.
     """
-    source = FolderSource(read_options(FolderOptions, table, where=where))
+    source = FolderSource(read_options(FolderOptions, table, where=where), without_key=NO_TOKENS_HERE)
     return lambda fleet: source.read_once(fleet.sink(name))

@@ -15,6 +15,11 @@ log: Final = logging.getLogger(__name__)
 
 # So many entries are named of those that cannot be read.
 MAX_NAMED: Final = 5
+# What the log says of a trouble, and what holds meanwhile.
+_WORDS: Final = {
+    "comments-json": ("bookings not read", "those read before stay"),
+    "comments-entries": ("bookings not wholly read", "GPUs that they name count as booked"),
+}
 
 Claims = Mapping[GpuPlace, Claim]
 
@@ -43,25 +48,35 @@ class CommentsFile:
     async def run(self) -> None:
         """Follow the file until cancelled."""
         async for outcome in follow(lambda: _read(self._path), every=self._every):
-            try:
-                if isinstance(outcome, OutsideError):
-                    raise outcome
-                content, written_at = outcome
-                comments = parse_comments(content, self._now(), written_at=written_at)
-            except GpuboardError as error:
-                trouble = Reason(code="comments-json", text=str(error))
-                self._say(trouble, "bookings not read", "those read before stay")
-            else:
-                self._set_claims(comments.claims)
-                self._say(
-                    _unread(comments), "bookings not wholly read", "GPUs that they name count as booked"
-                )
+            before = self.trouble
+            self._take(outcome)
+            self._log(before)
 
-    def _say(self, trouble: Reason | None, what: str, what_holds: str) -> None:
-        """Note how the file is, and log what is new about it."""
-        before, self.trouble = self.trouble, trouble
+    def read_once(self) -> None:
+        """Hand over the claims of now; `trouble` says afterwards what could not be read. Blocks."""
+        try:
+            self._take(_read(self._path))
+        except OutsideError as error:
+            self._take(error)
+
+    def _take(self, outcome: tuple[bytes, float] | OutsideError) -> None:
+        try:
+            if isinstance(outcome, OutsideError):
+                raise outcome
+            content, written_at = outcome
+            comments = parse_comments(content, self._now(), written_at=written_at)
+        except GpuboardError as error:
+            self.trouble = Reason(code="comments-json", text=str(error))
+        else:
+            self._set_claims(comments.claims)
+            self.trouble = _unread(comments)
+
+    def _log(self, before: Reason | None) -> None:
+        """Log what is new about the file."""
+        trouble = self.trouble
         # The other board truncates before it writes, so that a damaged file is usually whole a moment later.
         if trouble is not None and trouble != before:
+            what, what_holds = _WORDS[trouble.code]
             log.warning("%s: path=%s reason=%s; %s", what, self._path, trouble.text, what_holds)
         elif trouble is None and before is not None:
             log.info("bookings read again: path=%s", self._path)

@@ -125,7 +125,7 @@ def _claim(entry: object, written_at: float, zone: tzinfo | None) -> Claim:
     who = _name(entry)
     date = _text(entry.get("date"), _NAME_LENGTH)
     until = read_end(date, written_at=written_at, zone=zone) if isinstance(entry.get("date"), str) else None
-    said = [] if until is not None or not date else [f"until {date}."]
+    said = [] if until is not None or not date else [f"End not known: {date}."]
     if not who or until is None:
         said.extend(f"{key}: {value}." for key, value in entry.items() if key not in _KEYS)
     comment = clean_text(" ".join([*said, _text(entry.get("comment"), _COMMENT_LENGTH)]))[:_COMMENT_LENGTH]

@@ -61,8 +61,9 @@ def _moment(parts: dict[str, str | None], zone: tzinfo | None) -> float | None:
             hour = datetime.strptime(f"{hour} {parts['half']}", "%I %p").hour  # noqa: DTZ007 - an hour
         moment = datetime(year, month, int(parts["day"] or 0), hour, minute, second)  # noqa: DTZ001
         if parts["hour"] is None:
-            # PHP takes a day alone for its first second, but who writes one means that day too.
-            moment += timedelta(days=1)
+            # PHP takes a day alone for its first second, but who writes one means that day too. Its last
+            # second is of that day, so that nobody reads "until Wednesday" where Tuesday was written.
+            moment += timedelta(days=1, seconds=-1)
         told = _zone(parts["zone"]) or zone
         return (moment if told is None else moment.replace(tzinfo=told)).timestamp()
     except (ValueError, OverflowError, OSError):

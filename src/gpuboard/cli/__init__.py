@@ -116,7 +116,12 @@ def read_words(words: Sequence[str]) -> tuple[Command, argparse.Namespace]:
         if known == meant:
             command = _load(known)
             command.add_arguments(subparser)
-    arguments = parser.parse_args(words)
+    arguments, rest = parser.parse_known_args(words)
+    if rest:
+        # Hosts may stand behind options too, where argparse no longer looks for them.
+        if "hosts" not in arguments or any(word.startswith("-") for word in rest):
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.hosts += rest
     if command is None:
         parser.error(f"unknown command {arguments.command!r}")
     return command, arguments

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look once, write."""
-    fleet = _saved(Path(arguments.saved)) if arguments.saved else make_seer(arguments)()
+    fleet = _saved(Path(arguments.saved)) if arguments.saved else _seen(arguments)
     content = _write(fleet, arguments).encode()
     if arguments.out:
         write_whole(Path(arguments.out), content)
@@ -47,6 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
     say_if_empty(fleet, arguments)
     return exit_code(fleet, arguments)
+
+
+def _seen(arguments: argparse.Namespace) -> FleetView:
+    seer = make_seer(arguments)
+    fleet = seer.see()
+    seer.say_unread()
+    return fleet
 
 
 def _saved(path: Path) -> FleetView:

@@ -134,4 +134,6 @@ def _why_not(answer: FreeAnswer) -> str:
         text = f"{text}; {answer.cannot_tell} more would fit, but their nodes do not tell"
     if answer.nodes_unknown:
         text = f"{text}; {answer.nodes_unknown} nodes were never read, so their GPUs are not known yet"
+    if answer.sources_unknown:
+        text = f"{text}; the board has just started or cannot read its lists, so not all nodes are known yet"
     return text

@@ -18,10 +18,12 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.model.source import identify
+from gpuboard.wire.clean import clean_text
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView
 
 if TYPE_CHECKING:
+    from gpuboard.bookings.comments import CommentsFile
     from gpuboard.settings.board import Settings
 
 Look = Callable[[Fleet], None]
@@ -45,8 +47,22 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pattern", metavar="NAMES", help="which files of the folder to read, like cml*")
 
 
-def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
-    """Return what shows the fleet as it is now; it remembers what it saw before.
+class Seer:
+    """Shows the fleet as it is now; it remembers what it saw before."""
+
+    def __init__(self, see: Callable[[], FleetView], bookings: "CommentsFile | None" = None) -> None:
+        self.see = see
+        self._bookings = bookings
+
+    def say_unread(self) -> None:
+        """Say which bookings the last look could not read: a GPU may be booked that is shown as free."""
+        trouble = self._bookings.trouble if self._bookings else None
+        if trouble is not None:
+            print(f"gpuboard: bookings: {clean_text(trouble.text)}", file=sys.stderr)
+
+
+def make_seer(arguments: argparse.Namespace) -> Seer:
+    """Return what shows the fleet.
 
     Raises:
         UsageError: the arguments contradict each other.
@@ -58,17 +74,20 @@ def make_seer(arguments: argparse.Namespace) -> Callable[[], FleetView]:
     if arguments.board:
         from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
 
-        return BoardClient(arguments.board, ca_file=arguments.ca_file).fleet
+        return Seer(BoardClient(arguments.board, ca_file=arguments.ca_file).fleet)
     settings = _settings(arguments)
     look = _look_at(arguments, settings)
     fleet = _fleet(settings)
+    bookings = _bookings(settings, fleet)
 
     def see() -> FleetView:
+        if bookings is not None:
+            bookings.read_once()
         look(fleet)
         fleet.settle()
         return fleet_view(fleet)
 
-    return see
+    return Seer(see, bookings)
 
 
 def say_if_empty(fleet: FleetView, arguments: argparse.Namespace) -> None:
@@ -90,7 +109,8 @@ def exit_code(fleet: FleetView, arguments: argparse.Namespace) -> int:
     if any(node.gpus for node in fleet.nodes):
         return DONE
     # On a board a refused node is the board's affair; over ssh it is we who were refused.
-    is_refused = arguments.hosts and all(node.state == "refused" for node in fleet.nodes)
+    is_ours = bool(fleet.nodes) and not arguments.board and not getattr(arguments, "saved", None)
+    is_refused = is_ours and all(node.state == "refused" for node in fleet.nodes)
     return REFUSED if is_refused else CANNOT_TELL
 
 
@@ -108,6 +128,14 @@ def _fleet(settings: "Settings | None") -> Fleet:
     from gpuboard.assembly.judging import names_of, thresholds_of  # noqa: PLC0415 - only for settings
 
     return Fleet(SteadyClock(), thresholds=thresholds_of(settings.verdict), names=names_of(settings.names))
+
+
+def _bookings(settings: "Settings | None", fleet: Fleet) -> "CommentsFile | None":
+    if settings is None:
+        return None
+    from gpuboard.assembly.bookings import bookings_of  # noqa: PLC0415 - only for settings
+
+    return bookings_of(settings.bookings, fleet, fleet.clock.now)
 
 
 def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> Look:

@@ -119,7 +119,7 @@ def _list(database: "Database", arguments: argparse.Namespace) -> int:
         print("gpuboard: no node is enrolled; begin with: gpuboard node enroll NAME", file=sys.stderr)
         return DONE
     table = [
-        ("NODE", "ENROLLED", "LAST HEARD"),
+        ("NODE", "ENROLLED", "LAST PUSH"),
         *(_row(record, connected, time.time()) for record in records),
     ]
     widths = [max(len(row[column]) for row in table) for column in range(3)]

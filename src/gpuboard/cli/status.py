@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from gpuboard.cli.environment import seconds
-from gpuboard.cli.looking import add_where, exit_code, make_seer, say_if_empty
+from gpuboard.cli.looking import Seer, add_where, exit_code, make_seer, say_if_empty
 from gpuboard.wire.views import FleetView, NodeView
 
 
@@ -27,19 +27,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look once, or again and again."""
-    see = make_seer(arguments)
+    seer = make_seer(arguments)
     if arguments.interval is None:
-        return _show(see(), arguments)
+        return _show(seer, seer.see(), arguments)
     pause = seconds("--interval", arguments.interval, least=0.5)
     while True:
-        view = see()
+        view = seer.see()
         if sys.stdout.isatty():
             print("\x1b[H\x1b[2J", end="")
-        _show(view, arguments)
+        _show(seer, view, arguments)
         time.sleep(pause)
 
 
-def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
+def _show(seer: Seer, fleet: FleetView, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(msgspec.json.format(msgspec.json.encode(fleet)).decode())
     elif arguments.csv:
@@ -49,6 +49,7 @@ def _show(fleet: FleetView, arguments: argparse.Namespace) -> int:
     else:
         _print_table(fleet, with_processes=arguments.processes)
     sys.stdout.flush()
+    seer.say_unread()
     say_if_empty(fleet, arguments)
     return exit_code(fleet, arguments)
 

@@ -55,7 +55,7 @@ def _numbers(inside: str, pattern: str, limit: int) -> Iterator[str]:
             raise ValueError(f"{pattern!r}: {part!r} is no number or range; write [01-16] or [1,3-5]")
         first, last = match[1], match[2] or match[1]
         if int(last) < int(first):
-            raise ValueError(f"{pattern!r}: the range {part.strip()} runs backwards")
+            raise ValueError(f"{pattern!r}: the range {part.strip()} runs backwards; write [{last}-{first}]")
         if int(last) - int(first) >= limit:
             raise ValueError(f"{pattern!r} means more than {limit} hosts")
         for number in range(int(first), int(last) + 1):

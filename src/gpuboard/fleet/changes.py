@@ -38,6 +38,8 @@ class ChangeTracker:
         self._fleet = fleet
         self.nodes: dict[str, NodeRow] = {}
         self.gpus: dict[str, GpuRow] = {}
+        # Sources that have not named their nodes yet; before the first tick nobody has been heard.
+        self.sources_unknown = 1
         self._gpus_of: dict[str, set[str]] = {}
 
     def now(self) -> float:
@@ -47,6 +49,7 @@ class ChangeTracker:
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
         nodes, gpus = _Rows(self.nodes), _Rows(self.gpus)
+        self.sources_unknown = self._fleet.sources_unknown()
         lost: list[tuple[str, str]] = []
         for node in self._fleet.take_changes():
             if node.seen is not None:

@@ -15,8 +15,6 @@ LEFT: Final = Freshness(
 REVOKED: Final = Freshness(
     state="lost", reason=Reason(code="revoked", text="its token was revoked; it will be forgotten")
 )
-# The codes of both.
-GONE: Final = frozenset({"left", "revoked"})
 
 
 class Trouble:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
-from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, silent, unreadable_file
+from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
 from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
@@ -72,6 +72,8 @@ class Node:
         # How the newest report has its GPUs, and whether just these are shown.
         self.layout: Layout | None = None
         self.is_as_told = False
+        # GPUs that count memory errors, and since when, by the names under which they are shown.
+        self.ecc_since: dict[str, float] = {}
         # None: it came after the last tick.
         self.seen: Seen | None = None
 
@@ -110,19 +112,32 @@ class Node:
         told = self.report.problems if self.report is not None else ()
         if self.names:
             told = tuple([_about(problem, self.names) for problem in told])
-        broken = None if self.report is None else unreadable_file(self.trouble)
+        counted = self._memory_errors(told)
+        broken = unreadable_file(self.trouble)
         mute = None if broken else silent(self.identity.kind, self.freshness, self.sampled_at)
-        if not (self.also_from or self.twins or self.notes or self.clock_ahead or broken or mute):
+        if not (self.also_from or self.twins or self.notes or self.clock_ahead or counted or broken or mute):
             return told
         return (
             *((mute,) if mute else ()),
             *told,
+            *counted,
             *self.notes,
             *((broken,) if broken else ()),
             *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
             *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
             *(duplicate_gpu(other) for other in sorted(self.twins)),
         )
+
+    def _memory_errors(self, told: tuple[Problem, ...]) -> list[Problem]:
+        """The errors of GPUs that only count them: not every format has problems."""
+        failing = [gpu for gpu in self.shown if gpu.ecc_uncorrected_errors]
+        if not failing:
+            self.ecc_since = {}
+            return []
+        seen = self.sampled_at or 0.0
+        self.ecc_since = {gpu.uuid: self.ecc_since.get(gpu.uuid, seen) for gpu in failing}
+        said = {one.gpu_uuid for one in told if one.kind == "ecc-uncorrected"}
+        return [memory_errors(gpu, self.ecc_since[gpu.uuid]) for gpu in failing if gpu.uuid not in said]
 
     def readings(self) -> tuple[GpuReading, ...]:
         """Its GPUs as they are shown, those that are missing too."""

@@ -1,9 +1,9 @@
 """What the board itself knows to be wrong with a node."""
 
-from gpuboard.fleet.freshness import GONE, Trouble
+from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.places import Card
 from gpuboard.model.problems import SILENT, problem
-from gpuboard.model.report import Problem
+from gpuboard.model.report import GpuReading, Problem
 from gpuboard.verdict import Freshness
 from gpuboard.wire.clean import clean_text
 
@@ -18,8 +18,13 @@ def duplicate_gpu(other: str) -> Problem:
     return problem("duplicate-gpu", other)
 
 
+def memory_errors(gpu: GpuReading, since: float) -> Problem:
+    """A GPU counts errors of its memory that could not be corrected."""
+    return problem("ecc-uncorrected", str(gpu.ecc_uncorrected_errors), gpu_uuid=gpu.uuid, since=since)
+
+
 def unreadable_file(trouble: Trouble | None) -> Problem | None:
-    """The node's file has broken: said at once, not only when what it said before is too old."""
+    """The node's file cannot be read: said at once, not only when what it said before is too old."""
     if trouble is None or trouble.reason.code != "file-refused":
         return None
     return problem("unreadable-file", clean_text(trouble.reason.text))
@@ -29,9 +34,11 @@ def silent(kind: str, told: Freshness, since: float | None) -> Problem | None:
     """Nothing comes from a node any more, and its source does not say what to do."""
     if told.state != "lost" or kind not in SILENT:
         return None
-    # A node that was taken away is no riddle, and some sources know a remedy for the very fault.
     reason = told.reason
-    if reason is not None and (reason.code in GONE or "remedy" in reason.values):
+    if reason is not None and reason.code == "left":
+        return problem("not-listed")
+    # A token that was revoked is no riddle, and some sources know a remedy for the very fault.
+    if reason is not None and (reason.code == "revoked" or "remedy" in reason.values):
         return None
     return problem(SILENT[kind], since=since)
 

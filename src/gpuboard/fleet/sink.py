@@ -56,6 +56,11 @@ class FleetSink:
         self._names: frozenset[str] = frozenset()
         self._has_named = False
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether the source has named its nodes yet, be it that there are none."""
+        return self._has_named
+
     def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone."""
         before, self._names, self._has_named = self._names, frozenset(nodes), True

@@ -86,6 +86,10 @@ class Fleet:
             sink = self._sinks[name] = FleetSink(self, identity)
         return sink
 
+    def sources_unknown(self) -> int:
+        """How many sources have not named their nodes yet: a board that has just started waits for some."""
+        return sum(not sink.is_heard for sink in self._sinks.values())
+
     def withdraw(self, sink: FleetSink) -> None:
         """Hear that a source is no more: its nodes leave."""
         sink.expect(())

@@ -16,11 +16,13 @@ from gpuboard.wire.views import GpuRow, HolderView, NodeRow
 WORDS: Final[tuple[str, ...]] = get_args(VerdictWord)
 
 
-def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) -> Summary:
+def summarize(
+    nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float, sources_unknown: int = 0
+) -> Summary:
     """Add up the fleet: of its GPUs those that are counted."""
     nodes = list(nodes)
     rows = [row for row in gpus if row.counted]
-    tally = tally_rows(nodes, rows)
+    tally = tally_rows(nodes, rows, sources_unknown=sources_unknown)
     models = Counter(row.model for row in rows)
     free = Counter(row.model for row in rows if row.verdict == "free")
     powers = [row.power_watts for row in rows if row.power_watts is not None and row.verdict != "stale"]
@@ -29,6 +31,8 @@ def summarize(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, at: float) ->
         nodes=len(nodes),
         nodes_live=sum(node.state == "live" for node in nodes),
         nodes_unknown=tally.nodes_unknown,
+        sources_unknown=sources_unknown,
+        gpus_known=tally.is_known,
         gpus=tally.gpus,
         by_verdict={word: tally.verdicts[word] for word in WORDS},
         by_model=tuple(
@@ -120,7 +124,9 @@ class Wish(Struct, frozen=True, kw_only=True):
         return fits_size(row.memory_total_bytes, self.memory_bytes)
 
 
-def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, at: float) -> FreeAnswer:
+def find_free(
+    nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, at: float, sources_unknown: int = 0
+) -> FreeAnswer:
     """Where the wish can be met now: the largest blocks of one node first, what was just freed last."""
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
     unsure: Counter[str] = Counter()
@@ -134,14 +140,21 @@ def find_free(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, a
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
+    is_enough = (best if wish.same_node else free) >= wish.gpus
+    most = _most(found, unsure, same_node=wish.same_node)
+    could_be_enough = unknown + sources_unknown > 0 or most >= wish.gpus
+    if wish.same_node and is_enough:
+        # Whoever takes one of the list has what he wants; only where there is none the rest is told.
+        found = [block for block in found if len(block.uuids) >= wish.gpus]
     return FreeAnswer(
         at=at,
-        enough=(best if wish.same_node else free) >= wish.gpus,
+        enough=is_enough,
         wanted=wish.gpus,
         free=free,
         cannot_tell=unsure.total(),
         nodes_unknown=unknown,
-        could_be_enough=unknown > 0 or _most(found, unsure, same_node=wish.same_node) >= wish.gpus,
+        sources_unknown=sources_unknown,
+        could_be_enough=could_be_enough,
         blocks=tuple(found),
     )
 

@@ -24,14 +24,21 @@ _FIGURES: Final[Mapping[str, tuple[str, Callable[[GpuRow], float | None]]]] = {
 }
 
 
-def fleet_families(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, now: float) -> Iterator[Family]:
-    """Everything about the fleet; figures of stale GPUs are left out, for they are not true any more."""
+def fleet_families(
+    nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, now: float, sources_unknown: int = 0
+) -> Iterator[Family]:
+    """Everything about the fleet; figures of stale GPUs are left out, for they are not true any more.
+
+    So are counts of GPUs while nobody knows of any: 0 would be a figure.
+    """
     nodes, gpus = list(nodes), list(gpus)
-    tally = tally_rows(nodes, gpus)
+    tally = tally_rows(nodes, gpus, sources_unknown=sources_unknown)
     yield Family(
         name="gpuboard_gpus",
         help="GPUs by verdict, of those that are counted.",
-        samples=[({"verdict": word}, float(tally.verdicts[word])) for word in WORDS],
+        samples=[
+            ({"verdict": word}, float(tally.verdicts[word]) if tally.is_known else None) for word in WORDS
+        ],
     )
     yield Family(
         name="gpuboard_nodes",

@@ -48,6 +48,8 @@ Kind = Literal[
     "silent-pull",
     "silent-folder",
     "silent-local",
+    "silent-simulated",
+    "not-listed",
 ]
 
 
@@ -215,7 +217,7 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "folder keeps users from replacing others' files",
     ),
     "unreadable-file": _Words(
-        "the node's file cannot be read now, and what it said before is shown",
+        "the node's file cannot be read now",
         "run the command that writes it by hand, as the same user; see whether the disk is full",
     ),
     "silent-push": _Words(
@@ -241,6 +243,15 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "the agent on the board's own machine has fallen silent",
         "see the board's log, and what gpuboard doctor says there",
     ),
+    "silent-simulated": _Words(
+        "nothing new comes from this simulated node",
+        "nothing: it shows how a silent node looks; of a real one this line says where to look",
+    ),
+    "not-listed": _Words(
+        "the source of this node no longer lists it",
+        "nothing, if it was taken away: it is forgotten after a day, or at once with gpuboard node forget; "
+        "otherwise put it back into the list, or see why its file is no longer in the folder",
+    ),
 }
 # A kind that is not known here: the node's program is newer, or lies.
 OTHER: Final = "other"
@@ -252,6 +263,7 @@ SILENT: Final[dict[str, Kind]] = {
     "pull": "silent-pull",
     "folder": "silent-folder",
     "local": "silent-local",
+    "simulated": "silent-simulated",
 }
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
 

@@ -80,6 +80,15 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
     # Parts of names of models that are shown, but neither counted nor offered.
     ignore: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse lines that cross: a GPU would work and do nothing at once."""
+        busy, idle = self.busy_utilization_percent, self.idle_utilization_percent
+        if idle > busy:
+            raise ValueError(
+                f"idle_utilization_percent = {idle:g} is above busy_utilization_percent = {busy:g}; "
+                f"write idle_utilization_percent = {busy:g} or less"
+            )
+
 
 class BookingsTable(Struct, frozen=True, kw_only=True):
     """`[bookings]`: who claimed what."""

@@ -47,11 +47,13 @@ class LocalSource:
         self._node = node
         # Whether this machine is a node at all; once it is, it stays one.
         self._is_node = not options.only_with_gpus
+        self._has_told = False
         self._command = list(command or agent_command(options, node))
 
     async def run(self, sink: Sink) -> None:
         """Keep the agent running until cancelled; one that ends is started again."""
-        sink.expect([self._node] if self._is_node else [])
+        if self._is_node:
+            sink.expect([self._node])
         while True:
             reason = await self._follow_one_agent(sink)
             log.warning("local agent ended: node=%s reason=%s", self._node, reason)
@@ -87,6 +89,9 @@ class LocalSource:
         if self._is_node or not has_none:
             self._become_node(sink)
             sink.report(self._node, replace(report, node=self._node))
+        elif not self._has_told:
+            self._has_told = True
+            sink.expect([])
 
     def _become_node(self, sink: Sink) -> None:
         if not self._is_node:

@@ -29,6 +29,7 @@ class ReportedNames:
         self._shown: dict[str, str] = {}
         # Those that have said their name.
         self._settled: set[str] = set()
+        self._has_told = False
 
     def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Take the list; an address waits for its name until the node has said something."""
@@ -81,6 +82,10 @@ class ReportedNames:
         self._tell()
 
     def _tell(self) -> None:
+        if self._listed and not self._shown and not self._has_told:
+            # There are nodes, but nobody knows their names yet: that is not "none".
+            return
+        self._has_told = True
         places = {name: place for node, name in self._shown.items() if (place := self._listed.get(node))}
         self._sink.expect(self._shown.values(), places)
 

@@ -42,8 +42,9 @@ class SimulatedSource:
 
     async def run(self, sink: Sink) -> None:
         """Hand over reports until cancelled; each node has its own moment within the interval."""
-        sink.expect(self._nodes)
         await self._tell_the_past(sink)
+        # Named only now: a demo is ready when all of its nodes are there.
+        sink.expect(self._nodes)
         interval = self._options.interval
         step = interval / max(1, len(self._nodes))
         loop = asyncio.get_running_loop()

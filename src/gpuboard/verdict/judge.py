@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gpuboard.model.node import NodeState
-from gpuboard.model.problems import BREAKING, problem
+from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.model.units import MIB, format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
@@ -88,7 +88,7 @@ def judge(  # noqa: PLR0911 - one return per word
     if freshness.state != "live":
         reason = freshness.reason or Reason(code=freshness.state, text=f"the node is {freshness.state}")
         return Verdict(word="stale", reason=reason)
-    fault = _fault(gpu, problems) if problems or gpu.ecc_uncorrected_errors else None
+    fault = _fault(gpu, problems) if problems else None
     if fault is not None:
         return Verdict(word="broken", reason=fault, since=_fault_since(gpu, problems))
     if gpu.mig_enabled and not is_cut:
@@ -121,9 +121,6 @@ def _concerns(problem: Problem, gpu: GpuReading) -> bool:
 
 def _fault(gpu: GpuReading, problems: Sequence[Problem]) -> Reason | None:
     found = next((one for one in problems if _concerns(one, gpu)), None)
-    if found is None and gpu.ecc_uncorrected_errors:
-        # Not every format has problems; the count alone says enough.
-        found = problem("ecc-uncorrected", str(gpu.ecc_uncorrected_errors), gpu_uuid=gpu.uuid)
     if found is None:
         return None
     return Reason(code=found.kind, text=found.text, values={"remedy": found.remedy, "detail": found.detail})

@@ -159,7 +159,7 @@ class AgentDoor:
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
                 "gpuboard node enroll NAME. Then run on the node: gpuboard agent enroll URL."
             )
-        self._roster.note_use(known)
+        self._roster.note_request(known)
         return known
 
     def check_again(self, known: KnownToken) -> None:

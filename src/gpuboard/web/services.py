@@ -1,15 +1,21 @@
 """What the routes work with; made by the assembly, handed to every route."""
 
+from typing import Final
+
 from msgspec import Struct, field
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.summary import Wish, summarize
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
 from gpuboard.web.stream import Broadcaster
 from gpuboard.web.throttle import AddressCount
 from gpuboard.wire.stream import BoardInfo
+from gpuboard.wire.summary import Summary
+
+EVERYTHING: Final = Wish()
 
 
 class Services(Struct, frozen=True, kw_only=True):
@@ -25,3 +31,13 @@ class Services(Struct, frozen=True, kw_only=True):
     # None: the board has nowhere to keep tokens.
     agents: AgentDoor | None = None
     viewers_per_address: AddressCount = field(default_factory=AddressCount)
+
+    def summary(self, wish: Wish = EVERYTHING) -> Summary:
+        """The fleet in a few numbers, of the GPUs that fit."""
+        rows = self.tracker
+        return summarize(
+            rows.nodes.values(),
+            filter(wish.fits, rows.gpus.values()),
+            at=self.fleet.clock.now(),
+            sources_unknown=rows.sources_unknown,
+        )

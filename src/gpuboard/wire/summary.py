@@ -17,8 +17,12 @@ class Summary(Struct, frozen=True, kw_only=True):
     at: float
     nodes: int
     nodes_live: int
-    # Nodes of which nobody knows yet which GPUs they have: with some, 0 GPUs is no "none".
+    # Nodes of which nobody knows yet which GPUs they have.
     nodes_unknown: int
+    # Sources that have not named their nodes yet, as just after the board's start.
+    sources_unknown: int = 0
+    # False: 0 GPUs is no "none", for nodes or sources are unknown.
+    gpus_known: bool = True
     gpus: int
     by_verdict: dict[str, int]
     by_model: tuple[ModelSummary, ...]
@@ -86,6 +90,8 @@ class FreeAnswer(Struct, frozen=True, kw_only=True):
     cannot_tell: int
     # Nodes of which nobody knows yet which GPUs they have.
     nodes_unknown: int
+    # Sources that have not named their nodes yet, as just after the board's start.
+    sources_unknown: int = 0
     # Whether those that cannot be judged could make it enough; if not, "no" is certain.
     could_be_enough: bool
     blocks: tuple[FreeBlock, ...]

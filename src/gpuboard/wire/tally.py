@@ -13,6 +13,8 @@ class Tally(Struct, frozen=True, kw_only=True):
 
     verdicts: Counter[str]
     nodes_unknown: int
+    # Sources that have not named their nodes yet.
+    sources_unknown: int = 0
 
     @property
     def gpus(self) -> int:
@@ -26,8 +28,8 @@ class Tally(Struct, frozen=True, kw_only=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether there is anything to count: nodes that were never read may have any number of GPUs."""
-        return self.gpus > 0 or self.nodes_unknown == 0
+        """Whether there is anything to count: what was never read may have any number of GPUs."""
+        return self.gpus > 0 or self.nodes_unknown + self.sources_unknown == 0
 
     def answer(self) -> str:
         """The answer in one line."""
@@ -38,11 +40,12 @@ class Tally(Struct, frozen=True, kw_only=True):
         return f"{self.free} of {self.gpus} GPUs free"
 
 
-def tally_rows(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow]) -> Tally:
+def tally_rows(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, sources_unknown: int = 0) -> Tally:
     """Count rows."""
     return Tally(
         verdicts=Counter(row.verdict for row in gpus if row.counted),
         nodes_unknown=sum(not node.gpus_known for node in nodes),
+        sources_unknown=sources_unknown,
     )
 
 

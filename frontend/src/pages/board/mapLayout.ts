@@ -65,7 +65,13 @@ function layOutWith(sections: Section[], width: number, size: number, measuring:
       }
       const x = column * block;
       if (named)
-        labels.push({ text: row.node.record.name, x, y: y + 12, width: block - gapX, strong: false });
+        labels.push({
+          text: row.node.record.display_name ?? row.node.record.name,
+          x,
+          y: y + 12,
+          width: block - gapX,
+          strong: false,
+        });
       if (!measuring) place(row, x, y + (named ? 17 : 0), pitch, strip, squares);
       lines = Math.max(lines, Math.ceil(row.shown.size / strip));
       column++;

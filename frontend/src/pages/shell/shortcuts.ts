@@ -1,15 +1,19 @@
-import { takeCommand } from '../../parts/words';
 import type { App } from '../../state/context';
 import { toggleTerm, toggleVerdict } from '../../state/filter';
 import type { Density, Theme } from '../../state/preferences.svelte';
-import { copyText } from '../../ui/copy';
+import { focusResults, isTyping } from './focus';
+import { take } from './take';
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: 'dark', dark: 'light', light: 'auto' };
 const DENSITIES: Record<string, Density> = { '1': 'cards', '2': 'rows', '3': 'map' };
 
 /** Keys that work anywhere on the page; typing is never disturbed. */
-export function keyListener(app: App, help: () => void): (event: KeyboardEvent) => void {
-  const { connection, fleet, preferences, router, selection, view } = app;
+export function keyListener(
+  app: App,
+  help: () => void,
+  tell: (line: string) => void,
+): (event: KeyboardEvent) => void {
+  const { connection, preferences, router, selection, view } = app;
   let going = false;
 
   const letters: Record<string, () => void> = {
@@ -19,21 +23,11 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     p: () => (connection.paused ? connection.resume() : connection.pause()),
     r: () => connection.refresh(),
     w: () => onBoard(() => router.setQuery({ wall: router.query.has('wall') ? null : '1' })),
-    y: () => {
-      const gpu = selection.uuid === null ? undefined : fleet.gpus.get(selection.uuid)?.record;
-      if (gpu && connection.isCurrent) void copyText(takeCommand(fleet, gpu.node, [gpu]));
-    },
+    y: () => void take(app).then(tell),
     '?': help,
   };
   function onBoard(act: () => void) {
     if (router.route.page === 'board') act();
-  }
-  function focusFilter() {
-    const field = document.getElementById('filter');
-    if (field instanceof HTMLInputElement) {
-      field.focus();
-      field.select();
-    }
   }
 
   /** The first arrow leads into the GPUs; from there they know the way. */
@@ -41,16 +35,12 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
     const moves = key.startsWith('Arrow') || (preferences.letterKeys && /^[hjkl]$/.test(key));
     if (!moves || router.route.page !== 'board' || (target as Element).closest('[role], a, button'))
       return false;
-    const cell = document.querySelector<HTMLElement>(
-      '.cell[tabindex="0"], .map [tabindex="0"], .cards article a',
-    );
-    cell?.focus();
-    return cell !== null;
+    return focusResults();
   }
   /** Back on the board, the GPU that was open has the focus. */
   function leave() {
     const route = router.route;
-    router.go(router.href(''));
+    router.go(router.board);
     if (route.page !== 'gpu') return;
     const here = `[data-uuid="${CSS.escape(route.uuid)}"]`;
     const focus = () => document.querySelector<HTMLElement>(`.cell${here}, .cards ${here} a`)?.focus();
@@ -59,25 +49,11 @@ export function keyListener(app: App, help: () => void): (event: KeyboardEvent) 
 
   function pressed(event: KeyboardEvent) {
     if (event.defaultPrevented || document.querySelector('dialog[open]')) return;
-    const target = event.target as Element;
-    const typing = target.closest?.('input, textarea, select') !== null;
-    const command = event.ctrlKey || event.metaKey;
-    // Long tables are drawn in part only: the browser's own search would miss most of them. A second press reaches it.
-    const lookUp =
-      event.key === 'k' ||
-      (event.key === 'f' && !typing && router.route.page === 'board' && fleet.nodes.size > 50);
-    if (command && lookUp) {
-      event.preventDefault();
-      focusFilter();
-    }
-    if (typing || command || event.altKey) return;
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === 'Escape') {
       if (selection.uuid) selection.close();
       else if (router.query.has('wall')) router.setQuery({ wall: null });
       else if (router.route.page === 'node' || router.route.page === 'gpu') leave();
-    } else if (event.key === '/') {
-      event.preventDefault();
-      focusFilter();
     } else if (enterGrid(event)) event.preventDefault();
     else if (preferences.letterKeys) letter(event);
   }

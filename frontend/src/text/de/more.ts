@@ -84,6 +84,7 @@ export const more: MoreWords = {
   openGpu: 'Alles über diese GPU',
   copyUuid: 'UUID kopieren',
   copyUse: 'Befehl kopieren',
+  nothingCopied: 'Nichts kopiert. {gpu}: {why}',
   claim: 'Gebucht',
   endedClaim: 'Zuvor gebucht von {who}; beendet vor {ago}',
   evidence: 'Warum',

@@ -76,4 +76,8 @@ export const remedies = {
   'remedy_silent-folder':
     'Auf dem Knoten nachsehen, ob der Auftrag noch läuft, der sie schreibt (crontab -l oder systemctl status gpuboard-agent), und ob der Ordner dort eingehängt und nicht voll ist.',
   'remedy_silent-local': 'Das Protokoll der Tafel ansehen, und was gpuboard doctor dort sagt.',
+  'remedy_silent-simulated':
+    'Nichts: er zeigt, wie ein stummer Knoten aussieht; bei einem echten steht hier, wo man nachsieht.',
+  'remedy_not-listed':
+    'Nichts, wenn er weggenommen wurde: er wird nach einem Tag vergessen, sofort mit gpuboard node forget; sonst ihn wieder in die Liste setzen, oder nachsehen, warum seine Datei nicht mehr im Ordner liegt.',
 };

@@ -34,8 +34,7 @@ export const trouble = {
   'problem_second-file':
     'Jemand anderes schreibt eine zweite Datei über diesen Knoten; sie wird nicht gelesen',
   'problem_unknown-age': 'Wie alt die Zeilen der Datei sind, ist nicht zu erkennen',
-  'problem_unreadable-file':
-    'Die Datei des Knotens ist gerade nicht lesbar; gezeigt wird, was zuvor darin stand',
+  'problem_unreadable-file': 'Die Datei des Knotens ist gerade nicht lesbar',
   problem_xid: 'Der Treiber hat einen Fehler der GPU gemeldet',
   'problem_token-shared':
     'Zwei Agenten benutzen das Token dieses Knotens; gezeigt wird nur der zuletzt gekommene',
@@ -44,6 +43,8 @@ export const trouble = {
   'problem_silent-pull': 'Vom Agenten dieses Knotens kommt nichts Neues',
   'problem_silent-folder': 'Die Datei dieses Knotens wird nicht mehr geschrieben',
   'problem_silent-local': 'Der Agent auf der Maschine der Tafel ist verstummt',
+  'problem_silent-simulated': 'Von diesem simulierten Knoten kommt nichts Neues',
+  'problem_not-listed': 'Seine Quelle führt diesen Knoten nicht mehr',
   reason_revoked: 'Sein Token wurde widerrufen; er wird vergessen.',
   reason_left: 'Seine Quelle führt ihn nicht mehr; er wird vergessen.',
   reason_timeout: 'Keine Antwort in der erwarteten Zeit.',

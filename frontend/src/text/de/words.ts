@@ -130,7 +130,7 @@ export const words: Words = {
   error_badNumber: '„{text}“ braucht eine Zahl, wie memory>=40G, use<5 oder since>2h.',
   error_badWord: '„{text}“ ist kein Zustand.',
   error_openQuote: 'Ein Anführungszeichen ist noch offen: {text}',
-  error_kept: 'Gezeigt wird das letzte lesbare Ergebnis.',
+  error_kept: 'Der übrige Filter gilt.',
   use: 'Nutzung',
   memory: 'Speicher',
   user: 'Person',

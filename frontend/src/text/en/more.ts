@@ -93,6 +93,7 @@ export const more = {
   openGpu: 'All about this GPU',
   copyUuid: 'Copy UUID',
   copyUse: 'Copy command',
+  nothingCopied: 'Nothing copied. {gpu}: {why}',
   claim: 'Booked',
   endedClaim: 'Booked by {who} before; ended {ago} ago',
   evidence: 'Why',

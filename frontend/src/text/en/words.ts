@@ -144,7 +144,7 @@ export const words = {
   error_badNumber: '“{text}” needs a number, like memory>=40G, use<5 or since>2h.',
   error_badWord: '“{text}” is not a verdict.',
   error_openQuote: 'A quote is still open: {text}',
-  error_kept: 'Showing the last result that could be read.',
+  error_kept: 'The rest of the filter holds.',
 
   // Detail
   use: 'Use',

@@ -84,6 +84,7 @@ export const more: MoreWords = {
   openGpu: 'Tout sur ce GPU',
   copyUuid: 'Copier l’UUID',
   copyUse: 'Copier la commande',
+  nothingCopied: 'Rien n’est copié. {gpu} : {why}',
   claim: 'Réservé',
   endedClaim: 'Réservé auparavant par {who} ; terminé il y a {ago}',
   evidence: 'Pourquoi',

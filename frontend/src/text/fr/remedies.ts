@@ -74,4 +74,8 @@ export const remedies: RemedyWords = {
   'remedy_silent-folder':
     'Voir sur le nœud si la tâche qui l’écrit tourne encore (crontab -l, ou systemctl status gpuboard-agent), et si le dossier y est monté et non plein.',
   'remedy_silent-local': 'Voir le journal du tableau, et ce que dit gpuboard doctor sur cette machine.',
+  'remedy_silent-simulated':
+    'Rien : il montre à quoi ressemble un nœud muet ; pour un vrai, cette ligne dit où regarder.',
+  'remedy_not-listed':
+    'Rien, s’il a été retiré : il est oublié après un jour, ou tout de suite avec gpuboard node forget ; sinon le remettre dans la liste, ou voir pourquoi son fichier n’est plus dans le dossier.',
 };

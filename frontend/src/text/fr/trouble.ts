@@ -34,8 +34,7 @@ export const trouble: TroubleWords = {
   'problem_numbers-moved': 'Les numéros des GPU ont pu changer',
   'problem_second-file': 'Quelqu’un d’autre écrit un second fichier sur ce nœud ; il n’est pas lu',
   'problem_unknown-age': 'L’âge des lignes du fichier est impossible à dire',
-  'problem_unreadable-file':
-    'Le fichier du nœud est illisible pour le moment ; on montre ce qu’il disait avant',
+  'problem_unreadable-file': 'Le fichier du nœud est illisible pour le moment',
   problem_xid: 'Le pilote a signalé une erreur du GPU',
   'problem_token-shared': 'Deux agents utilisent le jeton de ce nœud ; seul le dernier venu est montré',
   'problem_silent-push': 'L’agent de ce nœud s’est tu',
@@ -43,6 +42,8 @@ export const trouble: TroubleWords = {
   'problem_silent-pull': 'Plus rien de nouveau n’arrive de l’agent de ce nœud',
   'problem_silent-folder': 'Le fichier de ce nœud n’est plus écrit',
   'problem_silent-local': 'L’agent de la machine du tableau s’est tu',
+  'problem_silent-simulated': 'Rien de nouveau ne vient de ce nœud simulé',
+  'problem_not-listed': 'Sa source ne liste plus ce nœud',
   reason_revoked: 'Son jeton a été révoqué ; il sera oublié.',
   reason_left: 'Sa source ne le liste plus ; il sera oublié.',
   reason_timeout: 'Pas de réponse dans le temps prévu.',

@@ -134,7 +134,7 @@ export const words: Words = {
   error_badNumber: '« {text} » demande un nombre, comme memory>=40G, use<5 ou since>2h.',
   error_badWord: '« {text} » n’est pas un état.',
   error_openQuote: 'Un guillemet reste ouvert : {text}',
-  error_kept: 'Voici le dernier résultat lisible.',
+  error_kept: 'Le reste du filtre s’applique.',
   use: 'Usage',
   memory: 'Mémoire',
   user: 'Personne',

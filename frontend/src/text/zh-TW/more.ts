@@ -79,6 +79,7 @@ export const more: MoreWords = {
   openGpu: '這張 GPU 的全部資料',
   copyUuid: '複製 UUID',
   copyUse: '複製指令',
+  nothingCopied: '未複製。{gpu}：{why}',
   claim: '已預約',
   endedClaim: '先前由 {who} 預約；{ago}前結束',
   evidence: '原因',

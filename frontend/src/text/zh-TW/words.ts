@@ -129,7 +129,7 @@ export const words: Words = {
   error_badNumber: '「{text}」需要數字，例如 memory>=40G、use<5 或 since>2h。',
   error_badWord: '「{text}」不是一種狀態。',
   error_openQuote: '引號尚未結束：{text}',
-  error_kept: '目前顯示上一次可讀的結果。',
+  error_kept: '其餘的篩選條件仍然有效。',
   use: '使用率',
   memory: '記憶體',
   user: '使用者',

@@ -64,6 +64,8 @@ class Scan(Struct):
     broken: dict[str, str] = {}
     mended: list[str] = []
     overfull: str | None = None
+    # Whether the tokens have not been read yet: nothing can be said of the files until then.
+    is_early: bool = False
 
 
 class _Memory:
@@ -173,6 +175,7 @@ class FolderReader:
         memory = self._memory[node]
         content = b""
         if not self._signatures.are_known(node):
+            scan.is_early = True
             return
         memory.waits = False
         try:

@@ -1,12 +1,18 @@
 """Whether a drop was left by the node that it speaks for."""
 
 from collections.abc import Callable, Collection
+from typing import Final
 
 from gpuboard.model.errors import WireError
 from gpuboard.wire.drop import is_drop, signed_by
 
 # The keys of a node's tokens; None: they have not been read yet.
 Keys = Callable[[str], Collection[str] | None]
+
+NO_TOKEN: Final = "the board has no token of this node to check it with: gpuboard node enroll NAME"  # noqa: S105 - words
+NO_TOKENS_HERE: Final = (
+    "only the board has the tokens that it is checked with (signed = true): ask it with --board URL"
+)
 
 
 def no_keys(_node: str) -> Collection[str]:
@@ -17,9 +23,10 @@ def no_keys(_node: str) -> Collection[str]:
 class Signatures:
     """What may be read: everything that is not wrongly signed, or only what is signed."""
 
-    def __init__(self, keys: Keys, *, must_sign: bool) -> None:
+    def __init__(self, keys: Keys, *, must_sign: bool, without_key: str = NO_TOKEN) -> None:
         self._keys = keys
         self._must_sign = must_sign
+        self._without_key = without_key
 
     def are_known(self, node: str) -> bool:
         """Whether a file of this node can be judged yet; a moment after the board's start it cannot."""
@@ -45,5 +52,5 @@ class Signatures:
                 "it is not signed with the node's token (signed = true): run gpuboard agent --drop "
                 "with --token-file"
                 if keys
-                else "the board has no token of this node to check it with: gpuboard node enroll NAME"
+                else self._without_key
             )

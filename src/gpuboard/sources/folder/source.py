@@ -17,13 +17,15 @@ from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.owners import Owners
 from gpuboard.sources.folder.reader import FolderReader, Read, Scan
-from gpuboard.sources.folder.signatures import Keys, Signatures, no_keys
+from gpuboard.sources.folder.signatures import NO_TOKEN, Keys, Signatures, no_keys
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
 
 # How long a look may take before the folder counts as hung.
 HUNG_SECONDS: Final = 30.0
+# How soon to look again when a board has just started and has not read its tokens yet.
+EARLY_SECONDS: Final = 0.5
 # So many foreign files are named in the log, each once; and of one look so many that cannot be read.
 MAX_NAMED: Final = 100
 _REASON_LENGTH: Final = 500
@@ -48,13 +50,20 @@ class FolderSource:
 
     kind = "folder"
 
-    def __init__(self, options: FolderOptions, *, keys: Keys = no_keys, owners: Owners | None = None) -> None:
+    def __init__(
+        self,
+        options: FolderOptions,
+        *,
+        keys: Keys = no_keys,
+        without_key: str = NO_TOKEN,
+        owners: Owners | None = None,
+    ) -> None:
         self._options = options
         self.name = options.path
         # Why the folder as a whole cannot be read, or not wholly; None: all is well.
         self.trouble: Reason | None = None
         self._path = user_path(options.path)
-        signatures = Signatures(keys, must_sign=options.signed)
+        signatures = Signatures(keys, must_sign=options.signed, without_key=without_key)
         self._reader = FolderReader(
             self._path, options.pattern, signatures=signatures, owners=owners or Owners()
         )
@@ -71,9 +80,10 @@ class FolderSource:
             look = look or asyncio.create_task(off_loop(self._reader.scan))
             await asyncio.wait({look}, timeout=HUNG_SECONDS)
             if look.done():
-                self._hand_over(look, sink)
+                is_early = self._hand_over(look, sink)
                 look = None
-                await asyncio.sleep(self._options.interval)
+                interval = self._options.interval
+                await asyncio.sleep(min(interval, EARLY_SECONDS) if is_early else interval)
             else:
                 self._trouble_for_all(sink, "folder-hung", f"{self._path} does not answer: its mount hangs")
 
@@ -88,13 +98,16 @@ class FolderSource:
         except OSError as error:
             raise UsageError(f"{self._path} cannot be read: {error.strerror or error}") from None
 
-    def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> None:
+    def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> bool:
+        """Pass on what was seen; True: the board has not read its tokens yet, and nothing was."""
         try:
             scan = look.result()
         except OSError as error:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
-        else:
+            return False
+        if not scan.is_early:
             self._take(scan, sink)
+        return scan.is_early
 
     def _take(self, scan: Scan, sink: Sink) -> None:
         before, self.trouble = self.trouble, None

@@ -74,13 +74,16 @@ class PushSource:
         self._ledger = ledger
         self._sink: Sink | None = None
         self._nodes: frozenset[str] = frozenset()
+        # Before the tokens are read nobody knows who may push.
+        self._knows_nodes = False
         self._voices: dict[str, _Voice] = {}
         self._log = SeldomLog(log)
 
     async def run(self, sink: Sink) -> None:
         """Let agents in until cancelled."""
         self._sink = sink
-        sink.expect(self._nodes)
+        if self._knows_nodes:
+            sink.expect(self._nodes)
         try:
             await asyncio.Event().wait()
         finally:
@@ -88,7 +91,7 @@ class PushSource:
 
     def set_nodes(self, nodes: Iterable[str]) -> None:
         """Name the nodes that may push now; one that is no longer named is gone from the board."""
-        self._nodes = frozenset(nodes)
+        self._nodes, self._knows_nodes = frozenset(nodes), True
         self._voices = {node: voice for node, voice in self._voices.items() if node in self._nodes}
         if self._sink is not None:
             self._sink.expect(self._nodes)

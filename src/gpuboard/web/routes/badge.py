@@ -7,7 +7,7 @@ from litestar import Response, get
 from litestar.params import Parameter
 from msgspec import Struct
 
-from gpuboard.fleet.summary import Wish, summarize
+from gpuboard.fleet.summary import Wish
 from gpuboard.web.answers import AnyRequest
 from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.services import Services
@@ -48,13 +48,10 @@ async def badge(
 
 def count_badge(services: Services, label: str, wish: Wish) -> Badge:
     """The free count of the GPUs that fit."""
-    rows = services.tracker
-    fitting = [row for row in rows.gpus.values() if wish.fits(row)]
-    summary = summarize(rows.nodes.values(), fitting, at=services.fleet.clock.now())
+    summary = services.summary(wish)
     free = summary.by_verdict["free"]
     if summary.gpus == 0:
-        # Nodes that were never read may have some.
-        text = "not known yet" if summary.nodes_unknown else "none"
+        text = "none" if summary.gpus_known else "not known yet"
         return Badge(label=label, text=text, colour=GREY)
     if summary.by_verdict["stale"] == summary.gpus:
         return Badge(label=label, text="not reporting", colour=GREY)

@@ -17,7 +17,7 @@ from gpuboard.wire.views import GpuView, NodeView, Tier
 
 
 @get(
-    ["/index", "/index.php", "/gpus"],
+    ["/index", "/index.php", "/gpus", "/nodes"],
     include_in_schema=False,
     status_code=302,
     opt=needs("nothing"),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gpuboard.fleet.activity import MINUTES
 from gpuboard.fleet.node import Node
-from gpuboard.fleet.summary import Wish, find_free, people_of, summarize
+from gpuboard.fleet.summary import Wish, find_free, people_of
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
 from gpuboard.model.units import SIZE_PATTERN, parse_size
 from gpuboard.web.answers import COMPRESSED, Answer, AnyRequest, not_modified, respond
@@ -119,8 +119,7 @@ def _encode_activity(services: Services, nodes: Iterable[Node]) -> bytes:
 @get("/summary", summary="The fleet in a few numbers", responses=problems(400, 401))
 async def get_summary(services: Services) -> Summary:
     """Counts by verdict and model, memory and power."""
-    rows = services.tracker
-    return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
+    return services.summary()
 
 
 @get("/people", summary="Who holds what", responses=problems(400, 401))
@@ -152,7 +151,13 @@ async def get_free(
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
     rows = services.tracker
-    return find_free(rows.nodes.values(), rows.gpus.values(), wish, at=services.fleet.clock.now())
+    return find_free(
+        rows.nodes.values(),
+        rows.gpus.values(),
+        wish,
+        at=services.fleet.clock.now(),
+        sources_unknown=rows.sources_unknown,
+    )
 
 
 ROUTER = Router(

@@ -19,7 +19,7 @@ from gpuboard.wire.component import Readiness, component_for_tier
 from gpuboard.wire.redact import hide_names_in_node_row
 
 _MYSELF = psutil.Process()
-# So long a board may take to hear of its nodes.
+# So long a board may take to hear of its sources which nodes there are.
 START_SECONDS: Final = 10.0
 
 
@@ -45,20 +45,22 @@ def healthz() -> str:
 async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]:
     """Say how many nodes are live, and how the board's own parts are.
 
-    503 while no node is live, and at the start until each has an outcome. A part in trouble (Consul down, a
-    mount that hangs) makes `ok` false and no more: the board goes on answering with what it has.
+    503 while no node is live, and at the start until every source has named its nodes. A part in trouble
+    (Consul down, a mount that hangs) makes `ok` false and no more: the board goes on with what it has.
     """
-    states = [node.freshness.state for node in services.fleet]
-    live = sum(row.state == "live" for row in services.tracker.nodes.values())
-    is_starting = "never" in states and services.fleet.clock.now() - services.started_at < START_SECONDS
-    is_ready = not states or (live > 0 and not is_starting)
+    rows = services.tracker
+    live = sum(row.state == "live" for row in rows.nodes.values())
+    age = services.fleet.clock.now() - services.started_at
+    # A source that has no list (its server is down) is in trouble, and the board goes on without.
+    is_starting = rows.sources_unknown > 0 and age < START_SECONDS
+    is_ready = not is_starting and (live > 0 or not rows.nodes)
     services.components.look(services.fleet.clock.now())
     is_ok = is_ready and not services.components.troubles()
     tier = identity_of(request).tier
     view = Readiness(ready=is_ready, ok=is_ok)
     if tier is not None:
         parts = [component_for_tier(part, tier) for part in services.components.views()]
-        view = replace(view, nodes=len(states), nodes_live=live, components=parts)
+        view = replace(view, nodes=len(rows.nodes), nodes_live=live, components=parts)
     return Response(view, status_code=200 if is_ready else 503)
 
 
@@ -85,7 +87,12 @@ def _write_metrics(services: Services) -> bytes:
     now = services.fleet.clock.now()
     services.components.look(now)
     families = [
-        *fleet_families(map(hide_names_in_node_row, rows.nodes.values()), rows.gpus.values(), now=now),
+        *fleet_families(
+            map(hide_names_in_node_row, rows.nodes.values()),
+            rows.gpus.values(),
+            now=now,
+            sources_unknown=rows.sources_unknown,
+        ),
         *component_families(services.components.views()),
         viewers,
         *own_families(_MYSELF),

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from litestar import Response, get
 
-from gpuboard.fleet.summary import summarize
 from gpuboard.web.answers import AnyRequest
 from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.picture import LETTER_HEIGHT, LETTER_WIDTH, Picture
@@ -50,8 +49,7 @@ def summary_for(request: AnyRequest, services: Services) -> Summary | None:
     """The counts, for whoever may see counts."""
     if identity_of(request).tier is None:
         return None
-    rows = services.tracker
-    return summarize(rows.nodes.values(), rows.gpus.values(), at=services.fleet.clock.now())
+    return services.summary()
 
 
 def draw(summary: Summary | None) -> bytes:
@@ -61,7 +59,7 @@ def draw(summary: Summary | None) -> bytes:
         sheet.write("NOT SHOWN", _MARGIN, 120, 8, _SOFT)
         return sheet.png()
     if summary.gpus == 0:
-        sheet.write("NOT KNOWN YET" if summary.nodes_unknown else "NO GPU YET", _MARGIN, 120, 6, _SOFT)
+        sheet.write("NO GPU YET" if summary.gpus_known else "NOT KNOWN YET", _MARGIN, 120, 6, _SOFT)
         return sheet.png()
     free = summary.by_verdict["free"]
     count = str(free)
@@ -118,8 +116,7 @@ def in_words(summary: Summary | None) -> str:
     if summary is None:
         return "Which GPU is free now, and who has the others."
     if summary.gpus == 0:
-        # Nodes that were never read may have some.
-        if summary.nodes_unknown:
+        if not summary.gpus_known:
             return "Which GPUs are free is not known yet."
         return "No GPU reports to this board yet."
     free = summary.by_verdict["free"]

@@ -1,0 +1,27 @@
+import type { GpuRow } from '../../api/wire';
+import { isIgnored, takeCommand } from '../../parts/words';
+import { isOffered } from '../../state/answers';
+import type { App } from '../../state/context';
+import { copyText } from '../../ui/copy';
+
+/** Copies the command of the GPU that is looked at, if it is offered; returns what to tell about it. */
+export async function take(app: App): Promise<string> {
+  const { fleet, language, router, selection } = app;
+  const { say } = language;
+  const uuid = selection.uuid ?? (router.route.page === 'gpu' ? router.route.uuid : '');
+  const gpu = fleet.gpus.get(uuid)?.record;
+  if (!gpu) return '';
+  await language.complete();
+  const name = `${gpu.node} ${say('gpu')} ${gpu.label}`;
+  const why = whyNot(gpu, app);
+  if (why) return say('nothingCopied', { gpu: name, why });
+  const done = await copyText(takeCommand(fleet, gpu.node, [gpu]));
+  return done ? `${say('copied')}. ${name}` : say('nothingCopied', { gpu: name, why: say('copyFailed') });
+}
+
+function whyNot(gpu: GpuRow, { connection, fleet, language: { say } }: App): string {
+  if (!connection.isCurrent) return say(connection.paused ? 'paused' : connection.status);
+  if (isIgnored(gpu)) return say('notCounted');
+  if (!isOffered(gpu)) return gpu.verdict === 'free' ? 'MIG' : say(gpu.verdict);
+  return takeCommand(fleet, gpu.node, [gpu]) ? '' : say('copyFailed');
+}

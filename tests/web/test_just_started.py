@@ -1,0 +1,105 @@
+"""A board that has just started does not know yet what there is: nobody hears "none" or "no" from it."""
+
+import asyncio
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from gpuboard.cli import main
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.report import NodeReport
+from gpuboard.web.access import AccessPolicy
+from gpuboard.web.components import Components
+from gpuboard.web.routes.health import _write_metrics
+from gpuboard.web.routes.preview import in_words
+from gpuboard.web.services import Services
+from gpuboard.web.stream import Broadcaster
+from gpuboard.wire.stream import BoardInfo
+from tests.serving import serving
+from tests.web.conftest import guarded
+
+
+class Starting:
+    """A board of one source, whose ticks a test makes."""
+
+    def __init__(self) -> None:
+        self.fleet = Fleet(SteadyClock())
+        self.sink = self.fleet.sink("folder")
+        self.tracker = ChangeTracker(self.fleet)
+        info = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0)
+        self.services = Services(
+            fleet=self.fleet,
+            tracker=self.tracker,
+            broadcaster=Broadcaster(self.tracker, info),
+            access=AccessPolicy(),
+            info=info,
+            started_at=self.fleet.clock.now(),
+            components=Components(),
+        )
+        self.app = guarded(self.services)
+
+    def get(self, path: str) -> httpx.Response:
+        """Ask as a visitor of this machine does."""
+
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(cast("Any", self.app), client=("127.0.0.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                return await http.get(path)
+
+        return asyncio.run(ask())
+
+    def json(self, path: str) -> Any:  # noqa: ANN401 - JSON
+        """An answer of the API."""
+        return self.get(path).json()
+
+
+def test_nothing_is_said_to_be_none_before_every_source_has_named_its_nodes() -> None:
+    """Not in a picture, not in words, not in figures."""
+    board = Starting()
+    for _ in range(2):
+        assert "GPUs: not known yet" in board.get("/badge.svg").text
+        assert in_words(board.services.summary()) == "Which GPUs are free is not known yet."
+        summary = board.json("/api/v1/summary")
+        assert (summary["gpus_known"], summary["sources_unknown"]) == (False, 1)
+        assert board.json("/api/v1/free")["could_be_enough"] is True
+        assert "gpuboard_gpus{" not in _write_metrics(board.services).decode()
+        assert board.get("/readyz").status_code == 503
+        board.tracker.tick()
+
+
+def test_a_board_without_nodes_says_so_once_its_sources_have() -> None:
+    """Truly empty is an answer too."""
+    board = Starting()
+    board.sink.expect([])
+    # What people are told is of the last tick: rows and this agree.
+    assert "not known yet" in board.get("/badge.svg").text
+    board.tracker.tick()
+    assert "GPUs: none" in board.get("/badge.svg").text
+    assert board.json("/api/v1/summary")["gpus_known"] is True
+    assert board.json("/api/v1/free")["could_be_enough"] is False
+    assert 'gpuboard_gpus{verdict="free"} 0' in _write_metrics(board.services).decode()
+    assert board.get("/readyz").status_code == 200
+
+
+def test_a_board_is_ready_once_a_node_is_live_though_another_was_never_heard() -> None:
+    """An enrolled agent may be away for weeks."""
+    board = Starting()
+    board.sink.expect(["here", "away"])
+    board.tracker.tick()
+    assert board.get("/readyz").status_code == 503
+    board.sink.report("here", NodeReport(node="here", gpus=()))
+    board.tracker.tick()
+    answer = board.get("/readyz")
+    assert (answer.status_code, answer.json()["nodes_live"]) == (200, 1)
+
+
+def test_free_ends_with_3_and_says_why_while_the_board_has_just_started(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A script waits rather than gives up."""
+    with serving(Starting().app) as port:
+        assert main(["free", "--board", f"http://127.0.0.1:{port}/"]) == 3
+    assert "the board has just started" in capsys.readouterr().err
