@@ -14,6 +14,8 @@ import pytest
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import Sample
+from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.simulated import simulate
@@ -64,6 +66,30 @@ def test_a_signature_is_of_one_node_and_one_report() -> None:
     assert signed_by(changed, "gpu01", [key]) == "stranger"
     with pytest.raises(WireError):
         signed_by(data[:-20], "gpu01", [key])
+
+
+def test_a_node_whose_token_is_revoked_is_lost_at_the_next_look(tmp_path: Path) -> None:
+    """Though its file is as before, and whatever is written there; with a token again it is back."""
+    keys = [digest(TOKEN)]
+    options = FolderOptions(path=str(tmp_path), interval=Duration(1), signed=True)
+    folder = FolderSource(options, keys=lambda _: tuple(keys))
+    fleet = Fleet(SteadyClock())
+
+    def state() -> str:
+        folder.read_once(fleet.sink("folder"))
+        fleet.settle()
+        return next(iter(fleet)).freshness.state
+
+    drop(tmp_path, TOKEN)
+    states = [state()]
+    keys.clear()
+    states.append(state())
+    drop(tmp_path, TOKEN)
+    states.append(state())
+    keys.append(digest(TOKEN))
+    drop(tmp_path, TOKEN)
+    states.append(state())
+    assert states == ["live", "lost", "lost", "live"]
 
 
 def test_a_reader_that_knows_no_signatures_reads_a_signed_drop() -> None:

@@ -140,10 +140,16 @@ class FolderReader:
                 scan.overfull = f"more than {MAX_LOOK_BYTES >> 20} MiB have changed in it; some wait"
                 continue
             self._read_node(folder, scan, node, bundle, listing.nodes[node])
-        scan.nodes = {node for node in listing.nodes if self._memory[node].is_node}
+        scan.nodes = {node for node in listing.nodes if self._is_listed(node)}
+        scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)
         self._owners.look(str(self._path), listing.nodes, now=time.time())
+
+    def _is_listed(self, node: str) -> bool:
+        """Whether its files are a node's; one whose token was revoked is gone, as if its file were."""
+        memory = self._memory[node]
+        return memory.is_node and not (memory.was_read and self._signatures.is_revoked(node))
 
     def _note_broken(self, scan: Scan) -> None:
         """Say whose file stays unreadable; most that are half-written are whole at the next look."""

@@ -32,6 +32,11 @@ class Signatures:
         """Whether a file of this node can be judged yet; a moment after the board's start it cannot."""
         return self._keys(node) is not None
 
+    def is_revoked(self, node: str) -> bool:
+        """Whether a node that could be read before no longer can, since its token was taken away."""
+        keys = self._keys(node)
+        return self._must_sign and keys is not None and not keys
+
     def check(self, data: bytes | None, node: str) -> None:
         """Refuse what another than the node has signed, and what is not signed where it must be.
 
