@@ -150,7 +150,7 @@ def _people(memory: GpuMemory) -> tuple[HolderView, ...] | None:
 def _person(holder: Holder) -> HolderView:
     return HolderView(
         name=holder_name(holder.user, holder.uid),
-        user=holder.user,
+        user=holder.account or holder.user,
         uid=holder.uid,
         memory_used_bytes=holder.memory_used_bytes,
         since=_whole(holder.since),

@@ -23,6 +23,8 @@ class Holder(Struct, frozen=True, kw_only=True, gc=False):
     processes: int
     # Those of them whose memory is known: the sum is of these.
     measured: int
+    # The account behind a name that the admin gave, the first of several; None where it is the name itself.
+    account: str | None = None
 
 
 def is_alive(process: GpuProcess) -> bool:
@@ -72,8 +74,10 @@ def holders(gpu: GpuReading, person_of: PersonOf | None = None) -> tuple[Holder,
 
 def _alone(process: GpuProcess, person_of: PersonOf | None) -> Holder:
     user = process.user
+    name = user if user is None or person_of is None else person_of(user)
     return Holder(
-        user=user if user is None or person_of is None else person_of(user),
+        user=name,
+        account=None if name == user else user,
         uid=process.uid,
         memory_used_bytes=process.memory_used_bytes,
         since=process.started_at,
@@ -87,6 +91,7 @@ def _add_up(user: str | None, processes: list[GpuProcess]) -> Holder:
     starts = [p.started_at for p in processes if p.started_at is not None]
     return Holder(
         user=user,
+        account=None if processes[0].user == user else processes[0].user,
         uid=next((p.uid for p in processes if p.uid is not None), None),
         memory_used_bytes=sum(sizes) if sizes else None,
         since=min(starts) if starts else None,

@@ -16,6 +16,7 @@ class HolderView(Struct, frozen=True, kw_only=True, gc=False):
 
     # What to call this person, in every output: `ana`, `uid 1234` or `unknown`.
     name: str
+    # Their account, the first of several.
     user: str | None
     uid: int | None
     memory_used_bytes: int | None

@@ -60,11 +60,11 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
         yield running
 
 
-@pytest.mark.parametrize("text", ["user:mitja", "mitja", "user:maximiliane"])
-def test_people_are_found_by_the_beginning_of_their_shown_name(
+@pytest.mark.parametrize("text", ["user:dmitri", "dmitri", "user:mitja", "user:maximiliane"])
+def test_people_are_found_by_account_and_by_shown_name(
     browser: Browser, board: RunningBoard, text: str
 ) -> None:
-    """As far as somebody remembers it."""
+    """Whichever of both somebody knows, as far as they remember it."""
     with visit(browser, board.url) as page:
         page.goto(f"{board.url}?view=rows&q={text}")
         expect(page.get_by_text("1 of 2 GPUs")).to_be_visible()
@@ -106,9 +106,9 @@ def test_a_long_name_leaves_room_for_the_others(browser: Browser, board: Running
             assert box["x"] + box["width"] < PHONE[0] - 20
         keep(page, "long-name-card")
         page.locator(".cell[data-uuid='GPU-0']").click()
-        name = page.get_by_role("link", name=LONG)
-        expect(name).to_be_visible()
-        assert name.evaluate("each => each.scrollWidth <= each.clientWidth || !each.clientWidth")
+        whole = page.get_by_role("link", name=LONG)
+        expect(whole).to_be_visible()
+        assert whole.evaluate("each => each.scrollWidth <= each.clientWidth || !each.clientWidth")
         assert_fits(page)
         keep(page, "long-name-detail")
 
