@@ -97,7 +97,8 @@ def report_of(node: str, attack: str) -> NodeReport:
             **hostile(HostFacts, attack),
             cpu_count=8,
             load_1=1,
-            disks=(Disk(**hostile(Disk, attack), used_bytes=9, total_bytes=10),),
+            # The same place twice, as a file system that is mounted over another is listed.
+            disks=(Disk(**hostile(Disk, attack), used_bytes=9, total_bytes=10),) * 2,
             addresses=(Address(**hostile(Address, attack)),),
         ),
         problems=(
