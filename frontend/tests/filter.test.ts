@@ -127,6 +127,8 @@ describe('the filter', () => {
 
   test.each([
     ['colour:red', 'unknownKey'],
+    ['constructor:red', 'unknownKey'],
+    ['valueOf>3', 'unknownKey'],
     ['size>3', 'unknownKey'],
     ['memory>=lots', 'badNumber'],
     ['use<', 'badNumber'],

@@ -144,7 +144,7 @@ function alternatives(piece: string, errors: FilterError[]): Test[] {
     const quoted = written.startsWith('"');
     const value = unquote(written).toLowerCase();
     if (key) {
-      const make = WORDS[key];
+      const make = own(WORDS, key);
       const test = make?.(value, quoted);
       if (!make) errors.push({ code: 'unknownKey', text: colon?.[1] ?? part });
       else if (!test) errors.push({ code: 'badWord', text: part });
@@ -161,7 +161,7 @@ function comparison(
   part: string,
   errors: FilterError[],
 ): Test | null {
-  const number = NUMBERS[canonical(name)];
+  const number = own(NUMBERS, canonical(name));
   const limit = number?.read(unquote(value)) ?? null;
   if (!number) errors.push({ code: 'unknownKey', text: name });
   else if (limit === null) errors.push({ code: 'badNumber', text: part });
@@ -191,9 +191,14 @@ function bare(value: string, quoted: boolean): Test {
     isTheirs(facts);
 }
 
+/** What a table itself has; `constructor` is a word like any other. */
+function own<Value>(table: Record<string, Value>, key: string): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 function canonical(name: string): string {
   const lower = name.toLowerCase();
-  return SHORT[lower] ?? lower;
+  return own(SHORT, lower) ?? lower;
 }
 
 type Match = (text: string | null | undefined) => boolean;
