@@ -33,6 +33,7 @@ mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root
 for own in home srv etc/gpuboard opt/gpuboard var/lib/gpuboard; do
     mkdir -p "root/$own" && mount -t tmpfs tmpfs "root/$own"
 done
+mount -t tmpfs tmpfs root/tmp && chmod 1777 root/tmp
 sed -i "s,:/root:,:/home/root:," root/etc/passwd
 mkdir root/home/root
 for same in "root/$checkout" root/srv/gpuboard; do
@@ -44,7 +45,6 @@ _BARE = """
 mount -t proc proc root/proc
 mount -t sysfs sysfs root/sys
 mount --rbind /dev root/dev
-mount -t tmpfs tmpfs root/tmp && chmod 1777 root/tmp
 mount -t tmpfs tmpfs root/run
 hostname "$name"
 echo ready
@@ -55,6 +55,8 @@ _BOOTED = """
 rm -rf root/etc/systemd/system/*.wants
 for group in $groups; do mkdir "$group" && echo $$ > "$group/cgroup.procs"; done
 echo ready
+# The checkout may lie in /tmp.
+export SYSTEMD_NSPAWN_TMPFS_TMP=0
 exec systemd-nspawn --quiet --directory=root --private-network --register=no --keep-unit --link-journal=no \\
     --machine="$name" --console=pipe --boot
 """
