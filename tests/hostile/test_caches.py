@@ -12,6 +12,8 @@ SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
 BOUNDED: Final = {
     "model/names.py": "models are at most 256 characters",
+    "model/node.py": "names of at most 253 characters",
+    "storage/rows.py": "tables of our own",
     "sources/ssh/changes/places.py": "lines and letters of a plan are counted",
     "probes/nvidia_smi/values.py": "texts of at most 64 characters",
     "probes/simulated/jobs.py": "names of our own",

@@ -17,6 +17,9 @@ LOST_AFTER_INTERVALS: Final = 10
 _PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,62}\Z"
 _NODE_NAME: Final = re.compile(_PATTERN)
 
+# As long as names of hosts can be.
+MAX_HOST_LETTERS: Final = 253
+
 NodeName = Annotated[str, Meta(pattern=_PATTERN)]
 
 
@@ -32,9 +35,14 @@ def node_name_of(hostname: str) -> str:
     return fitting or "node"
 
 
-@lru_cache(maxsize=4096)
 def short_name(node: str) -> str:
     """A node's name as people write it who leave out its domain; an address has none."""
+    # Files of bookings may have any text there; only what can be a name is remembered.
+    return _short_name(node) if len(node) <= MAX_HOST_LETTERS else node.partition(".")[0]
+
+
+@lru_cache(maxsize=4096)
+def _short_name(node: str) -> str:
     try:
         return str(ipaddress.IPv4Address(node))
     except ValueError:

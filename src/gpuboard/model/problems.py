@@ -246,7 +246,7 @@ _WORDS: Final[dict[Kind, _Words]] = {
     ),
     "silent-simulated": _Words(
         "nothing new comes from this simulated node",
-        "nothing: it shows how a silent node looks; of a real one this line says where to look",
+        "nothing: it shows how a silent node looks; of a real one it is said here where to look",
     ),
     "not-listed": _Words(
         "the source of this node no longer lists it",
