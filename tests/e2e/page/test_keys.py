@@ -98,6 +98,8 @@ def test_a_key_leads_from_the_filter_to_the_first_result(
     expect(page.get_by_role("status").first).to_be_attached()
     page.keyboard.type("/model:a100")
     expect(page).to_have_url(re.compile("a100"))
+    # Until the results are drawn.
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.keyboard.press(key)
     found = page.locator("main article a, main .cell, main .keys").and_(page.locator(":focus"))
     expect(found).to_have_count(1)
