@@ -1,6 +1,7 @@
 """What the page says when things are not as usual: no connection, no names, no nodes, no entry."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -89,6 +90,9 @@ def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> Non
 
 
 FREE = r"(?<!was )(?<!were )\bfree\b"
+FREI = r"(?<!war )(?<!waren )(?<!war eben )(?<!gerade erst )\bfrei\b(?<!war seit .{5} frei)"
+LIBRE = r"(?<!était )(?<!étaient )\blibres?\b"
+KEYONG = r"(?<!原)(?<!當時)可用(?<!當時自 .{5} 起可用)"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +102,9 @@ FREE = r"(?<!was )(?<!were )\bfree\b"
         ("en-GB", FREE, "?view=cards&q=free"),
         ("en-GB", FREE, "nodes/{node}"),
         ("en-GB", FREE, "gpus/{uuid}"),
-        ("de-DE", r"(?<!war )(?<!waren )\bfrei\b(?<!war seit .{5} frei)", "?view=rows"),
-        ("fr-FR", r"(?<!était )(?<!étaient )\blibres?\b", "?view=rows"),
-        ("zh-TW", r"(?<!原)(?<!當時)可用(?<!當時自 .{5} 起可用)", "?view=rows"),
+        ("de-DE", FREI, "?view=rows"),
+        ("fr-FR", LIBRE, "?view=rows"),
+        ("zh-TW", KEYONG, "?view=rows"),
     ],
 )
 def test_old_data_offers_nothing_in_any_language(
@@ -117,6 +121,40 @@ def test_old_data_offers_nothing_in_any_language(
         assert re.findall(f".*{free}.*", _said(page), re.IGNORECASE) == []
         assert page.locator("main button[title*=CUDA_VISIBLE_DEVICES]:enabled").count() == 0
         keep(page, f"old-{locale}-{path.partition('/')[0].strip('?').partition('&')[0]}")
+
+
+@pytest.mark.parametrize(
+    ("locale", "offers"),
+    [
+        ("en-GB", rf"{FREE}|(?<!had )\bjust (been )?freed\b"),
+        ("de-DE", FREI),
+        ("fr-FR", rf"{LIBRE}|\bvient d.être libéré"),
+        ("zh-TW", rf"{KEYONG}|(?<!當時)剛釋出"),
+    ],
+)
+def test_what_had_just_been_freed_is_told_as_past_too(
+    browser: Browser, all_just_freed: RunningBoard, locale: str, offers: str
+) -> None:
+    """And nothing advises in what order to take it."""
+    with visit(browser, all_just_freed.url, locale=locale) as page:
+        page.goto(f"{all_just_freed.url}?view=rows")
+        page.wait_for_selector(".fill-free")
+        assert re.search(offers, _said(page), re.IGNORECASE)
+        page.keyboard.press("p")
+        page.wait_for_selector(":root[data-old]")
+        assert re.findall(f".*(?:{offers}).*", _said(page), re.IGNORECASE) == []
+
+
+@pytest.fixture(scope="module")
+def all_just_freed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board for which whatever is free has been so for a moment only."""
+    with running_board(
+        "--demo",
+        "4",
+        log=tmp_path_factory.mktemp("board") / "log",
+        limits={"gpuboard.model.verdict.JUST_FREED_SECONDS": 1e9},
+    ) as board:
+        yield board
 
 
 def _said(page: Page) -> str:
