@@ -26,7 +26,7 @@ from gpuboard.fleet.sink import FleetSink
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import NodeReport
 from gpuboard.model.source import SourceIdentity
-from gpuboard.outside.http import Server, request_bytes
+from gpuboard.outside.http import HttpServer, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.probes.simulated import simulate
 from gpuboard.sources.pull import PullOptions, PullSource
@@ -93,7 +93,7 @@ async def serve(port: int) -> None:
 def own(port: int) -> Ask:
     """Our own client."""
     resolver = Resolver()
-    servers = [Server(address(place), port, resolver=resolver) for place in range(AGENTS)]
+    servers = [HttpServer(address(place), port, resolver=resolver) for place in range(AGENTS)]
     request = request_bytes("GET", "/report", host="agent", headers=HEADERS)
 
     async def ask(place: int) -> int:

@@ -13,10 +13,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from tests.forked import ForkedProcess, can_be_forked, fork
 
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 20
+Process = ForkedProcess | subprocess.Popen[bytes]
 # Who computes what in a demo depends on the hour; a test must not.
 DEMO_TIME = "2026-11-16T10:00:00Z"
 
@@ -24,7 +27,7 @@ DEMO_TIME = "2026-11-16T10:00:00Z"
 class RunningBoard:
     """A board that answers at `url`."""
 
-    def __init__(self, url: str, process: subprocess.Popen[bytes], state: Path) -> None:
+    def __init__(self, url: str, process: Process, state: Path) -> None:
         self.url = url
         self.process = process
         self.state = state
@@ -65,15 +68,9 @@ def running_board(
     address = f"127.0.0.1:{port or free_port()}"
     url = f"{'https' if ca_file else 'http'}://{address}/"
     state = log.parent / "state"
-    program = "tests.impatient" if limits else "gpuboard"
-    command = [sys.executable, "-m", program, "serve", "--listen", address, "--state-dir", str(state)]
-    command += arguments
-    surroundings = {"GPUBOARD_DEMO_TIME": DEMO_TIME, **os.environ, **(env or {})}
-    surroundings["GPUBOARD_TEST_LIMITS"] = json.dumps(limits)
+    words = ["serve", "--listen", address, "--state-dir", str(state), *arguments]
     with log.open("ab") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=out, env=surroundings, cwd=ROOT if limits else None
-        )
+        process = _start(words, env or {}, limits, out)
     try:
         wait_for(f"{url}{until}", process, log, ca_file)
         yield RunningBoard(url, process, state)
@@ -87,7 +84,23 @@ def running_board(
             process.wait()
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, ca_file: Path | None = None) -> None:
+def _start(
+    words: list[str], env: Mapping[str, str], limits: Mapping[str, float] | None, out: IO[bytes]
+) -> Process:
+    surroundings = {"GPUBOARD_DEMO_TIME": DEMO_TIME, **os.environ, **env}
+    if limits:
+        # Set before anything is imported.
+        surroundings["GPUBOARD_TEST_LIMITS"] = json.dumps(limits)
+        command = [sys.executable, "-m", "tests.impatient", *words]
+        return subprocess.Popen(command, stdout=out, stderr=out, env=surroundings, cwd=ROOT)
+    if can_be_forked(env):
+        return fork(words, surroundings, out)
+    return subprocess.Popen(
+        [sys.executable, "-m", "gpuboard", *words], stdout=out, stderr=out, env=surroundings
+    )
+
+
+def wait_for(url: str, process: Process, log: Path, ca_file: Path | None = None) -> None:
     """Wait until a server answers; say what it printed if it does not."""
     context = ssl.create_default_context(cafile=ca_file) if ca_file else None
     deadline = time.monotonic() + START_SECONDS

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from gpuboard.agent.drop import DropOutlet, write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.model.errors import UsageError
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.drop import decode_drop
 
-SAMPLE = Sample(simulate("dgx-01", 1_800_000_000.0), 0.0)
+SAMPLE = TimedReport(simulate("dgx-01", 1_800_000_000.0), 0.0)
 
 
 def test_the_written_file_is_the_report(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def write_for_ever(folder: Path) -> None:
     number = 0
     while True:
         number += 1
-        write_drop(folder, "dgx-01", Sample(simulate("dgx-01", 1_800_000_000.0 + number), 0.0))
+        write_drop(folder, "dgx-01", TimedReport(simulate("dgx-01", 1_800_000_000.0 + number), 0.0))
 
 
 @pytest.mark.parametrize("times", [50, pytest.param(500, marks=pytest.mark.long)])

@@ -16,7 +16,7 @@ import pytest
 from gpuboard.agent import connections
 from gpuboard.agent.connections import MAX_CONNECTIONS, MAX_OF_ONE_PEER
 from gpuboard.agent.listen_token import read_or_create_token
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.agent.serve import ListenOptions, ListenOutlet
 from gpuboard.model.errors import UsageError
 from gpuboard.probes.simulated import simulate
@@ -56,7 +56,7 @@ def agent(clock: Clock) -> Iterator[ListenOutlet]:
     """A listening agent with one sample."""
     outlet = ListenOutlet(options(dcgm_names=True), clock=clock)
     outlet.start()
-    outlet.offer(Sample(REPORT, clock()))
+    outlet.offer(TimedReport(REPORT, clock()))
     yield outlet
     outlet.stop()
 
@@ -182,7 +182,7 @@ def test_tls_works_with_an_own_authority(tmp_path: Path) -> None:
     )  # fmt: skip
     outlet = ListenOutlet(options(tls_certificate=str(certificate), tls_key=str(key)))
     outlet.start()
-    outlet.offer(Sample(REPORT, 0.0))
+    outlet.offer(TimedReport(REPORT, 0.0))
     trust = ssl.create_default_context(cafile=certificate)
     answer = httpx.get(
         f"https://127.0.0.1:{outlet.port}/report", headers={"authorization": f"Bearer {TOKEN}"}, verify=trust

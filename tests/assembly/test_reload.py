@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.probes.simulated import simulate
 from tests.board import RunningBoard, running_board
 from tests.started import eventually
@@ -29,7 +29,7 @@ def folder(place: Path, node: str) -> str:
     """The table of a folder in which this node has left its report."""
     path = place / f"of-{node}"
     path.mkdir(exist_ok=True)
-    write_drop(path, node, Sample(simulate(node, time.time()), 0.0))
+    write_drop(path, node, TimedReport(simulate(node, time.time()), 0.0))
     return f'[[source]]\nkind = "folder"\npath = "{path}"\ninterval = "100ms"\n'
 
 

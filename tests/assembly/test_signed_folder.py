@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.enrolment import digest
 from tests.board import RunningBoard, running_board
@@ -34,7 +34,7 @@ def test_only_what_an_enrolled_node_has_signed_is_shown(tmp_path: Path) -> None:
     keys = {"gpu01": digest(tokens["gpu01"]), "gpu02": digest(tokens["gpu01"]), "gpu03": None}
     for node, key in keys.items():
         report = msgspec.structs.replace(simulate("dgx-01", time.time(), interval=600.0), node=node)
-        write_drop(folder, node, Sample(report, 0.0), key=key)
+        write_drop(folder, node, TimedReport(report, 0.0), key=key)
     config = tmp_path / "gpuboard.toml"
     config.write_text(f'[[source]]\nkind = "folder"\npath = "{folder}"\nsigned = true\ninterval = "1s"\n')
     with running_board("--config", str(config), log=tmp_path / "log", until="healthz") as board:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.assembly.agents import PLACES_SECONDS
 from gpuboard.fleet.places import Places
 from gpuboard.probes.simulated import simulate
@@ -30,7 +30,7 @@ def two_folders(place: Path) -> Path:
     for name, machine in (("one", "dgx-01"), ("two", "vision-01")):
         folder = place / name
         folder.mkdir()
-        write_drop(folder, "gpu01", Sample(simulate(machine, time.time(), interval=600.0), 0.0))
+        write_drop(folder, "gpu01", TimedReport(simulate(machine, time.time(), interval=600.0), 0.0))
         tables.append(f'[[source]]\nkind = "folder"\npath = "{folder}"\ninterval = "1s"\n')
     config = place / "gpuboard.toml"
     config.write_text("".join(tables))
@@ -77,7 +77,7 @@ def leave(folder: Path, *places: int) -> None:
     report = simulate("dgx-01", time.time(), interval=600.0)
     cards = [gpu for gpu in report.gpus or () if gpu.index in places and gpu.mig_parent_uuid is None]
     gpus = tuple(replace(gpu, index=number, mig_enabled=False) for number, gpu in enumerate(cards))
-    write_drop(folder, "gpu01", Sample(replace(report, gpus=gpus, problems=()), 0.0))
+    write_drop(folder, "gpu01", TimedReport(replace(report, gpus=gpus, problems=()), 0.0))
 
 
 def kill_when_written(board: RunningBoard) -> None:

@@ -1,5 +1,7 @@
 """The tick: everybody who follows the fleet hears each change once, with before and after."""
 
+import asyncio
+
 import pytest
 
 from gpuboard.assembly.ticking import Ticker
@@ -45,6 +47,18 @@ def test_one_follower_that_fails_does_not_keep_the_change_from_the_others() -> N
     with pytest.raises(ArithmeticError):
         ticker.tick()
     assert len(heard) == 1
+
+
+async def test_what_comes_right_after_a_start_does_not_wait_for_a_whole_tick() -> None:
+    """Nodes are read within moments, and whoever has restarted a board looks at once."""
+    fleet = Fleet(HandClock())
+    shown = asyncio.Event()
+    ticker = Ticker(ChangeTracker(fleet), [lambda change: shown.set() if change.nodes else None], period=10.0)
+    ticking = asyncio.create_task(ticker.run())
+    await asyncio.sleep(0)
+    fleet.sink("push").report("a", report_of(1))
+    await asyncio.wait_for(shown.wait(), 9)
+    ticking.cancel()
 
 
 def test_whole_views_and_rows_are_of_the_same_tick() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.cli import main
 from gpuboard.model.report import GpuReading, NodeReport
 
@@ -30,7 +30,7 @@ def config(tmp_path: Path) -> Path:
         processes=(),
     )
     report = NodeReport(node="gpu01", taken_at=time.time(), gpus=(gpu,), interval_seconds=600.0)
-    write_drop(tmp_path / "nfs", "gpu01", Sample(report, 0.0))
+    write_drop(tmp_path / "nfs", "gpu01", TimedReport(report, 0.0))
     path = tmp_path / "gpuboard.toml"
     path.write_text(
         f'[bookings]\ncomments_json = "{tmp_path}/comments.json"\n'

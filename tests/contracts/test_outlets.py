@@ -15,7 +15,7 @@ import pytest
 
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.drop import DropOutlet
-from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, Sample
+from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, TimedReport
 from gpuboard.agent.push import Pusher
 from gpuboard.agent.serve import ListenOptions, ListenOutlet
 from gpuboard.model.report import NodeReport
@@ -150,12 +150,12 @@ def dependent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Way]:
     made.outlet.stop()
 
 
-def sample(celsius: float) -> Sample:
+def sample(celsius: float) -> TimedReport:
     """A fresh one."""
     report = report_of(NODE)
     first, *others = report.gpus or ()
     hot = msgspec.structs.replace(first, temperature_celsius=celsius)
-    return Sample(msgspec.structs.replace(report, gpus=(hot, *others)), time.monotonic())
+    return TimedReport(msgspec.structs.replace(report, gpus=(hot, *others)), time.monotonic())
 
 
 def hand_over(way: "Way | Lines | Listens", celsius: float) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.discovery.base import Target
 from gpuboard.model.errors import SourceError
 from gpuboard.probes.simulated import simulate
@@ -25,8 +25,7 @@ from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
 from gpuboard.sources.ssh import SshSource
-from gpuboard.wire.ingest import Hello, Live, encode
-from gpuboard.wire.ingest import Sample as WireSample
+from gpuboard.wire.ingest import Hello, Live, Sample, encode
 from gpuboard.wire.report import encode_report
 from tests.fakes.sink import RecordingSink, SettableDiscovery, running
 from tests.pushing import report_of
@@ -66,7 +65,7 @@ async def folder(path: Path) -> AsyncIterator[Subject]:
     """A node that drops files."""
 
     def drop() -> None:
-        write_drop(path, "dropped", Sample(simulate("dgx-01", time.time()), 0.0))
+        write_drop(path, "dropped", TimedReport(simulate("dgx-01", time.time()), 0.0))
 
     await asyncio.to_thread(drop)
     source = FolderSource(FolderOptions(path=str(path), interval=Duration(0.05)))
@@ -102,7 +101,7 @@ async def pushed(_folder: Path) -> AsyncIterator[Subject]:
     def push() -> None:
         report = msgspec.structs.replace(report_of("pushing"), sequence=next(numbers))
         raw = msgspec.Raw(encode_report(report, "msgpack"))
-        sample = WireSample(sequence=report.sequence or 0, waited_seconds=0.0, report=raw)
+        sample = Sample(sequence=report.sequence or 0, waited_seconds=0.0, report=raw)
         # Not yet listened to: an agent would come back a moment later.
         with contextlib.suppress(SourceError):
             source.accept("pushing", encode(Hello(node="pushing", boot_id="boot-1")))

@@ -235,5 +235,9 @@ def _mounts() -> str:
     return Path("/proc/mounts").read_text()
 
 
-def _comm(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
+def _comm(pid: int) -> str | None:
+    """What a process is called; None: it has just ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return None

@@ -10,7 +10,7 @@ import pytest
 from gpuboard.cli import COMMANDS
 from gpuboard.metrics.node import DCGM_METRICS, GPU_METRICS
 from gpuboard.model import report
-from gpuboard.model.problems import Kind
+from gpuboard.model.problems import ProblemKind
 from gpuboard.model.verdict import Flag, VerdictWord
 from gpuboard.probes.registry import PROBES
 from gpuboard.settings.board import TABLES
@@ -43,7 +43,7 @@ def test_every_verdict_has_its_heading() -> None:
 
 def test_every_kind_of_problem_has_its_heading() -> None:
     """What can be wrong can be looked up."""
-    assert set(get_args(Kind)) <= headings("problems.md")
+    assert set(get_args(ProblemKind)) <= headings("problems.md")
 
 
 def test_every_metric_is_listed() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gpuboard.bookings.comments_json import parse_comments
 from gpuboard.model.errors import WireError
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 from gpuboard.sources.formats.gpustat_json import read_gpustat_json
 from gpuboard.sources.formats.node_info import decode_seed4
 from gpuboard.sources.pull.protocols import AgentProtocol
@@ -36,7 +36,7 @@ def drop(inner: str, *, frame: str = "") -> bytes:
 
 def read_answer(body: bytes) -> object:
     """Read what a node answers."""
-    answer = Answer(status=200, headers={"content-type": "application/json"}, body=body)
+    answer = HttpAnswer(status=200, headers={"content-type": "application/json"}, body=body)
     return AgentProtocol(NODE).read(answer)
 
 

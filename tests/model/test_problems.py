@@ -3,11 +3,11 @@ from typing import get_args
 import pytest
 
 from gpuboard.model.chips import shares_host_memory
-from gpuboard.model.problems import Kind, problem
+from gpuboard.model.problems import ProblemKind, problem
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_every_kind_of_trouble_has_words_and_a_remedy(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", get_args(ProblemKind))
+def test_every_kind_of_trouble_has_words_and_a_remedy(kind: ProblemKind) -> None:
     """A problem without a remedy only worries people."""
     found = problem(kind)
     assert found.kind == kind

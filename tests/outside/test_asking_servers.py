@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.model.errors import OutsideError
-from gpuboard.outside.http import Server, request_bytes
+from gpuboard.outside.http import HttpServer, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import tls_by
 from tests.fakes.http import Request, always, answer_bytes, raw_server, silent
@@ -18,9 +18,9 @@ LIMIT = 1000
 GET = request_bytes("GET", "/", host="test", headers={})
 
 
-def server_at(port: int, host: str = "127.0.0.1", **options: object) -> Server:
+def server_at(port: int, host: str = "127.0.0.1", **options: object) -> HttpServer:
     """A server on this machine."""
-    return Server(host, port, resolver=Resolver(), **options)  # type: ignore[arg-type] # passed on as given
+    return HttpServer(host, port, resolver=Resolver(), **options)  # type: ignore[arg-type] # passed on as given
 
 
 async def refusal(data: bytes) -> OutsideError:
@@ -175,7 +175,7 @@ async def test_the_second_address_is_tried_when_the_first_is_dead() -> None:
     """A name may have an IPv6 address that leads nowhere."""
     async with raw_server(always(answer_bytes(b"fine"))) as fake:
         resolver = Resolver(lambda _host: ["127.0.0.2", "127.0.0.1"])
-        server = Server("two.example", fake.port, resolver=resolver)
+        server = HttpServer("two.example", fake.port, resolver=resolver)
         assert (await server.ask(GET, deadline=2, limit=LIMIT)).status == 200
         server.close()
 
@@ -183,7 +183,7 @@ async def test_the_second_address_is_tried_when_the_first_is_dead() -> None:
 async def test_a_secret_does_not_leave_this_machine_in_clear() -> None:
     """The address decides, not the name: a name can be made to mean anything."""
     resolver = Resolver(lambda _host: ["192.0.2.1"])
-    server = Server("localhost.example", 80, resolver=resolver, only_private=True)
+    server = HttpServer("localhost.example", 80, resolver=resolver, only_private=True)
     with pytest.raises(OutsideError, match="not sent unencrypted") as caught:
         await server.ask(GET, deadline=2, limit=LIMIT)
     assert caught.value.code == "secret-in-clear"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.probes.simulated import simulate
@@ -37,7 +37,7 @@ def source(path: Path, pattern: str = "*") -> FolderSource:
 
 def drop(folder: Path, name: str) -> None:
     """Write a report of dgx-01 under some name."""
-    write_drop(folder, name, Sample(simulate("dgx-01", time.time()), 0.0))
+    write_drop(folder, name, TimedReport(simulate("dgx-01", time.time()), 0.0))
 
 
 async def test_the_crontab_line_of_many_labs_works_unchanged(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ async def test_the_pace_of_a_crontab_is_learned(tmp_path: Path, minutes: int) ->
     reader_of_it = source(tmp_path)
     for number in range(4):
         report = simulate("dgx-01", written_at)
-        await asyncio.to_thread(write_drop, tmp_path, "dropped", Sample(report, 0.0))
+        await asyncio.to_thread(write_drop, tmp_path, "dropped", TimedReport(report, 0.0))
         (tmp_path / "cml10").write_text(GPUSTAT.replace("97 %", f"{number} %"))
         for name in ("dropped.json", "cml10"):
             os.utime(tmp_path / name, (written_at, written_at))
@@ -357,7 +357,7 @@ async def test_a_drop_that_is_put_back_or_touched_is_not_fresh(tmp_path: Path) -
 async def test_a_drop_of_three_days_ago_is_three_days_old_to_a_new_board(tmp_path: Path) -> None:
     """Whatever its time of writing says."""
     report = simulate("dgx-01", time.time() - 3 * 86400)
-    await asyncio.to_thread(write_drop, tmp_path, "dgx-01", Sample(report, 0.0))
+    await asyncio.to_thread(write_drop, tmp_path, "dgx-01", TimedReport(report, 0.0))
     assert await age_at_the_first_look(tmp_path, "dgx-01") > 2 * 86400
 
 

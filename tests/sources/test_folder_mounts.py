@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
 from gpuboard.sources.folder import FolderOptions, FolderSource
@@ -23,7 +23,7 @@ def source(path: Path) -> FolderSource:
 
 async def drop(folder: Path, name: str) -> None:
     """Write a report as a node does, on the server's side of the mount."""
-    sample = Sample(simulate("dgx-01", time.time()), 0.0)
+    sample = TimedReport(simulate("dgx-01", time.time()), 0.0)
     await asyncio.to_thread(write_drop, folder, name, sample)
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
-from gpuboard.sources.folder.pace import Mark, Pace, Place, Track
+from gpuboard.sources.folder.pace import FilePace, Mark, Newness, Track
 
 
-def places(*marks: Mark | None) -> list[Place]:
+def places(*marks: Mark | None) -> list[Newness]:
     """Where each of these comes, one after the other."""
     track = Track()
     return [track.place(mark, written_at=1000.0 + number, age=0.0) for number, mark in enumerate(marks)]
@@ -19,7 +19,7 @@ def boot(name: str, number: float, wall: float) -> Mark:
 
 def test_the_pace_is_the_usual_gap() -> None:
     """One outage changes nothing, and two gaps are needed to know any."""
-    pace = Pace()
+    pace = FilePace()
     said = []
     for gap in (300, 301, 299, 5000, 300):
         pace.add(gap)
@@ -30,7 +30,7 @@ def test_the_pace_is_the_usual_gap() -> None:
 @pytest.mark.parametrize("gap", [3600, 86400])
 def test_no_pace_is_longer_than_a_quarter_of_an_hour(gap: float) -> None:
     """A node that writes once a day would never be missed."""
-    pace = Pace()
+    pace = FilePace()
     pace.add(gap)
     pace.add(gap)
     assert pace.seconds() == LONGEST_INTERVAL_SECONDS

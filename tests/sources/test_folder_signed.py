@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gpuboard.agent.drop import write_drop
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import WireError
@@ -50,7 +50,7 @@ def outcome(folder: FolderSource) -> str:
 def drop(path: Path, token: str | None) -> None:
     """Leave a drop of gpu01, signed with a token."""
     key = None if token is None else digest(token)
-    write_drop(path, "gpu01", Sample(report(), 0.0), key=key)
+    write_drop(path, "gpu01", TimedReport(report(), 0.0), key=key)
 
 
 def test_a_signature_is_of_one_node_and_one_report() -> None:

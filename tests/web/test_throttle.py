@@ -4,14 +4,14 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from gpuboard.web.limits import MAX_REMEMBERED
-from gpuboard.web.throttle import AddressCount, FailureLimit, Pace, RateLimit
+from gpuboard.web.throttle import AddressCount, FailureLimit, RateBucket, RateLimit
 
 
 @given(st.lists(st.floats(0, 0.2), min_size=100, max_size=200))
 def test_whoever_waits_as_told_never_exceeds_the_rate(pauses: list[float]) -> None:
     """However it spreads its messages: the burst at once, then the steady rate."""
     now = start = 1000.0
-    pace = Pace(per_second=10, burst=5, now=now)
+    pace = RateBucket(per_second=10, burst=5, now=now)
     for pause in pauses:
         now += pause
         now += pace.delay(now)
@@ -20,7 +20,7 @@ def test_whoever_waits_as_told_never_exceeds_the_rate(pauses: list[float]) -> No
 
 def test_a_calm_sender_never_waits() -> None:
     """An agent at its usual interval does not notice."""
-    pace = Pace(per_second=20, burst=60, now=0.0)
+    pace = RateBucket(per_second=20, burst=60, now=0.0)
     assert {pace.delay(second * 0.2) for second in range(1000)} == {0.0}
 
 

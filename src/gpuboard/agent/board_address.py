@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from gpuboard.model.errors import UsageError
-from gpuboard.outside.board_words import Server
+from gpuboard.outside.board_words import WantedBoard
 from gpuboard.outside.tls import trusting
 
 _PORTS: Final = {"http": 80, "https": 443}
@@ -33,7 +33,7 @@ class BoardAddress:
                 "--allow-plaintext"
             )
         self.tls = trusting(ca_file) if self.is_secure else None
-        self.server = Server(host=host, port=port, is_secure=self.is_secure, ca_file=ca_file)
+        self.server = WantedBoard(host=host, port=port, is_secure=self.is_secure, ca_file=ca_file)
 
     def __str__(self) -> str:
         return f"{'https' if self.is_secure else 'http'}://{self.place}"

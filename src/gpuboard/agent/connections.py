@@ -19,7 +19,7 @@ REQUEST_SECONDS: Final = 10.0
 TELL_SECONDS: Final = 60.0
 
 
-class Connection:
+class ServedConnection:
     """One connection, and until when it has to have asked."""
 
     def __init__(self, line: socket.socket, peer: str, deadline: float) -> None:
@@ -41,17 +41,17 @@ class Connections:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._open: list[Connection] = []
+        self._open: list[ServedConnection] = []
         self._lock = threading.Lock()
         self._told_at = float("-inf")
 
     @property
-    def open(self) -> tuple[Connection, ...]:
+    def open(self) -> tuple[ServedConnection, ...]:
         """Who is here, the oldest first."""
         with self._lock:
             return tuple(self._open)
 
-    def enter(self, line: socket.socket, address: str) -> Connection | None:
+    def enter(self, line: socket.socket, address: str) -> ServedConnection | None:
         """Let a connection in; the oldest that has shown no token makes room for it. None: there is none."""
         peer = customer(address)
         with self._lock:
@@ -64,16 +64,16 @@ class Connections:
                     return None
                 self._open.remove(oldest)
                 oldest.cut()
-            connection = Connection(line, peer, self._clock() + REQUEST_SECONDS)
+            connection = ServedConnection(line, peer, self._clock() + REQUEST_SECONDS)
             self._open.append(connection)
             return connection
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: ServedConnection) -> None:
         """Hear that a connection has ended."""
         with self._lock, contextlib.suppress(ValueError):
             self._open.remove(connection)
 
-    def begin_anew(self, connection: Connection) -> None:
+    def begin_anew(self, connection: ServedConnection) -> None:
         """Hear that a request has been answered: there is time for another."""
         connection.deadline = self._clock() + REQUEST_SECONDS
 

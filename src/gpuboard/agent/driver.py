@@ -17,7 +17,7 @@ from gpuboard.probes.inventory import Inventory, name_of
 LONGEST_PAUSE_SECONDS: Final = 60.0
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class VendorReading(Struct, frozen=True, kw_only=True):
     """The GPUs of one vendor, those included that did not answer, and all that is wrong."""
 
     # None: not known.
@@ -83,10 +83,10 @@ class Driver:
         """How many threads are stuck in the driver."""
         return self._watchdog.threads
 
-    def look(self, came: Round) -> Look:
+    def look(self, came: Round) -> VendorReading:
         """What a round says of the GPUs."""
         if came.devices is None:
-            return Look(gpus=self._inventory.all() or None, problems=(_why_nothing(came),))
+            return VendorReading(gpus=self._inventory.all() or None, problems=(_why_nothing(came),))
         devices = came.devices
         self.version, self.cuda_version = devices.driver_version, devices.cuda_version
         hung, problems = self._hung(came.hangs, devices.gpus)
@@ -98,7 +98,7 @@ class Driver:
         if came.slowest_seconds is not None:
             problems.append(slow(came))
         gpus = in_order([*devices.gpus, *hung, *lost])
-        return Look(gpus=gpus, problems=(*devices.problems, *problems), read_at=self._read_at)
+        return VendorReading(gpus=gpus, problems=(*devices.problems, *problems), read_at=self._read_at)
 
     def _hung(
         self, hangs: tuple[Hang, ...], read: tuple[GpuReading, ...]

@@ -6,7 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.drop import encode_drop
 
@@ -20,7 +20,7 @@ class DropOutlet:
         self._folder = folder
         self._node = node
         self._key = key
-        self._newest: Sample | None = None
+        self._newest: TimedReport | None = None
         self._wake = threading.Condition()
         self._stopping = False
         self._is_failing = False
@@ -35,7 +35,7 @@ class DropOutlet:
         check_folder(self._folder)
         self._thread.start()
 
-    def offer(self, sample: Sample) -> None:
+    def offer(self, sample: TimedReport) -> None:
         """Take the newest sample; one that was not written yet is replaced."""
         with self._wake:
             self._newest = sample
@@ -78,7 +78,7 @@ def check_folder(folder: Path) -> None:
         raise UsageError(f"cannot drop reports in {folder}: this user may not write there")
 
 
-def write_drop(folder: Path, node: str, sample: Sample, *, key: str | None = None) -> Path:
+def write_drop(folder: Path, node: str, sample: TimedReport, *, key: str | None = None) -> Path:
     """Write one report under its final name, whole or not at all; signed where there is a key.
 
     Raises:

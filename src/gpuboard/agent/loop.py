@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from gpuboard.agent.outlet import Outlet, Sample
+from gpuboard.agent.outlet import Outlet, TimedReport
 from gpuboard.model.report import NodeReport
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ def run_agent(
     try:
         due = clock()
         while not stop.is_set():
-            fresh = Sample(sample(), clock())
+            fresh = TimedReport(sample(), clock())
             for outlet in outlets:
                 outlet.offer(fresh)
             # On the beat; after a slow sample the next beat counts, not a burst of missed ones.

@@ -11,7 +11,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.wire.report import encode_report
 
 
-class Sample(Struct, frozen=True):
+class TimedReport(Struct, frozen=True):
     """A report with the moment it was taken, by the node's monotonic clock."""
 
     report: NodeReport
@@ -33,7 +33,7 @@ class Outlet(Protocol):
             UsageError: it cannot work like this; the text says what to change.
         """
 
-    def offer(self, sample: Sample) -> None:
+    def offer(self, sample: TimedReport) -> None:
         """Take the newest sample; never blocks."""
 
     def stop(self) -> None:
@@ -49,7 +49,7 @@ class LinesOutlet:
     def start(self) -> None:
         """Nothing to prepare."""
 
-    def offer(self, sample: Sample) -> None:
+    def offer(self, sample: TimedReport) -> None:
         """Print it; a reader that has gone ends the agent."""
         self._out.write(encode_report(sample.report) + b"\n")
         self._out.flush()
@@ -85,7 +85,7 @@ class PushOutlet:
         """Begin to talk."""
         self._thread.start()
 
-    def offer(self, sample: Sample) -> None:
+    def offer(self, sample: TimedReport) -> None:
         """Hand over the newest sample; what the board does not take now it gets later."""
         self._pusher.offer(sample.report)
 

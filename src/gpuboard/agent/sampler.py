@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gpuboard.agent.driver import Driver, Look, slow
+from gpuboard.agent.driver import Driver, VendorReading, slow
 from gpuboard.agent.vendors import beside_others
 from gpuboard.agent.watchdog import Round
 from gpuboard.model.names import in_order
@@ -57,7 +57,7 @@ class Sampler:
             seconds=PROCESS_PATIENCE_SECONDS, name="gpuboard-processes"
         )
         # What each driver said last.
-        self._last: dict[Driver, Look] = {}
+        self._last: dict[Driver, VendorReading] = {}
         self._first_seen: dict[tuple[str, str | None], float] = {}
         # Whether a driver has not yet said which GPUs there are, but is about to.
         self.is_waking = False
@@ -89,7 +89,7 @@ class Sampler:
         ]
         return [call.outcome() for call in calls]
 
-    def _look(self, driver: Driver, came: Round, now: float) -> Look:
+    def _look(self, driver: Driver, came: Round, now: float) -> VendorReading:
         """What a driver says; what it said before while it is slow but gets on."""
         last = self._last.get(driver)
         if not came.is_under_way or last is None or last.read_at is None:
@@ -99,7 +99,7 @@ class Sampler:
         others = [trouble for trouble in last.problems if trouble.kind != "slow-driver"]
         return replace(last, problems=(*others, slow(came)), is_new=False)
 
-    def _report(self, looks: Sequence[Look], now: float) -> NodeReport:
+    def _report(self, looks: Sequence[VendorReading], now: float) -> NodeReport:
         if len(looks) > 1:
             looks = [
                 beside_others(look, vendor=driver.vendor, rank=rank, node=self._node)
@@ -123,7 +123,7 @@ class Sampler:
             )
         )
 
-    def _described(self, looks: Sequence[Look], listed_at: float) -> list[Look]:
+    def _described(self, looks: Sequence[VendorReading], listed_at: float) -> list[VendorReading]:
         """The same with whose the processes are, where that was not known already."""
         gpus = [gpu for look in looks if look.is_new for gpu in look.gpus or ()]
         # Outside the driver's threads, but not without a limit: reading about a blocked process may block.

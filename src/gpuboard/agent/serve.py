@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 from msgspec import Struct
 
-from gpuboard.agent.connections import REQUEST_SECONDS, Connection, Connections
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.connections import REQUEST_SECONDS, Connections, ServedConnection
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.metrics.node import dcgm_families, node_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, write
@@ -43,7 +43,7 @@ class ListenOutlet:
     def __init__(self, options: ListenOptions, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._options = options
         self._clock = clock
-        self._newest: Sample | None = None
+        self._newest: TimedReport | None = None
         self._server: _Server | None = None
         self._myself = psutil.Process()
 
@@ -54,7 +54,7 @@ class ListenOutlet:
         return port
 
     @property
-    def connections(self) -> tuple[Connection, ...]:
+    def connections(self) -> tuple[ServedConnection, ...]:
         """Who is connected now."""
         return self._server.connections.open if self._server is not None else ()
 
@@ -76,7 +76,7 @@ class ListenOutlet:
             target=self._server.serve_forever, args=(0.1,), name="gpuboard-listen", daemon=True
         ).start()
 
-    def offer(self, sample: Sample) -> None:
+    def offer(self, sample: TimedReport) -> None:
         """Keep the newest sample."""
         self._newest = sample
 
@@ -102,7 +102,7 @@ class ListenOutlet:
             return 200, "application/msgpack", encode_report(report, "msgpack")
         return 200, "application/json", encode_report(report)
 
-    def _metrics(self, sample: Sample) -> str:
+    def _metrics(self, sample: TimedReport) -> str:
         age = sample.aged(self._clock()).age_seconds
         families = [*node_families(sample.report, age_seconds=age), *own_families(self._myself)]
         if self._options.dcgm_names:
@@ -144,7 +144,7 @@ class _Server(HTTPServer):
                 target=self._serve, args=(connection, client_address), name="gpuboard-answer", daemon=True
             ).start()
 
-    def _serve(self, connection: Connection, client_address: Any) -> None:  # noqa: ANN401 - the same
+    def _serve(self, connection: ServedConnection, client_address: Any) -> None:  # noqa: ANN401 - the same
         """Serve one connection; the TLS handshake too happens here, not where others wait."""
         line = connection.line
         try:
@@ -171,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def __init__(
-        self, line: socket.socket, address: tuple[str, int], server: "_Server", connection: Connection
+        self, line: socket.socket, address: tuple[str, int], server: "_Server", connection: ServedConnection
     ) -> None:
         self._own = connection
         super().__init__(line, address, server)

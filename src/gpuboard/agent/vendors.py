@@ -5,13 +5,13 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from gpuboard.agent.driver import Look
+from gpuboard.agent.driver import VendorReading
 from gpuboard.model.names import NUMBERS_PER_VENDOR
-from gpuboard.model.problems import BREAKING, Kind, problem
+from gpuboard.model.problems import BREAKING, ProblemKind, problem
 from gpuboard.model.report import GpuReading, Problem
 
 
-def beside_others(look: Look, *, vendor: str, rank: int, node: str) -> Look:
+def beside_others(look: VendorReading, *, vendor: str, rank: int, node: str) -> VendorReading:
     """The same GPUs as they are told on a node that has those of other vendors too.
 
     Drivers number their own GPUs only, so the second vendor's begin at 1000. Nor may one vendor's trouble
@@ -36,7 +36,7 @@ def _renumbered(gpu: GpuReading, rank: int, names: dict[str, str]) -> GpuReading
     return replace(gpu, uuid=names.get(gpu.uuid, gpu.uuid), index=gpu.index + rank * NUMBERS_PER_VENDOR)
 
 
-def _spread(look: Look) -> Iterator[Problem]:
+def _spread(look: VendorReading) -> Iterator[Problem]:
     cards = [gpu for gpu in look.gpus or () if gpu.mig_parent_uuid is None]
     for trouble in look.problems:
         if trouble.gpu_uuid is not None or trouble.kind not in BREAKING:
@@ -51,4 +51,4 @@ def _named(problems: Iterable[Problem], vendor: str, names: dict[str, str]) -> I
     for trouble in problems:
         detail = f"{vendor}: {trouble.detail}" if trouble.detail else vendor
         uuid = trouble.gpu_uuid and names.get(trouble.gpu_uuid, trouble.gpu_uuid)
-        yield problem(cast("Kind", trouble.kind), detail, gpu_uuid=uuid, since=trouble.since)
+        yield problem(cast("ProblemKind", trouble.kind), detail, gpu_uuid=uuid, since=trouble.since)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
 from gpuboard.agent.loop import run_agent
-from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, Sample
+from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, TimedReport
 from gpuboard.agent.sampler import Sampler
 from gpuboard.model.address import is_loopback, split_address
 from gpuboard.model.errors import SettingsError, UsageError
@@ -89,7 +89,9 @@ class Agent:
             # Cron knows how often it comes; the board learns it.
             report = replace(report, interval_seconds=None)
         if self._options.drop is not None:
-            write_drop(self._options.drop, self.node, Sample(report, time.monotonic()), key=self._drop_key())
+            write_drop(
+                self._options.drop, self.node, TimedReport(report, time.monotonic()), key=self._drop_key()
+            )
         return report
 
     def run(self, stop: threading.Event) -> None:

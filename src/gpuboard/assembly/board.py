@@ -18,7 +18,7 @@ from gpuboard.assembly.descriptors import Descriptors
 from gpuboard.assembly.judging import names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.reload import Parts, Reload
-from gpuboard.assembly.server import Server, allow_connections, server_config
+from gpuboard.assembly.server import BoardServer, allow_connections, server_config
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
@@ -202,7 +202,7 @@ class Board:
     async def _serve(self, config: uvicorn.Config, sockets: list[socket.socket] | None) -> None:
         allow_connections()
         async with self.running():
-            await Server(
+            await BoardServer(
                 config, ready=lambda: self._ready(config), hung_up=self._read_again, stopping=self._stopping
             ).serve(sockets)
 

@@ -29,7 +29,7 @@ REFUSALS: Final = frozenset(
 FIND_SECONDS: Final = 10.0
 
 
-class Table(Struct, frozen=True):
+class SshTable(Struct, frozen=True):
     """One `[[source]]` table of kind `ssh`: how its nodes are reached, and which they are."""
 
     options: SshOptions
@@ -43,7 +43,7 @@ class Group(Struct):
     targets: list[Target]
 
 
-def ssh_tables(settings: Settings) -> list[Table]:
+def ssh_tables(settings: Settings) -> list[SshTable]:
     """The tables of kind `ssh`.
 
     Raises:
@@ -52,13 +52,13 @@ def ssh_tables(settings: Settings) -> list[Table]:
     chosen = [(where, table) for where, table in settings.sources if table.get("kind") == "ssh"]
     read = [(where, read_options(SshOptions, table, where=where)) for where, table in chosen]
     return [
-        Table(options, make_for_source(options.hosts, options.discover, where=where))
+        SshTable(options, make_for_source(options.hosts, options.discover, where=where))
         for where, options in read
     ]
 
 
 def look_at_hosts(
-    hosts: Sequence[str], fleet: Fleet, *, tables: Sequence[Table] = (), user: str | None = None
+    hosts: Sequence[str], fleet: Fleet, *, tables: Sequence[SshTable] = (), user: str | None = None
 ) -> None:
     """Read hosts once into the fleet, or all of the tables'; one that cannot be read says why.
 
@@ -71,7 +71,7 @@ def look_at_hosts(
     asyncio.run(_look(hosts, fleet, tables, user))
 
 
-async def _look(hosts: Sequence[str], fleet: Fleet, tables: Sequence[Table], user: str | None) -> None:
+async def _look(hosts: Sequence[str], fleet: Fleet, tables: Sequence[SshTable], user: str | None) -> None:
     try:
         asked = read_targets(hosts)
     except ValueError as error:
@@ -94,7 +94,7 @@ async def _read(group: Group, user: str | None) -> dict[str, NodeReport | Reason
     return await read_once(targets, group.options)
 
 
-async def _listed(table: Table) -> list[Target]:
+async def _listed(table: SshTable) -> list[Target]:
     """The nodes that a table names, as far as they can be found now."""
     found: asyncio.Future[list[Target]] = asyncio.get_running_loop().create_future()
     finding = asyncio.create_task(

@@ -90,7 +90,7 @@ class HangUp:
             await self._do()
 
 
-class Server(uvicorn.Server):
+class BoardServer(uvicorn.Server):
     """A server that says when it is ready, and lets viewers go politely before it stops."""
 
     def __init__(

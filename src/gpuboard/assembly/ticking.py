@@ -2,8 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from gpuboard.fleet.changes import ChangeTracker, Subscriber
+
+# So many ticks are made in the time of the first.
+START_TICKS: Final = 10
 
 
 class Ticker:
@@ -33,9 +37,11 @@ class Ticker:
     async def run(self) -> None:
         """Tick until cancelled."""
         loop = asyncio.get_running_loop()
-        due = loop.time()
+        due = started = loop.time()
         while True:
             self.tick()
+            # The first nodes come within moments of a start: who looks then does not wait for a whole tick.
+            is_new = due - started < self._period
             # By the clock, not so long after the last: what a tick itself takes would make viewers wait more.
-            due = max(due + self._period, loop.time())
+            due = max(due + (self._period / START_TICKS if is_new else self._period), loop.time())
             await asyncio.sleep(due - loop.time())

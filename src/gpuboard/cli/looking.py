@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpuboard.bookings.comments import CommentsFile
     from gpuboard.settings.board import Settings
 
-Look = Callable[[Fleet], None]
+ShowFleet = Callable[[Fleet], None]
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +138,7 @@ def _bookings(settings: "Settings | None", fleet: Fleet) -> "CommentsFile | None
     return bookings_of(settings.bookings, fleet, fleet.clock.now)
 
 
-def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> Look:
+def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> ShowFleet:
     if arguments.hosts:
         return _look_over_ssh(arguments, settings)
     if arguments.folder:
@@ -148,20 +148,22 @@ def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> Look
     return functools.partial(_look_here, _reader_here(arguments))
 
 
-def _look_over_ssh(arguments: argparse.Namespace, settings: "Settings | None") -> Look:
+def _look_over_ssh(arguments: argparse.Namespace, settings: "Settings | None") -> ShowFleet:
     # By name: the light install lacks ssh, and nothing else here may need it.
     hosts = importlib.import_module("gpuboard.assembly.hosts")
     tables = hosts.ssh_tables(settings) if settings is not None else ()
     return functools.partial(hosts.look_at_hosts, arguments.hosts, tables=tables, user=arguments.user)
 
 
-def _look_into_folder(table: Mapping[str, Any], *, where: str = "--folder", name: str = "folder") -> Look:
+def _look_into_folder(
+    table: Mapping[str, Any], *, where: str = "--folder", name: str = "folder"
+) -> ShowFleet:
     from gpuboard.assembly.folder import look_into_folder  # noqa: PLC0415 - only for folders
 
     return look_into_folder(table, where=where, name=name)
 
 
-def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Look:
+def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> ShowFleet:
     """Everything that the settings name and that can be looked at without a board."""
     folders = [named for named in settings.sources if named[1].get("kind") == "folder"]
     looks = [

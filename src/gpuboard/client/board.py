@@ -12,7 +12,7 @@ import msgspec
 
 from gpuboard.client.answer import decode_answer, decode_fleet
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError, UsageError
-from gpuboard.outside.board_words import Server, remedy_for
+from gpuboard.outside.board_words import WantedBoard, remedy_for
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.summary import FreeAnswer
@@ -109,7 +109,7 @@ def _why(error: Exception, url: str, ca_file: Path | None) -> str:
     if not isinstance(why, Exception) or not parts.hostname:
         return str(why)
     is_secure = _is_https(url)
-    server = Server(
+    server = WantedBoard(
         host=parts.hostname,
         port=parts.port or (443 if is_secure else 80),
         is_secure=is_secure,

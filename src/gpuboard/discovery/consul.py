@@ -12,14 +12,14 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gpuboard.discovery.base import Found, Target
-from gpuboard.discovery.consul_answer import Address, read_catalog, read_health
+from gpuboard.discovery.consul_answer import ConnectBy, read_catalog, read_health
 from gpuboard.discovery.grace import Grace
 from gpuboard.discovery.ranges import MAX_HOSTS
 from gpuboard.model.errors import GpuboardError, OutsideError, SettingsError
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 from gpuboard.outside.backoff import Backoff
-from gpuboard.outside.http import Server, request_bytes
+from gpuboard.outside.http import HttpServer, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import secret_in, tls_by
 from gpuboard.settings.base import Duration
@@ -54,7 +54,7 @@ class ConsulOptions(Struct, frozen=True, kw_only=True):
     # Only instances whose health checks pass; otherwise all that the catalog knows.
     passing: bool = True
     # Connect to the registered address, or to the node's name (which a certificate may need).
-    connect: Address = "address"
+    connect: ConnectBy = "address"
     # Whether the port that the service registered is the one to ask.
     ports: bool = True
     # Whether nodes may have addresses of this machine itself, or link-local ones.
@@ -100,7 +100,7 @@ class ConsulDiscovery:
     async def run(self, found: Found) -> None:
         """Hand over the list at the start and after every change, until cancelled."""
         backoff = Backoff(_RETRY_SECONDS, limit=_RETRY_LIMIT_SECONDS)
-        server: Server | None = None
+        server: HttpServer | None = None
         last: tuple[Target, ...] | None = None
         try:
             while True:
@@ -123,8 +123,8 @@ class ConsulDiscovery:
         usual = _PAUSE_SECONDS if self._index else _POLL_SECONDS
         return usual * (0.5 + random.random())  # noqa: S311 - spreads load, hides nothing
 
-    async def _server(self) -> Server:
-        return Server(
+    async def _server(self) -> HttpServer:
+        return HttpServer(
             self._host,
             self._port,
             resolver=Resolver(),
@@ -132,7 +132,7 @@ class ConsulDiscovery:
             only_private=self._token is not None and not self._options.allow_plaintext,
         )
 
-    async def _query(self, server: Server) -> tuple[Target, ...]:
+    async def _query(self, server: HttpServer) -> tuple[Target, ...]:
         """Wait for news and return the whole list."""
         # While a list is running out, its end must not be slept through.
         wait = min(self._options.wait, max(1.0, self._options.grace / 2))
@@ -157,7 +157,7 @@ class ConsulDiscovery:
         text = f"Consul names more than {self._options.max_nodes} nodes; {self._grace.left_out} are left out"
         return Reason(code="too-many", text=f"{text}: see who registers {self.name}, or raise max_nodes")
 
-    async def _request(self, server: Server, wait: float) -> bytes:
+    async def _request(self, server: HttpServer, wait: float) -> bytes:
         asked: dict[str, str | int] = (
             {"index": self._index, "wait": f"{max(1, round(wait))}s"} if self._index else {}
         )
@@ -171,13 +171,13 @@ class ConsulDiscovery:
         path = f"{self._path}{quote(self._options.service, safe='')}?{urlencode(asked)}"
         return request_bytes("GET", path, host=server.address, headers=headers)
 
-    def _note_index(self, answer: Answer) -> None:
+    def _note_index(self, answer: HttpAnswer) -> None:
         index = answer.headers.get("x-consul-index", "")
         new = int(index) if index.isdecimal() and len(index) < 20 else 0  # noqa: PLR2004 - 64 bits
         # Consul's rule: an index that goes back is a restored server; start again.
         self._index = new if new >= self._index else 0
 
-    def _refusal(self, answer: Answer) -> OutsideError:
+    def _refusal(self, answer: HttpAnswer) -> OutsideError:
         if answer.status in _FORBIDDEN:
             if self._token is not None:
                 self._token.forget()
@@ -202,13 +202,13 @@ class ConsulDiscovery:
             log.info("consul: service=%s is well again", self._options.service)
 
 
-def _close(server: Server | None) -> Server | None:
+def _close(server: HttpServer | None) -> HttpServer | None:
     if server is not None:
         server.close()
     return None
 
 
-def _doubt(answer: Answer) -> Reason:
+def _doubt(answer: HttpAnswer) -> Reason:
     """An empty answer is no error for Consul, but it rarely means that all nodes are gone."""
     if answer.headers.get("x-consul-results-filtered-by-acls") == "true":
         return Reason(code="consul-filtered", text="Consul hides all nodes from this token: check its policy")

@@ -10,7 +10,7 @@ from gpuboard.discovery.hosts import name_nodes, node_name, read_host
 from gpuboard.discovery.ranges import MAX_HOSTS
 from gpuboard.model.errors import WireError
 
-Address = Literal["address", "name"]
+ConnectBy = Literal["address", "name"]
 
 
 class _CatalogEntry(Struct, kw_only=True):
@@ -43,7 +43,7 @@ _CATALOG: Final = msgspec.json.Decoder(list[_CatalogEntry])
 _HEALTH: Final = msgspec.json.Decoder(list[_HealthEntry])
 
 
-def read_health(data: bytes, *, connect: Address = "address", ports: bool = True) -> tuple[Target, ...]:
+def read_health(data: bytes, *, connect: ConnectBy = "address", ports: bool = True) -> tuple[Target, ...]:
     """The nodes in an answer of the health endpoint.
 
     Raises:
@@ -57,7 +57,7 @@ def read_health(data: bytes, *, connect: Address = "address", ports: bool = True
     return _targets(found, connect=connect, ports=ports)
 
 
-def read_catalog(data: bytes, *, connect: Address = "address", ports: bool = True) -> tuple[Target, ...]:
+def read_catalog(data: bytes, *, connect: ConnectBy = "address", ports: bool = True) -> tuple[Target, ...]:
     """The nodes in an answer of the catalog endpoint.
 
     Raises:
@@ -71,7 +71,7 @@ def read_catalog(data: bytes, *, connect: Address = "address", ports: bool = Tru
     return _targets(found, connect=connect, ports=ports)
 
 
-def _targets(entries: list[tuple[str, str, int]], *, connect: Address, ports: bool) -> tuple[Target, ...]:
+def _targets(entries: list[tuple[str, str, int]], *, connect: ConnectBy, ports: bool) -> tuple[Target, ...]:
     """Name the nodes; an entry that names no node or no host is left out."""
     targets = []
     for name, address, port in entries[:MAX_HOSTS]:

@@ -8,7 +8,7 @@ from gpuboard.model.names import driver_index, gpu_labels, holder_name
 from gpuboard.model.report import GpuReading, HostFacts, NodeReport
 from gpuboard.model.units import MIB
 
-Read = Callable[[GpuReading], float | None]
+ReadFigure = Callable[[GpuReading], float | None]
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
@@ -16,7 +16,7 @@ def _scaled(value: float | None, factor: float) -> float | None:
 
 
 # name → (help, reading); every name ends in its unit.
-GPU_METRICS: Final[Mapping[str, tuple[str, Read]]] = {
+GPU_METRICS: Final[Mapping[str, tuple[str, ReadFigure]]] = {
     "gpuboard_gpu_utilization_ratio": (
         "Share of time in which a kernel ran, 0 to 1.",
         lambda gpu: _scaled(gpu.utilization_percent, 0.01),
@@ -49,7 +49,7 @@ GPU_METRICS: Final[Mapping[str, tuple[str, Read]]] = {
 }
 
 # The names, units and labels of dcgm-exporter, so that existing dashboards work unchanged.
-DCGM_METRICS: Final[Mapping[str, tuple[str, Read]]] = {
+DCGM_METRICS: Final[Mapping[str, tuple[str, ReadFigure]]] = {
     "DCGM_FI_DEV_SM_CLOCK": ("SM clock frequency (in MHz).", lambda gpu: gpu.graphics_clock_mhz),
     "DCGM_FI_DEV_MEM_CLOCK": ("Memory clock frequency (in MHz).", lambda gpu: gpu.memory_clock_mhz),
     "DCGM_FI_DEV_GPU_TEMP": ("GPU temperature (in C).", lambda gpu: gpu.temperature_celsius),

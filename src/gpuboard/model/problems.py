@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.report import Problem
 
-Kind = Literal[
+ProblemKind = Literal[
     "no-driver",
     "no-devices",
     "driver-mismatch",
@@ -61,7 +61,7 @@ class _Words(NamedTuple):
     breaks: bool = False
 
 
-_WORDS: Final[dict[Kind, _Words]] = {
+_WORDS: Final[dict[ProblemKind, _Words]] = {
     "no-driver": _Words(
         "no NVIDIA driver is running here",
         "install the NVIDIA driver and load it (modprobe nvidia); a new kernel may need its module rebuilt",
@@ -258,7 +258,7 @@ _WORDS: Final[dict[Kind, _Words]] = {
 OTHER: Final = "other"
 _OTHER: Final = _Words("something is wrong", "ask whoever runs this board; signed-in people see what it is")
 # How a node is read → what it is called when nothing comes any more.
-SILENT: Final[dict[str, Kind]] = {
+SILENT: Final[dict[str, ProblemKind]] = {
     "push": "silent-push",
     "ssh": "silent-ssh",
     "pull": "silent-pull",
@@ -283,7 +283,7 @@ def without_details(found: Problem) -> Problem:
 
 
 def problem(
-    kind: Kind, detail: str | None = None, *, gpu_uuid: str | None = None, since: float | None = None
+    kind: ProblemKind, detail: str | None = None, *, gpu_uuid: str | None = None, since: float | None = None
 ) -> Problem:
     """Put one kind of trouble into words; the detail (which device, which versions) follows a colon."""
     words = _WORDS[kind]

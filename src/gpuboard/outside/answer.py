@@ -13,7 +13,7 @@ MAX_HEAD_BYTES: Final = 16 * 1024
 _CHUNKS_SHARE: Final = 1 / 8
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class HttpAnswer(Struct, frozen=True, kw_only=True):
     """What a server said."""
 
     status: int
@@ -43,7 +43,7 @@ class AnswerReader:
         self._lasts = False
         self._problem: OutsideError | None = None
 
-    def feed(self, data: bytes) -> Answer | None:
+    def feed(self, data: bytes) -> HttpAnswer | None:
         """Take in some bytes; return the answer once it is whole.
 
         Raises:
@@ -61,7 +61,7 @@ class AnswerReader:
             raise self._problem
         return self._answer() if self._done else None
 
-    def end(self) -> Answer:
+    def end(self) -> HttpAnswer:
         """The connection has ended: for an answer without a length that is its end.
 
         Raises:
@@ -115,7 +115,7 @@ class AnswerReader:
         # The parser's callbacks must not raise: it would hide the error in one of its own.
         self._problem = self._problem or OutsideError(text, code=code)
 
-    def _answer(self) -> Answer:
-        return Answer(
+    def _answer(self) -> HttpAnswer:
+        return HttpAnswer(
             status=self._parser.get_status_code(), headers=self._headers, body=b"".join(self._parts)
         )

@@ -27,7 +27,7 @@ TRY_HTTPS: Final = (
 )
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class WantedBoard(Struct, frozen=True, kw_only=True):
     """Whom somebody wanted to talk to, and how."""
 
     host: str
@@ -36,7 +36,7 @@ class Server(Struct, frozen=True, kw_only=True):
     ca_file: Path | None = None
 
 
-def remedy_for(error: Exception, server: Server) -> str | None:
+def remedy_for(error: Exception, server: WantedBoard) -> str | None:
     """What is wrong with TLS, or with there being none, and what to do; None for all other errors."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _certificate_words(error, server)
@@ -47,7 +47,7 @@ def remedy_for(error: Exception, server: Server) -> str | None:
     return None
 
 
-def _certificate_words(error: ssl.SSLCertVerificationError, server: Server) -> str:
+def _certificate_words(error: ssl.SSLCertVerificationError, server: WantedBoard) -> str:
     if certificate_dates.is_about_time(error):
         dates = certificate_dates.look_up(server.host, server.port) or "at another time"
         now = certificate_dates.show(dt.datetime.now(dt.UTC))
@@ -64,7 +64,7 @@ def _certificate_words(error: ssl.SSLCertVerificationError, server: Server) -> s
     return f"its certificate cannot be trusted: {error.verify_message}; {remedy}"
 
 
-def _names(server: Server) -> list[str]:
+def _names(server: WantedBoard) -> list[str]:
     """The names in a certificate whose authority is believed; none if the server does not tell."""
     try:
         context = trusting(server.ca_file)

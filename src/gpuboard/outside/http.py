@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from gpuboard.model.errors import OutsideError
-from gpuboard.outside.answer import Answer, AnswerReader
+from gpuboard.outside.answer import AnswerReader, HttpAnswer
 from gpuboard.outside.network_words import in_words
 from gpuboard.outside.resolve import Resolver, is_of_here, stays_here
 
@@ -41,7 +41,7 @@ def request_bytes(
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
-class Server:
+class HttpServer:
     """One server, and the connection to it that is kept open between requests."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Server:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"{host}:{self._port}"
 
-    async def ask(self, request: bytes, *, deadline: float, limit: int) -> Answer:
+    async def ask(self, request: bytes, *, deadline: float, limit: int) -> HttpAnswer:
         """Send a request and return the answer, all within the deadline in seconds.
 
         Raises:
@@ -100,7 +100,7 @@ class Server:
             self._connection[1].transport.abort()
             self._connection = None
 
-    async def _ask(self, request: bytes, deadline: float, limit: int) -> Answer:
+    async def _ask(self, request: bytes, deadline: float, limit: int) -> HttpAnswer:
         if self._connection is not None:
             # A server may end a kept connection at any time; only then is the request sent once more.
             with suppress(_Ended):
@@ -152,7 +152,7 @@ class Server:
 
     async def _exchange(
         self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes, limit: int
-    ) -> Answer:
+    ) -> HttpAnswer:
         stream_in, stream_out = connection
         reader = AnswerReader(limit=limit)
         self._doing = "waiting for its answer"

@@ -20,7 +20,7 @@ from gpuboard.probes.nvml_device import DeviceReader, Handle, LeftOut, Links, te
 from gpuboard.probes.nvml_errors import SESSION_OVER, device_kind, explain
 from gpuboard.probes.nvml_values import cuda_version
 
-Answer = TypeVar("Answer")
+Told = TypeVar("Told")
 
 # NVML looks for devices only when it is opened; one that came back is found by opening it anew.
 REOPEN_SECONDS: Final = 60.0
@@ -216,7 +216,7 @@ def _is_divided(handle: Handle) -> bool:
     return bool(mode == pynvml.NVML_DEVICE_MIG_ENABLE)
 
 
-def _unless_it_fails(question: Callable[[], Answer], otherwise: Answer) -> Answer:
+def _unless_it_fails(question: Callable[[], Told], otherwise: Told) -> Told:
     try:
         return question()
     except pynvml.NVMLError as error:

@@ -7,7 +7,7 @@ from typing import Final
 import pynvml
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
-from gpuboard.model.problems import Kind, problem
+from gpuboard.model.problems import ProblemKind, problem
 from gpuboard.probes.nvml_values import library_version, module_version
 
 # Not failures: this device, this driver or this moment simply has no such value.
@@ -26,7 +26,7 @@ QUIET: Final = frozenset(
 FATAL: Final = frozenset({pynvml.NVML_ERROR_GPU_IS_LOST, pynvml.NVML_ERROR_GPU_NOT_FOUND})
 # Not this device but the session is over; it must be opened again.
 SESSION_OVER: Final = frozenset({pynvml.NVML_ERROR_UNINITIALIZED, pynvml.NVML_ERROR_DRIVER_NOT_LOADED})
-_DEVICE_KINDS: Final[dict[int, Kind]] = {
+_DEVICE_KINDS: Final[dict[int, ProblemKind]] = {
     pynvml.NVML_ERROR_GPU_IS_LOST: "gpu-lost",
     pynvml.NVML_ERROR_GPU_NOT_FOUND: "gpu-lost",
     pynvml.NVML_ERROR_RESET_REQUIRED: "gpu-needs-reset",
@@ -34,7 +34,7 @@ _DEVICE_KINDS: Final[dict[int, Kind]] = {
 }
 
 
-def device_kind(code: int) -> Kind:
+def device_kind(code: int) -> ProblemKind:
     """What it means when a device answers with nothing but this error."""
     return _DEVICE_KINDS.get(code, "driver-error")
 

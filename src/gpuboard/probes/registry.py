@@ -37,7 +37,7 @@ PROBES: Final = {
     **ONLY_BY_NAME,
 }
 
-Load = Callable[[str], Probe]
+LoadProbe = Callable[[str], Probe]
 MakeProbe = Callable[[], Probe]
 
 
@@ -83,7 +83,7 @@ class FirstThatAnswers:
 
     name = "automatic"
 
-    def __init__(self, names: Sequence[str], *, load: Load = load) -> None:
+    def __init__(self, names: Sequence[str], *, load: LoadProbe = load) -> None:
         self._names = names
         self._load = load
         self._chosen: Probe | None = None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 
-class Reason(NamedTuple):
+class ThrottleReason(NamedTuple):
     """One reason; an idle GPU lowers its clocks too, but nothing holds it back, so it is not here."""
 
     bit: int
@@ -13,14 +13,14 @@ class Reason(NamedTuple):
 
 
 REASONS: Final = (
-    Reason(0x002, "applications_clocks_setting", "application-clocks"),
-    Reason(0x004, "sw_power_cap", "power-cap"),
-    Reason(0x008, "hw_slowdown", "hardware-slowdown"),
-    Reason(0x010, "sync_boost", "sync-boost"),
-    Reason(0x020, "sw_thermal_slowdown", "thermal"),
-    Reason(0x040, "hw_thermal_slowdown", "hardware-thermal"),
-    Reason(0x080, "hw_power_brake_slowdown", "power-brake"),
-    Reason(0x100, "display_clocks_setting", "display-clocks"),
+    ThrottleReason(0x002, "applications_clocks_setting", "application-clocks"),
+    ThrottleReason(0x004, "sw_power_cap", "power-cap"),
+    ThrottleReason(0x008, "hw_slowdown", "hardware-slowdown"),
+    ThrottleReason(0x010, "sync_boost", "sync-boost"),
+    ThrottleReason(0x020, "sw_thermal_slowdown", "thermal"),
+    ThrottleReason(0x040, "hw_thermal_slowdown", "hardware-thermal"),
+    ThrottleReason(0x080, "hw_power_brake_slowdown", "power-brake"),
+    ThrottleReason(0x100, "display_clocks_setting", "display-clocks"),
 )
 
 

@@ -49,29 +49,31 @@ class Surroundings(Struct, frozen=True, kw_only=True):
         return self.pushed
 
 
-class Kind(NamedTuple):
+class SourceKind(NamedTuple):
     """One kind of source: the options that it owns, and how it is made of them."""
 
     options: type[Struct]
     make: Callable[[Any, Surroundings, str], Source]
 
 
-SOURCES: Final[Mapping[str, Kind]] = {
-    "local": Kind(LocalOptions, lambda options, around, _: LocalSource(options, node=around.node)),
-    "simulated": Kind(SimulatedOptions, lambda options, around, _: SimulatedSource(options, now=around.now)),
-    "folder": Kind(
+SOURCES: Final[Mapping[str, SourceKind]] = {
+    "local": SourceKind(LocalOptions, lambda options, around, _: LocalSource(options, node=around.node)),
+    "simulated": SourceKind(
+        SimulatedOptions, lambda options, around, _: SimulatedSource(options, now=around.now)
+    ),
+    "folder": SourceKind(
         FolderOptions,
         lambda options, around, _: FolderSource(options, keys=around.keys, owners=around.owners),
     ),
-    "ssh": Kind(
+    "ssh": SourceKind(
         SshOptions,
         lambda options, around, where: SshSource(options, around.discovery(options, where=where)),
     ),
-    "pull": Kind(
+    "pull": SourceKind(
         PullOptions,
         lambda options, around, where: PullSource(options, around.discovery(options, where=where)),
     ),
-    "push": Kind(PushOptions, lambda _, around, where: around.push_source(where=where)),
+    "push": SourceKind(PushOptions, lambda _, around, where: around.push_source(where=where)),
 }
 
 

@@ -15,7 +15,7 @@ COMPRESS_FROM_BYTES: Final = 1024
 _COMPRESSION_LEVEL: Final = 1
 
 
-class Answer:
+class SharedBody:
     """One body, compressed when the first asks for it so; the very same bytes go to everybody."""
 
     def __init__(self, body: bytes) -> None:
@@ -36,22 +36,22 @@ class Answers:
     def __init__(self, version: Callable[[], Hashable]) -> None:
         self._version = version
         self._made_for: Hashable = None
-        self._answers: dict[Hashable, Answer] = {}
+        self._answers: dict[Hashable, SharedBody] = {}
 
-    def get(self, what: Hashable, make: Callable[[], bytes]) -> Answer:
+    def get(self, what: Hashable, make: Callable[[], bytes]) -> SharedBody:
         """The answer to this question; keys are few: routes and tiers, nothing that a visitor writes."""
         version = self._version()
         if version != self._made_for:
             self._made_for, self._answers = version, {}
         answer = self._answers.get(what)
         if answer is None:
-            answer = self._answers[what] = Answer(make())
+            answer = self._answers[what] = SharedBody(make())
         return answer
 
 
 def respond(
     request: AnyRequest,
-    answer: Answer,
+    answer: SharedBody,
     *,
     headers: dict[str, str] | None = None,
     media_type: str = MediaType.JSON,

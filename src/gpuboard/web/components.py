@@ -13,14 +13,14 @@ from gpuboard.wire.component import ComponentView
 _REASON_LENGTH: Final = 500
 
 # Why a part is in trouble; None: all is well. Only looks at what the part has noted, so it never waits.
-Ask = Callable[[], Reason | None]
+AskTrouble = Callable[[], Reason | None]
 
 
 class _Part(Struct):
     component: str
     kind: str
     name: str
-    ask: Ask
+    ask: AskTrouble
     trouble: Reason | None = None
     since: float | None = None
 
@@ -31,7 +31,7 @@ class Components:
     def __init__(self) -> None:
         self._parts: list[_Part] = []
 
-    def add(self, kind: str, name: str, ask: Ask) -> Callable[[], None]:
+    def add(self, kind: str, name: str, ask: AskTrouble) -> Callable[[], None]:
         """Name a part, and get what takes it away again; two of one kind are told apart by a number."""
         taken = {part.component for part in self._parts}
         names = itertools.chain((kind,), (f"{kind}-{number}" for number in itertools.count(2)))

@@ -27,7 +27,7 @@ from gpuboard.web.limits import (
     VIEWER_FRAMES_BURST,
     VIEWER_FRAMES_PER_SECOND,
 )
-from gpuboard.web.throttle import Pace
+from gpuboard.web.throttle import RateBucket
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +49,8 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
     _opening: asyncio.TimerHandle | None = None
     _stuck: asyncio.TimerHandle | None = None
     # None: an agent's, whose bytes and time are its node's affair.
-    _bytes: Pace | None = None
-    _time: Pace | None = None
+    _bytes: RateBucket | None = None
+    _time: RateBucket | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hear of every byte that the kernel does not take, and let it take few."""
@@ -59,9 +59,11 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
         self.transport.set_write_buffer_limits(high=1, low=0)
         limit_send_buffer(transport, SOCKET_SEND_BUFFER_BYTES)
         now = self.loop.time()
-        self._frames = Pace(per_second=VIEWER_FRAMES_PER_SECOND, burst=VIEWER_FRAMES_BURST, now=now)
-        self._bytes = Pace(per_second=VIEWER_BYTES_PER_SECOND, burst=VIEWER_BYTES_BURST, now=now)
-        self._time = Pace(per_second=VIEWER_CPU_SECONDS_PER_SECOND, burst=VIEWER_CPU_SECONDS_BURST, now=now)
+        self._frames = RateBucket(per_second=VIEWER_FRAMES_PER_SECOND, burst=VIEWER_FRAMES_BURST, now=now)
+        self._bytes = RateBucket(per_second=VIEWER_BYTES_PER_SECOND, burst=VIEWER_BYTES_BURST, now=now)
+        self._time = RateBucket(
+            per_second=VIEWER_CPU_SECONDS_PER_SECOND, burst=VIEWER_CPU_SECONDS_BURST, now=now
+        )
         self._stopwatch = Stopwatch()
         self._room = room_of(self.config)
         self._opening = self.loop.call_later(HANDSHAKE_SECONDS, self.cut, "it was not let in in time")
@@ -142,7 +144,7 @@ class DeadlineSocket(WebSocketsSansIOProtocol):
     def speaks_for_a_node(self) -> None:
         """Allow as much as an agent may have to say."""
         self._bytes = self._time = None
-        self._frames = Pace(
+        self._frames = RateBucket(
             per_second=AGENT_FRAMES_PER_SECOND, burst=AGENT_FRAMES_BURST, now=self.loop.time()
         )
         self._let_in()

@@ -21,7 +21,7 @@ from gpuboard.web.deadline_socket import DeadlineSocket
 from gpuboard.wire.ingest import MAX_MESSAGE_BYTES
 
 # None: this message and all that follow shall take the ordinary way.
-Answer = Callable[[bytes], bytes | None]
+DirectAnswer = Callable[[bytes], bytes | None]
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ _MANY_BYTES: Final = 4096
 _unmask: Final[Callable[[bytes, bytes], bytes]] = frames.apply_mask  # type: ignore[attr-defined]
 
 
-def answer_directly(scope: Scope, answer: Answer) -> None:
+def answer_directly(scope: Scope, answer: DirectAnswer) -> None:
     """Let this answer the messages of a connection from now on, if its server knows the short way."""
     extensions: Mapping[str, Any] = scope.get("extensions") or {}
     if _EXTENSION in extensions:
@@ -54,7 +54,7 @@ def answer_directly(scope: Scope, answer: Answer) -> None:
 class DirectSocket(DeadlineSocket):
     """A WebSocket with a short way for simple messages."""
 
-    _answer: Answer | None = None
+    _answer: DirectAnswer | None = None
     _round: "_Round"
     # What has come and was not answered yet; the end of it may be half a message.
     _waiting = b""
@@ -123,7 +123,7 @@ class DirectSocket(DeadlineSocket):
         self.send_answers()
         super().data_received(data)
 
-    def _begin(self, answer: Answer) -> None:
+    def _begin(self, answer: DirectAnswer) -> None:
         self.speaks_for_a_node()
         # What was said too early waits in the queue and has to be heard first.
         self._answer = answer if self.queue.empty() else None

@@ -40,7 +40,7 @@ TOP: Final = frozenset(
 _AGENTS: Final = ("/api/v1/reports", "/api/v1/ingest")
 
 # Status, words, and headers of its own.
-Refusal = tuple[int, str, tuple[tuple[bytes, bytes], ...]]
+RefusedRequest = tuple[int, str, tuple[tuple[bytes, bytes], ...]]
 
 
 class Guard:
@@ -88,7 +88,7 @@ class Guard:
             scope["path"] = f"/{rest}"
             scope["raw_path"] = scope["raw_path"][len(self._base) - 1 :]
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> RefusedRequest | None:
         hosts, origin = headers.getall("host", []), headers.get("origin")
         # Whoever reads the one and whoever reads the other would not mean the same board.
         if len(hosts) != 1:
@@ -106,7 +106,7 @@ class Guard:
         scope.setdefault("state", {})[IDENTITY] = identity
         return self._haste(scope, headers, identity)
 
-    def _haste(self, scope: Scope, headers: Headers, identity: Identity) -> Refusal | None:
+    def _haste(self, scope: Scope, headers: Headers, identity: Identity) -> RefusedRequest | None:
         """Why a visitor should wait before it asks again; agents have an allowance of their own."""
         if "authorization" in headers and scope["path"].endswith(_AGENTS):
             return None

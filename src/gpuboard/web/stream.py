@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.changes import Change, ChangeTracker
-from gpuboard.web.answers import Answer, Answers
+from gpuboard.web.answers import Answers, SharedBody
 from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
@@ -26,7 +26,7 @@ QUEUE_FRAMES: Final = 10
 # More than that are never sent again, so older ones need not be known.
 REMEMBERED_FRAMES: Final = QUEUE_FRAMES
 
-Frame = str | bytes
+StreamFrame = str | bytes
 
 
 class Viewer:
@@ -34,10 +34,10 @@ class Viewer:
 
     def __init__(self, tier: Tier) -> None:
         self.tier: Tier = tier
-        self.frames: asyncio.Queue[Frame | None] = asyncio.Queue(maxsize=QUEUE_FRAMES)
+        self.frames: asyncio.Queue[StreamFrame | None] = asyncio.Queue(maxsize=QUEUE_FRAMES)
         self.is_too_slow = False
 
-    def offer(self, frame: Frame) -> None:
+    def offer(self, frame: StreamFrame) -> None:
         """Queue a frame; a viewer whose queue is full is given up, so that it harms nobody."""
         try:
             self.frames.put_nowait(frame)
@@ -54,7 +54,7 @@ class _Past(Struct, frozen=True):
     """One change as it was sent; its rows are not kept, they would be most of the board's memory."""
 
     sequence: int
-    frames: dict[Tier, Frame]
+    frames: dict[Tier, StreamFrame]
 
 
 class Broadcaster:
@@ -132,7 +132,7 @@ class Broadcaster:
 
     def _frames(
         self, change: Change, troubles: list[ComponentView] | None, tiers: list[Tier]
-    ) -> dict[Tier, Frame]:
+    ) -> dict[Tier, StreamFrame]:
         """The change as each tier sees it; a row that cannot be written costs that row."""
         self.unwritable.forget(change.gone_nodes, change.gone_gpus)
         if self.unwritable or not tiers:
@@ -167,12 +167,12 @@ class Broadcaster:
         self._told = found
         return found
 
-    def _send(self, viewer: Viewer, frame: Frame) -> None:
+    def _send(self, viewer: Viewer, frame: StreamFrame) -> None:
         viewer.offer(frame)
         if viewer.is_too_slow:
             self.leave(viewer)
 
-    def _missed(self, tier: Tier, stream: str | None, after: int | None) -> list[Frame]:
+    def _missed(self, tier: Tier, stream: str | None, after: int | None) -> list[StreamFrame]:
         if stream == self._stream and after is not None:
             missed = [past for past in self._past if past.sequence > after]
             frames = [past.frames[tier] for past in missed if tier in past.frames]
@@ -180,10 +180,10 @@ class Broadcaster:
                 return frames or [self._beat()]
         return [encode(self._snapshot(tier))]
 
-    def _beat(self) -> Frame:
+    def _beat(self) -> StreamFrame:
         return encode(Heartbeat(sequence=self._sequence, at=self._tracker.now()))
 
-    def snapshot(self, tier: Tier) -> Answer:
+    def snapshot(self, tier: Tier) -> SharedBody:
         """The whole fleet, for those whom the stream does not reach."""
         return self.answers.get(("snapshot", tier), lambda: msgspec.json.encode(self._snapshot(tier)))
 
@@ -211,7 +211,7 @@ class Broadcaster:
         )
 
 
-def encode(message: StreamMessage) -> Frame:
+def encode(message: StreamMessage) -> StreamFrame:
     """A message as a frame: text when small, gzip when large."""
     data = msgspec.json.encode(message)
     if len(data) < COMPRESS_FROM_BYTES:

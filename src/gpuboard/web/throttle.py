@@ -13,7 +13,7 @@ from gpuboard.web.limits import (
 )
 
 
-class Pace:
+class RateBucket:
     """A steady rate with some room for bursts."""
 
     __slots__ = ("_burst", "_credit", "_per_second", "_seen_at")
@@ -38,8 +38,8 @@ class NodeAllowance:
     __slots__ = ("_messages", "_time")
 
     def __init__(self, now: float) -> None:
-        self._messages = Pace(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=now)
-        self._time = Pace(per_second=CPU_SECONDS_PER_SECOND, burst=CPU_SECONDS_BURST, now=now)
+        self._messages = RateBucket(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=now)
+        self._time = RateBucket(per_second=CPU_SECONDS_PER_SECOND, burst=CPU_SECONDS_BURST, now=now)
 
     def delay(self, now: float) -> float:
         """Count one message; how long the node should wait before the next is welcome."""
@@ -56,14 +56,16 @@ class RateLimit:
     def __init__(self, *, per_second: float, burst: float) -> None:
         self._per_second = per_second
         self._burst = burst
-        self._paces: OrderedDict[str, Pace] = OrderedDict()
+        self._paces: OrderedDict[str, RateBucket] = OrderedDict()
 
     def delay(self, address: str | None, now: float) -> float:
         """Count one event of this address; how long it should wait. None is never too fast."""
         if address is None:
             return 0.0
         who = customer(address)
-        pace = self._paces.pop(who, None) or Pace(per_second=self._per_second, burst=self._burst, now=now)
+        pace = self._paces.pop(who, None) or RateBucket(
+            per_second=self._per_second, burst=self._burst, now=now
+        )
         self._paces[who] = pace
         while len(self._paces) > MAX_REMEMBERED:
             self._paces.popitem(last=False)
@@ -76,7 +78,7 @@ class FailureLimit:
     def __init__(self, *, failures: int, seconds: float) -> None:
         self._failures = failures
         self._seconds = seconds
-        self._paces: OrderedDict[str, Pace] = OrderedDict()
+        self._paces: OrderedDict[str, RateBucket] = OrderedDict()
         self._blocked: dict[str, float] = {}
 
     def is_blocked(self, address: str, now: float) -> bool:
@@ -86,7 +88,7 @@ class FailureLimit:
     def note_failure(self, address: str, now: float) -> None:
         """Count one failure."""
         who = customer(address)
-        pace = self._paces.pop(who, None) or Pace(
+        pace = self._paces.pop(who, None) or RateBucket(
             per_second=self._failures / self._seconds, burst=self._failures, now=now
         )
         delay = pace.delay(now)

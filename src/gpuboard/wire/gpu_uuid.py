@@ -39,8 +39,8 @@ def with_plain_uuids(report: NodeReport) -> NodeReport:
 
 def with_plain_parents(report: NodeReport) -> NodeReport:
     """The report with instances of cards alone: what is an instance itself, or of itself, has none."""
-    parents = {gpu.uuid: gpu.mig_parent_uuid for gpu in report.gpus or ()}
-    odd = {uuid for uuid, parent in parents.items() if parent is not None and parents.get(parent) is not None}
+    parents = {gpu.uuid: gpu.mig_parent_uuid for gpu in report.gpus or () if gpu.mig_parent_uuid is not None}
+    odd = {uuid for uuid, parent in parents.items() if parent in parents}
     if not odd:
         return report
     gpus = [replace(gpu, mig_parent_uuid=None) if gpu.uuid in odd else gpu for gpu in report.gpus or ()]

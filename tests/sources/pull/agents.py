@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from gpuboard.agent.outlet import Sample
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.agent.serve import ListenOptions, ListenOutlet
 from gpuboard.discovery.base import Target
 from gpuboard.model.report import GpuReading, NodeReport
@@ -43,7 +43,7 @@ class Agent:
     def sample(self) -> None:
         """Take a new sample."""
         self._sequence += 1
-        self._outlet.offer(Sample(report(self._sequence, interval=self._interval), time.monotonic()))
+        self._outlet.offer(TimedReport(report(self._sequence, interval=self._interval), time.monotonic()))
 
     def stop(self) -> None:
         """Listen no more."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.model.errors import SourceError
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 from gpuboard.settings.base import Duration
 from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.pull.gpu_monitor import read_listing
@@ -138,7 +138,7 @@ async def test_a_folder_without_files_is_not_ready(served: ServedFolder) -> None
 def test_a_listing_cannot_lead_elsewhere(listing: bytes) -> None:
     """Only plain names below the folder itself are followed."""
     with pytest.raises(SourceError, match="holds no file about GPUs"):
-        read_listing(Answer(status=200, headers={}, body=listing), "gpu07")
+        read_listing(HttpAnswer(status=200, headers={}, body=listing), "gpu07")
 
 
 async def test_a_server_that_does_not_say_when_is_not_believed() -> None:

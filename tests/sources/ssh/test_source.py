@@ -13,7 +13,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.sources.ssh import Timing, read_once
-from gpuboard.sources.ssh.connect import Connector
+from gpuboard.sources.ssh.connect import SshConnector
 from tests.fakes.sink import SettableDiscovery
 from tests.sources.ssh.server import Server, children_of, descendants_of, is_running, running_server
 from tests.sources.ssh.watching import IMPATIENT, QUICK, target, until, watching
@@ -196,7 +196,7 @@ async def test_the_cipher_is_a_quick_one_unless_the_ssh_config_names_another(
     config = tmp_path / "ssh_config"
     for text, cipher in (("", "aes256-gcm@openssh.com"), ("Ciphers aes256-ctr\n", "aes256-ctr")):
         config.write_text(text)
-        connector = Connector(server.options(ssh_config=str(config)))
+        connector = SshConnector(server.options(ssh_config=str(config)))
         connection = await connector.open(target("gpu01"), within=10, keepalive=10)
         assert connection.get_extra_info("recv_cipher") == cipher
         connection.abort()

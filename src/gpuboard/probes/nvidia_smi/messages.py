@@ -4,10 +4,10 @@ import re
 from typing import Final, NamedTuple
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
-from gpuboard.model.problems import Kind, problem
+from gpuboard.model.problems import ProblemKind, problem
 
 # First match wins. All of these mean that there is nothing else to read.
-_FATAL: Final[tuple[tuple[str, type[ProbeError], Kind], ...]] = (
+_FATAL: Final[tuple[tuple[str, type[ProbeError], ProblemKind], ...]] = (
     ("driver/library version mismatch", ProbeFailed, "driver-mismatch"),
     ("nvml/rm version mismatch", ProbeFailed, "driver-mismatch"),
     ("couldn't communicate with the nvidia driver", ProbeUnavailable, "no-driver"),
@@ -38,7 +38,7 @@ class Unopened(NamedTuple):
 
     number: int | None
     bus_id: str | None
-    kind: Kind
+    kind: ProblemKind
     reason: str
 
 
@@ -51,7 +51,7 @@ def unopened_gpus(text: str) -> tuple[Unopened, ...]:
             number = None if match["index"] is None else int(match["index"])
             bus_id = match["bus"] and match["bus"].lower()
             reason = match["reason"][:_QUOTED]
-            kind: Kind = "no-permission" if "permission" in reason.lower() else "gpu-lost"
+            kind: ProblemKind = "no-permission" if "permission" in reason.lower() else "gpu-lost"
             found[number, bus_id] = Unopened(number, bus_id, kind, reason)
     return tuple(found.values())
 
@@ -73,7 +73,7 @@ def explain(text: str) -> ProbeError:
     return ProbeFailed(problem("unreadable-output", repr(quoted) if quoted else "nothing was printed"))
 
 
-def _detail(kind: Kind, text: str) -> str | None:
+def _detail(kind: ProblemKind, text: str) -> str | None:
     if kind == "driver-mismatch":
         library = _LIBRARY.search(text)
         return f"the library has version {library[1]}" if library else None

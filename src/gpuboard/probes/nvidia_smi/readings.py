@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from gpuboard.model.chips import shares_host_memory
-from gpuboard.model.problems import Kind, problem
+from gpuboard.model.problems import ProblemKind, problem
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
-from gpuboard.probes.nvidia_smi.values import Silence, Texts, count, number, silence, size, switch, word
+from gpuboard.probes.nvidia_smi.values import DeviceTexts, Silence, count, number, silence, size, switch, word
 from gpuboard.probes.throttling import reasons_by_name
 
 # Each line: what we call it, then all its names, newest first: paths of the XML, columns of the CSV.
@@ -74,7 +74,10 @@ THROTTLE: Final = (
     "clocks_event_reasons.",
     "clocks_throttle_reasons.",
 )
-_TROUBLES: Final[tuple[tuple[Silence, Kind], ...]] = (("refused", "no-permission"), ("error", "sensor-error"))
+_TROUBLES: Final[tuple[tuple[Silence, ProblemKind], ...]] = (
+    ("refused", "no-permission"),
+    ("error", "sensor-error"),
+)
 _percent: Final = partial(number, high=1000)
 _watts: Final = partial(number, high=100_000)
 _clock: Final = partial(count, high=100_000)
@@ -107,7 +110,7 @@ def read_device(
     texts: Mapping[str, str], *, index: int, node: str, processes: tuple[GpuProcess, ...] | None
 ) -> Device:
     """Turn one GPU's texts into a reading; a GPU that hides its UUID is called by node and index."""
-    found = Texts(texts)
+    found = DeviceTexts(texts)
     given = {key: found.first(names) for key, names in NAMES.items()}
     uuid = word(given["uuid"])
     total = size(given["memory_total"]) or None
@@ -145,18 +148,18 @@ def unopened_devices(text: str, *, taken: Iterable[int], node: str) -> Iterator[
         yield Device(reading, (problem(gpu.kind, where, gpu_uuid=uuid),))
 
 
-def _errors(found: Texts, names: tuple[str, ...], parts: tuple[str, ...]) -> int | None:
+def _errors(found: DeviceTexts, names: tuple[str, ...], parts: tuple[str, ...]) -> int | None:
     known = count(found.first(names))
     return found.total(parts) if known is None else known
 
 
-def _throttle_reasons(found: Texts) -> tuple[str, ...] | None:
+def _throttle_reasons(found: DeviceTexts) -> tuple[str, ...] | None:
     states = found.starting(*THROTTLE)
     known = {name: text.strip().lower() for name, text in states.items() if silence(text) is None}
     return reasons_by_name(name for name, text in known.items() if text == "active") if known else None
 
 
-def _problems(reading: GpuReading, found: Texts, given: Mapping[str, str | None]) -> list[Problem]:
+def _problems(reading: GpuReading, found: DeviceTexts, given: Mapping[str, str | None]) -> list[Problem]:
     where = f"GPU {reading.index} ({reading.model or 'unknown model'})"
     uuid = reading.uuid
     problems = []

@@ -122,7 +122,7 @@ def _short(text: str) -> str:
     return clean_text(text[:_LENGTH])[:_LENGTH]
 
 
-class Texts:
+class DeviceTexts:
     """The texts that one device gave, by field; remembers which fields it would not tell, and why."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:

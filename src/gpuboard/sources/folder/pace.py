@@ -9,7 +9,7 @@ _GAPS: Final = 5
 _ENOUGH: Final = 2
 _BOOTS: Final = 16
 
-Place = Literal["new", "same", "older"]
+Newness = Literal["new", "same", "older"]
 
 
 class Mark(NamedTuple):
@@ -22,7 +22,7 @@ class Mark(NamedTuple):
     wall: float | None = None
 
 
-class Pace:
+class FilePace:
     """How often a node writes, learned from the gaps between its samples."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Track:
     """The samples of one node, in order."""
 
     def __init__(self) -> None:
-        self.pace = Pace()
+        self.pace = FilePace()
         self.sampled_at = 0.0
         # False: nobody can tell; it is made up, and too long ago to count as fresh.
         self.is_age_known = True
@@ -56,7 +56,9 @@ class Track:
         self._doubted: Mark | None = None
         self._is_begun = False
 
-    def place(self, mark: Mark | None, *, written_at: float, age: float, is_age_known: bool = True) -> Place:
+    def place(
+        self, mark: Mark | None, *, written_at: float, age: float, is_age_known: bool = True
+    ) -> Newness:
         """Put one sample into its place and note when it was taken; an old one leaves no trace.
 
         A file may be touched, copied or put back, so its time of writing says nothing about its sample at the
@@ -88,7 +90,7 @@ class Track:
         if len(self._highest) > _BOOTS:
             del self._highest[next(iter(self._highest))]
 
-    def _place(self, mark: Mark | None) -> Place:
+    def _place(self, mark: Mark | None) -> Newness:
         # A file of another kind says nothing about when; the marks of before still count after it.
         if mark is None or self._mark is None:
             return "new"

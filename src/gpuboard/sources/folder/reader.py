@@ -38,7 +38,7 @@ _BAD_LOOKS: Final = 2
 _OWNER_SECONDS: Final = 24 * 3600.0
 
 
-class Read(Struct, frozen=True):
+class FolderReading(Struct, frozen=True):
     """What one node's files said, as of when its sample was taken."""
 
     report: NodeReport
@@ -47,7 +47,7 @@ class Read(Struct, frozen=True):
     pace_seconds: float
 
 
-Outcome = Read | Reason
+Outcome = FolderReading | Reason
 
 
 class Scan(Struct):
@@ -234,9 +234,11 @@ class FolderReader:
             return None
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
-        return Read(report, memory.track.sampled_at, memory.track.pace.seconds())
+        return FolderReading(report, memory.track.sampled_at, memory.track.pace.seconds())
 
-    def _with_owner(self, node: str, bundle: Bundle, all_of_it: list[Bundle], read: Read) -> Read:
+    def _with_owner(
+        self, node: str, bundle: Bundle, all_of_it: list[Bundle], read: FolderReading
+    ) -> FolderReading:
         """Say that a node's file has another owner than before, or that another user writes one too."""
         now, memory = time.time(), self._memory[node]
         before = self._owners.of(str(self._path), node)

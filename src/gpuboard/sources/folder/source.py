@@ -16,7 +16,7 @@ from gpuboard.outside.threads import off_loop
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.owners import Owners
-from gpuboard.sources.folder.reader import FolderReader, Read, Scan
+from gpuboard.sources.folder.reader import FolderReader, FolderReading, Scan
 from gpuboard.sources.folder.signatures import NO_TOKEN, Keys, Signatures, no_keys
 from gpuboard.wire.clean import clean_text
 
@@ -120,7 +120,7 @@ class FolderSource:
         self._nodes = scan.nodes
         sink.expect(scan.nodes)
         for node, outcome in scan.outcomes.items():
-            if isinstance(outcome, Read):
+            if isinstance(outcome, FolderReading):
                 sink.report(node, self._aged(outcome))
             else:
                 sink.trouble(node, outcome)
@@ -142,7 +142,7 @@ class FolderSource:
         elif self.trouble is None and before is not None:
             log.info("folder read again: %s", self._path)
 
-    def _aged(self, read: Read) -> NodeReport:
+    def _aged(self, read: FolderReading) -> NodeReport:
         options = self._options
         said = read.report.interval_seconds or max(options.write_interval, options.interval)
         # A file is never newer than our last look, so a look's length is part of every node's interval.

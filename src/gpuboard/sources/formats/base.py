@@ -21,7 +21,7 @@ _LARGEST: Final = 2**63
 # Outputs that say nothing about the machine; everything else that goes wrong is a fact about it.
 _NOT_DATA: Final = {"unreadable-output", "truncated-output"}
 
-Texts = Mapping[str, str]
+FileTexts = Mapping[str, str]
 
 
 class Format(NamedTuple):
@@ -126,9 +126,9 @@ def read_gpus(
     document: Mapping[str, Any],
     node: str,
     *,
-    gpu: Callable[[Texts], Texts],
+    gpu: Callable[[FileTexts], FileTexts],
     processes: str,
-    process: Callable[[int, Texts], GpuProcess],
+    process: Callable[[int, FileTexts], GpuProcess],
 ) -> Devices:
     """Read the GPUs of a JSON object, whatever words its tool has for them.
 
@@ -154,7 +154,9 @@ def read_gpus(
     )
 
 
-def _processes(found: object, process: Callable[[int, Texts], GpuProcess]) -> tuple[GpuProcess, ...] | None:
+def _processes(
+    found: object, process: Callable[[int, FileTexts], GpuProcess]
+) -> tuple[GpuProcess, ...] | None:
     """Read processes; tools write null, or one process without anything, where they cannot list them."""
     if not isinstance(found, list):
         return None
@@ -163,7 +165,7 @@ def _processes(found: object, process: Callable[[int, Texts], GpuProcess]) -> tu
     return None if found and not known else tuple(process(pid, texts) for pid, texts in known.items())
 
 
-def _texts(found: Mapping[str, object]) -> Texts:
+def _texts(found: Mapping[str, object]) -> FileTexts:
     return {key: text for key, value in found.items() if (text := as_text(value)) is not None}
 
 

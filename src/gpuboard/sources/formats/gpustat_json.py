@@ -6,7 +6,7 @@ from typing import Final
 
 from gpuboard.model.report import GpuProcess, HostFacts, NodeReport
 from gpuboard.probes.nvidia_smi.values import program_name, size, word
-from gpuboard.sources.formats.base import Texts, as_text, read_gpus, read_json, report_of
+from gpuboard.sources.formats.base import FileTexts, as_text, read_gpus, read_json, report_of
 
 PROBE: Final = "gpustat"
 _LOOK: Final = 4096
@@ -52,13 +52,13 @@ def name(text: str | None) -> str | None:
     return None if plain in _UNKNOWN else plain
 
 
-def gpu_texts(texts: Texts) -> Texts:
+def gpu_texts(texts: FileTexts) -> FileTexts:
     """One GPU's texts under the names of nvidia-smi, which gpustat uses too; a lost GPU says so."""
     lost = _LOST.fullmatch(texts.get("name", "").strip())
     return {**texts, "name": "GPU is lost"} if lost else texts
 
 
-def _process(pid: int, texts: Texts) -> GpuProcess:
+def _process(pid: int, texts: FileTexts) -> GpuProcess:
     return GpuProcess(
         pid=pid,
         user=name(texts.get("username", texts.get("user"))),

@@ -5,7 +5,7 @@ from typing import Final
 
 from gpuboard.model.report import Address, GpuProcess, HostFacts, NodeReport
 from gpuboard.probes.nvidia_smi.values import program_name, size, word
-from gpuboard.sources.formats.base import Texts, as_text, read_gpus, read_json, report_of
+from gpuboard.sources.formats.base import FileTexts, as_text, read_gpus, read_json, report_of
 
 PROBE: Final = "node_info"
 # Its names, and those that nvidia-smi has for the same.
@@ -45,11 +45,11 @@ def sample_mark(data: bytes) -> str | None:
     return word(as_text(read_json(data).get("last_update")))
 
 
-def _gpu(texts: Texts) -> Texts:
+def _gpu(texts: FileTexts) -> FileTexts:
     return {ours: texts[its] for its, ours in _NAMES.items() if its in texts}
 
 
-def _process(pid: int, texts: Texts) -> GpuProcess:
+def _process(pid: int, texts: FileTexts) -> GpuProcess:
     return GpuProcess(
         pid=pid,
         user=word(texts.get("username")),

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from gpuboard.model.errors import SourceError
 from gpuboard.sources.formats.node_info import decode_seed4, sample_mark
 from gpuboard.sources.pull.node_time import header_time, own_age
-from gpuboard.sources.pull.protocols import OK, Ask, PulledReport, Question, not_an_agent
+from gpuboard.sources.pull.protocols import OK, AskServer, PulledReport, Question, not_an_agent
 
 
 class ClusterMonitorProtocol:
@@ -15,7 +15,7 @@ class ClusterMonitorProtocol:
     def __init__(self, node: str) -> None:
         self._node = node
 
-    async def sample(self, ask: Ask, secret: str | None) -> PulledReport:
+    async def sample(self, ask: AskServer, secret: str | None) -> PulledReport:
         """Ask for a sample; its age is by the node's own clock."""
         body = msgspec.json.encode({"passwd": secret or ""})
         headers = {"Accept": "application/json", "Content-Type": "application/json"}

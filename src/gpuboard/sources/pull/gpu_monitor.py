@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from gpuboard.model.errors import SourceError, WireError
 from gpuboard.model.node import short_name
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 from gpuboard.sources.formats.gpu_monitor import MEMBERS, read_family
 from gpuboard.sources.pull.node_time import header_time
-from gpuboard.sources.pull.protocols import OK, Ask, PulledReport, Question, not_an_agent
+from gpuboard.sources.pull.protocols import OK, AskServer, PulledReport, Question, not_an_agent
 from gpuboard.wire.text import decode_text
 
 # Both loops on a node write a round every 20 s.
@@ -28,7 +28,7 @@ class GpuMonitorProtocol:
         # Member → path; the list is read again when a file is no longer there.
         self._paths: dict[str, str] = {}
 
-    async def sample(self, ask: Ask, secret: str | None) -> PulledReport:  # noqa: ARG002 - such a node knows no secret
+    async def sample(self, ask: AskServer, secret: str | None) -> PulledReport:  # noqa: ARG002 - such a node knows no secret
         """Fetch the files; their age is by the node's own clock."""
         self._paths = self._paths or read_listing(await ask(_get("/")), self._node)
         answers = {member: await ask(_get(path)) for member, path in self._paths.items()}
@@ -40,7 +40,7 @@ class GpuMonitorProtocol:
             raise not_an_agent(answers["gpus"], "a node of gpu-monitor")
         return self._read({member: answer.body for member, answer in found.items()}, main)
 
-    def _read(self, files: dict[str, bytes], main: Answer) -> PulledReport:
+    def _read(self, files: dict[str, bytes], main: HttpAnswer) -> PulledReport:
         clock, written = header_time(main, "date"), header_time(main, "last-modified")
         if clock is None or written is None:
             raise WireError("the server there does not say when its files were written")
@@ -55,7 +55,7 @@ class GpuMonitorProtocol:
         return PulledReport(report, mark, is_age_known=family.is_age_known)
 
 
-def read_listing(answer: Answer, node: str) -> dict[str, str]:
+def read_listing(answer: HttpAnswer, node: str) -> dict[str, str]:
     """The paths of one host's files in the listing of a folder, by member.
 
     Raises:

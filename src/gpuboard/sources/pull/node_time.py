@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 
 # All time zones are whole quarters of an hour away from UTC, between these two.
 QUARTER: Final = 900.0
@@ -45,7 +45,7 @@ def own_age(last_update: str | None, clock: float | None) -> Age:
     return Age(max(0.0, (apart + _EARLY) % QUARTER - _EARLY), is_known=False)
 
 
-def header_time(answer: Answer, name: str) -> float | None:
+def header_time(answer: HttpAnswer, name: str) -> float | None:
     """A moment in a header, by the node's own clock; every server of Python's sends its `Date`."""
     try:
         moment = parsedate_to_datetime(answer.headers.get(name, "")).timestamp()

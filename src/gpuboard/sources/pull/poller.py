@@ -16,9 +16,9 @@ from gpuboard.model.errors import OutsideError, SourceError, WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 from gpuboard.outside.backoff import Backoff
-from gpuboard.outside.http import Server, request_bytes
+from gpuboard.outside.http import HttpServer, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import FileValue
 from gpuboard.sources.base import Sink
@@ -61,7 +61,7 @@ class Poller:
         self._clock = clock
         self._secret = None if way.secret_for is None else way.secret_for(target)
         self._samples = Samples()
-        self._server: Server | None = None
+        self._server: HttpServer | None = None
         self._protocol = way.protocol(target.node)
         self._written: tuple[Question, bytes] | None = None
         self._backoff = Backoff(way.interval, limit=way.retry_limit)
@@ -110,7 +110,7 @@ class Poller:
         secret = None if self._secret is None else await self._secret.value()
         ends = self._clock() + way.deadline
 
-        async def ask(question: Question) -> Answer:
+        async def ask(question: Question) -> HttpAnswer:
             self._server = self._server or await self._reach()
             request = self._request(self._server, question)
             # All questions of a round share one deadline.
@@ -128,7 +128,7 @@ class Poller:
             raise SourceError(f"{text}: restart the agent there", code="frozen")
         return report
 
-    def _request(self, server: Server, question: Question) -> bytes:
+    def _request(self, server: HttpServer, question: Question) -> bytes:
         """What to send; the same question is written once."""
         if self._written is None or self._written[0] is not question:
             written = request_bytes(
@@ -141,9 +141,9 @@ class Poller:
             self._written = (question, written)
         return self._written[1]
 
-    async def _reach(self) -> Server:
+    async def _reach(self) -> HttpServer:
         way = self._way
-        return Server(
+        return HttpServer(
             self._target.host,
             self._target.port or way.port,
             resolver=way.resolver,

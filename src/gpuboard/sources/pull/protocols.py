@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.errors import SourceError
 from gpuboard.model.report import NodeReport
-from gpuboard.outside.answer import Answer
+from gpuboard.outside.answer import HttpAnswer
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import Encoding, decode_report
 
@@ -41,13 +41,13 @@ class PulledReport(NamedTuple):
     is_age_known: bool = True
 
 
-Ask = Callable[[Question], Awaitable[Answer]]
+AskServer = Callable[[Question], Awaitable[HttpAnswer]]
 
 
 class NodeProtocol(Protocol):
     """One way of asking one node how it is."""
 
-    async def sample(self, ask: Ask, secret: str | None) -> PulledReport:
+    async def sample(self, ask: AskServer, secret: str | None) -> PulledReport:
         """Ask what there is to ask, and turn the answers into a sample.
 
         Raises:
@@ -64,7 +64,7 @@ class AgentProtocol:
         self._node = node
         self._question: tuple[str | None, Question] | None = None
 
-    async def sample(self, ask: Ask, secret: str | None) -> PulledReport:
+    async def sample(self, ask: AskServer, secret: str | None) -> PulledReport:
         """Ask for a sample; a node can speak only for itself, so its name is ours."""
         return self.read(await ask(self._ask_with(secret)))
 
@@ -77,7 +77,7 @@ class AgentProtocol:
             self._question = (secret, Question("GET", "/report", headers))
         return self._question[1]
 
-    def read(self, answer: Answer) -> PulledReport:
+    def read(self, answer: HttpAnswer) -> PulledReport:
         """Turn an answer into a sample."""
         if answer.status in {401, 403}:
             text = "the agent refuses the token: put its own into token_file, or its file in token_folder"
@@ -93,7 +93,7 @@ class AgentProtocol:
         return PulledReport(replace(report, node=self._node), report.sequence, report.node)
 
 
-def not_an_agent(answer: Answer, expected: str) -> SourceError:
+def not_an_agent(answer: HttpAnswer, expected: str) -> SourceError:
     """Say who answers there instead of whom we expected."""
     if 300 <= answer.status < 400:  # noqa: PLR2004 - HTTP's redirects
         text = f"it redirects elsewhere (HTTP {answer.status}), which is not followed"

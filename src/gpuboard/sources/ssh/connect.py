@@ -36,7 +36,7 @@ _KEY_KINDS: Final = (
 _QUICK_CIPHERS: Final = "^aes256-gcm@openssh.com,aes128-gcm@openssh.com"
 
 
-class Connector:
+class SshConnector:
     """Opens connections as the options and the ssh config say."""
 
     def __init__(self, options: SshOptions) -> None:

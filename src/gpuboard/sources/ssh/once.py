@@ -10,7 +10,7 @@ from gpuboard.discovery.base import Target
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
-from gpuboard.sources.ssh.connect import Connector
+from gpuboard.sources.ssh.connect import SshConnector
 from gpuboard.sources.ssh.follow import HostFollower
 from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
@@ -26,13 +26,13 @@ async def read_once(targets: Iterable[Target], options: SshOptions) -> dict[str,
     A host has the time-out to let us in and to answer, whatever the others do.
     """
     pace = Timing.of(options)
-    connector = Connector(options)
+    connector = SshConnector(options)
     wanted = {target.node: target for target in targets}
     outcomes = await asyncio.gather(*(_read(one, connector, pace) for one in wanted.values()))
     return dict(zip(wanted, outcomes, strict=True))
 
 
-async def _read(target: Target, connector: Connector, pace: Timing) -> NodeReport | Reason:
+async def _read(target: Target, connector: SshConnector, pace: Timing) -> NodeReport | Reason:
     connection: asyncssh.SSHClientConnection | None = None
     place = SshHost(name=target.node, host=target.host)
     loop = asyncio.get_running_loop()

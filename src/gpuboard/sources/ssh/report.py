@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
-from gpuboard.model.problems import Kind, problem
+from gpuboard.model.problems import ProblemKind, problem
 from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import format_duration
 from gpuboard.probes.base import Devices
@@ -27,7 +27,7 @@ _NOT_ALLOWED: Final = "126"
 # From here on, a driver is slow: without persistence mode it starts anew for every question.
 _SLOW_SECONDS: Final = 2.0
 # What can hang while a node is sampled, and what that means; all but the first say nothing against GPUs.
-_HUNG: Final[dict[str, Kind]] = {
+_HUNG: Final[dict[str, ProblemKind]] = {
     "nvidia-smi": "driver-hung",
     "df": "disk-hung",
     "processes": "processes-hung",

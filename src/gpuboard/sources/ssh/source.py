@@ -15,7 +15,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.sources.base import Sink
 from gpuboard.sources.reported_names import ReportedNames
-from gpuboard.sources.ssh.connect import Connector
+from gpuboard.sources.ssh.connect import SshConnector
 from gpuboard.sources.ssh.follow import HostFollower
 from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
@@ -37,7 +37,7 @@ class SshSource:
         self._discovery = discovery
         self._takes_names = options.names == "reported"
         self._pace = pace or Timing.of(options)
-        self._connector = Connector(options)
+        self._connector = SshConnector(options)
         self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
 
     async def run(self, sink: Sink) -> None:
@@ -93,7 +93,7 @@ class SshSource:
 class NodeWatch:
     """One node: what is known of it over all its connections."""
 
-    def __init__(self, target: Target, sink: Sink, *, connector: Connector, pace: Timing) -> None:
+    def __init__(self, target: Target, sink: Sink, *, connector: SshConnector, pace: Timing) -> None:
         self._target = target
         self._sink = sink
         self._connector = connector

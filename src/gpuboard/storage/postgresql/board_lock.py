@@ -9,7 +9,7 @@ from typing import Final
 import psycopg
 
 from gpuboard.model.errors import StorageAwayError, StorageError
-from gpuboard.storage.postgresql.connecting import Deadline, Driver, answers, in_one_line
+from gpuboard.storage.postgresql.connecting import Deadline, PsycopgConnection, answers, in_one_line
 
 # Among all advisory locks of a database these are ours: "gpub" with a number.
 _FAMILY: Final = 0x67707562
@@ -28,10 +28,10 @@ _HOLDER: Final = """
 class BoardLock:
     """Held by a connection of its own; the server lets go of it however the board ends."""
 
-    def __init__(self, name: str, connect: Callable[[str], Driver]) -> None:
+    def __init__(self, name: str, connect: Callable[[str], PsycopgConnection]) -> None:
         self._name = name
         self._connect = connect
-        self._connection: Driver | None = None
+        self._connection: PsycopgConnection | None = None
 
     def take(self, *, patience: float = PATIENCE_SECONDS) -> None:
         """Take it, or see that we have it still.
@@ -51,7 +51,7 @@ class BoardLock:
             raise
         self._connection = connection
 
-    def _take_on(self, connection: Driver, patience: float) -> None:
+    def _take_on(self, connection: PsycopgConnection, patience: float) -> None:
         until = time.monotonic() + patience
         try:
             while not _is_taken(connection):
@@ -74,13 +74,13 @@ class BoardLock:
             self._connection = None
 
 
-def _is_taken(connection: Driver) -> bool:
+def _is_taken(connection: PsycopgConnection) -> bool:
     with Deadline(connection):
         row = connection.execute("SELECT pg_try_advisory_lock(%s, %s)", BOARD).fetchone()
     return row is not None and bool(row[0])
 
 
-def _holder(connection: Driver) -> str:
+def _holder(connection: PsycopgConnection) -> str:
     with Deadline(connection):
         row = connection.execute(_HOLDER, BOARD).fetchone()
     return f" ({row[0]})" if row is not None and row[0] else ""

@@ -25,7 +25,7 @@ FORGOTTEN_SECONDS: Final = 30
 # A server that says nothing for so long, whatever it promised, has its connection cut.
 DEADLINE_SECONDS: Final = 20.0
 
-Driver = psycopg.Connection[Any]
+PsycopgConnection = psycopg.Connection[Any]
 
 # Keepalives: a machine that vanished is noticed by us, and by the server, which lets go of its locks then.
 _CONNECTION: Final[dict[str, str | int]] = {
@@ -46,7 +46,7 @@ _SESSION: Final = {
 _SET_UP: Final = "SELECT " + ", ".join(["set_config(%s, %s, false)"] * len(_SESSION))
 
 
-class Connector:
+class PostgresConnector:
     """Connects, one at a time; after a failure it fails at once for a while, longer each time."""
 
     def __init__(self, url: str, name: str, password_file: str | None) -> None:
@@ -58,7 +58,7 @@ class Connector:
         self._next_try = float("-inf")
         self._why = ""
 
-    def connect(self, application: str = "gpuboard") -> Driver:
+    def connect(self, application: str = "gpuboard") -> PsycopgConnection:
         """A new connection; the transactions on it are those that we begin.
 
         Raises:
@@ -76,12 +76,12 @@ class Connector:
                     return connection
             raise StorageAwayError(f"the database {self._name} cannot be reached: {self._why}")
 
-    def _try(self, application: str) -> Driver:
+    def _try(self, application: str) -> PsycopgConnection:
         # Read each time: it may have been changed while the board runs.
         file = self._password_file
         secret = {} if file is None else {"password": read_secret(user_path(file))}
         whole = make_conninfo(self._url, application_name=application, **_CONNECTION, **secret)
-        connection: Driver = psycopg.connect(whole, autocommit=True)
+        connection: PsycopgConnection = psycopg.connect(whole, autocommit=True)
         try:
             with Deadline(connection):
                 connection.execute(_SET_UP, [each for pair in _SESSION.items() for each in pair])
@@ -94,7 +94,7 @@ class Connector:
 class Deadline:
     """Cuts a connection unless it is over in time: a server that is frozen keeps its promises no longer."""
 
-    def __init__(self, connection: Driver) -> None:
+    def __init__(self, connection: PsycopgConnection) -> None:
         # A handle of our own, so that it is never that of another connection.
         self._socket = socket.socket(fileno=os.dup(connection.fileno()))
         self._timer = threading.Timer(DEADLINE_SECONDS, self._cut)
@@ -117,7 +117,7 @@ class Deadline:
             self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def answers(connection: Driver) -> bool:
+def answers(connection: PsycopgConnection) -> bool:
     """Whether the server still knows this connection."""
     try:
         with Deadline(connection):

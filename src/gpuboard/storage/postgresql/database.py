@@ -10,7 +10,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.storage.base import Database
 from gpuboard.storage.migrations import migrate
 from gpuboard.storage.postgresql.board_lock import WRITER, BoardLock
-from gpuboard.storage.postgresql.connecting import Connector, Deadline, Driver, answers
+from gpuboard.storage.postgresql.connecting import Deadline, PostgresConnector, PsycopgConnection, answers
 from gpuboard.storage.tables import SCHEMA_VERSIONS
 
 # Kept open, and at most; a board asks rarely more than once at a time. One more holds the board's lock.
@@ -28,7 +28,7 @@ class PostgresDatabase(Database):
 
     def __init__(self, url: str, password_file: str | None = None) -> None:
         name = url.partition("?")[0]
-        self._connector = Connector(url, name, password_file)
+        self._connector = PostgresConnector(url, name, password_file)
         engine = create_engine(
             "postgresql+psycopg://",
             creator=self._connector.connect,
@@ -87,7 +87,7 @@ class PostgresDatabase(Database):
         self._engine.dispose()
         self._lock.release()
 
-    def _check_in(self, driver: Driver | None, record: Any) -> None:  # noqa: ANN401 - the pool's own record
+    def _check_in(self, driver: PsycopgConnection | None, record: Any) -> None:  # noqa: ANN401 - the pool's own record
         _end_deadline(driver, record)
         if self._is_closed and driver is not None:
             # Of a call that was under way meanwhile; nobody else would close it.
@@ -118,18 +118,18 @@ class PostgresDatabase(Database):
             )
 
 
-def _note_new(_driver: Driver, record: Any) -> None:  # noqa: ANN401 - the pool's own record
+def _note_new(_driver: PsycopgConnection, record: Any) -> None:  # noqa: ANN401 - the pool's own record
     record.info["is_new"] = True
 
 
-def _check_out(driver: Driver, record: Any, _proxy: object) -> None:  # noqa: ANN401 - the same
+def _check_out(driver: PsycopgConnection, record: Any, _proxy: object) -> None:  # noqa: ANN401 - the same
     if not record.info.pop("is_new", False) and not answers(driver):
         # The pool makes another one and comes again.
         raise DisconnectionError("the server has closed the connection")
     record.info["deadline"] = Deadline(driver)
 
 
-def _end_deadline(_driver: Driver | None, record: Any) -> None:  # noqa: ANN401 - the same
+def _end_deadline(_driver: PsycopgConnection | None, record: Any) -> None:  # noqa: ANN401 - the same
     deadline = record.info.pop("deadline", None)
     if deadline is not None:
         deadline.over()

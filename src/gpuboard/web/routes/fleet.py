@@ -17,7 +17,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.summary import Wish, find_free, people_of
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
 from gpuboard.model.units import SIZE_PATTERN, parse_size
-from gpuboard.web.answers import COMPRESSED, Answer, AnyRequest, not_modified, respond
+from gpuboard.web.answers import COMPRESSED, AnyRequest, SharedBody, not_modified, respond
 from gpuboard.web.needs import needs, tier_of
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
@@ -106,7 +106,7 @@ async def get_activity(
         )
     else:
         known = services.fleet.get(node)
-        made = Answer(_encode_activity(services, [known] if known else []))
+        made = SharedBody(_encode_activity(services, [known] if known else []))
     return cast("Response[ActivityHour]", respond(request, made))
 
 
