@@ -106,6 +106,9 @@ def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
         eventually(lambda: "gpu01" in live.nodes())
         live.take(f'[names]\nnodes = {{ gpu01 = "Big one" }}\n{folder(tmp_path, "gpu01")}')
         eventually(lambda: live.nodes()["gpu01"]["display_name"] == "Big one")
+        assert not all("hot" in gpu["verdict"]["flags"] for gpu in live.nodes()["gpu01"]["gpus"])
+        live.take(f"[verdict]\nhot_celsius = 1\n{folder(tmp_path, 'gpu01')}")
+        eventually(lambda: all("hot" in gpu["verdict"]["flags"] for gpu in live.nodes()["gpu01"]["gpus"]))
 
 
 def test_a_broken_file_changes_nothing_and_is_said(tmp_path: Path) -> None:

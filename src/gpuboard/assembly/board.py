@@ -24,7 +24,7 @@ from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.tls import check_tls
 from gpuboard.fleet.changes import ChangeTracker
-from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.clock import Clock, SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.address import split_address
 from gpuboard.model.component import Troubled
@@ -67,27 +67,10 @@ class Board:
         self._settings = settings
         self._manager = ServiceManager()
         self._clock = SteadyClock()
-        self.fleet = Fleet(
-            self._clock,
-            thresholds=thresholds_of(settings.verdict),
-            names=names_of(settings.names),
-            forget_after_seconds=settings.board.forget_after,
-        )
-        self.fleet.roll_call.speaks = True
+        self.fleet = fleet_of(settings, self._clock)
         tracker = ChangeTracker(self.fleet)
         hostname = socket.gethostname()
-        started_at = self._clock.now()
-        info = BoardInfo(
-            version=__version__,
-            name=hostname,
-            demo=settings.demo_nodes > 0,
-            tick_seconds=float(settings.board.tick),
-            started_at=started_at,
-            title=settings.board.title or None,
-            copy=settings.board.copy,
-            host_lines=settings.board.host_lines,
-            gpu_lines=settings.board.gpu_lines,
-        )
+        info = info_of(settings, hostname, self._clock.now())
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
         followers = [lambda _: self._manager.beat(), self._broadcaster.follow]
@@ -104,21 +87,12 @@ class Board:
             broadcaster=self._broadcaster,
             access=access,
             info=info,
-            started_at=started_at,
+            started_at=info.started_at,
             components=self._components,
             agents=self._agent_side.door if self._agent_side else None,
         )
         self.app = create_app(services, base_path=settings.board.base_path)
-        self._sources = Sources(
-            self.fleet,
-            self._components,
-            now=self._clock.now,
-            node=node_name_of(hostname),
-            pushed=self._agent_side.source if self._agent_side else None,
-            keys=self._agent_side.keys_of if self._agent_side else no_keys,
-            owners=self._agent_side.owners if self._agent_side else None,
-            pause=settings.board.tick,
-        )
+        self._sources = self._make_sources(node_name_of(hostname))
         self._sources.arrange(self._sources.plan(settings))
         if settings.demo_nodes:
             now = self._clock.now()
@@ -134,6 +108,19 @@ class Board:
         self._reload = Reload(settings, reread or (lambda: settings), parts)
         self._components.add("settings", "", lambda: self._reload.trouble)
         self._keepers = list(self._other_keepers())
+
+    def _make_sources(self, node: str) -> Sources:
+        side = self._agent_side
+        return Sources(
+            self.fleet,
+            self._components,
+            now=self._clock.now,
+            node=node,
+            pushed=side.source if side else None,
+            keys=side.keys_of if side else no_keys,
+            owners=side.owners if side else None,
+            pause=self._settings.board.tick,
+        )
 
     def _watch(self, part: Troubled, keeper: Keeper) -> None:
         """Show how a part is, by what it notes itself and by whether it keeps running."""
@@ -205,6 +192,33 @@ class Board:
             await BoardServer(
                 config, ready=lambda: self._ready(config), hung_up=self._read_again, stopping=self._stopping
             ).serve(sockets)
+
+
+def fleet_of(settings: Settings, clock: Clock) -> Fleet:
+    """An empty fleet that judges and names as the settings say, and tells the log who comes and goes."""
+    fleet = Fleet(
+        clock,
+        thresholds=thresholds_of(settings.verdict),
+        names=names_of(settings.names),
+        forget_after_seconds=settings.board.forget_after,
+    )
+    fleet.roll_call.speaks = True
+    return fleet
+
+
+def info_of(settings: Settings, hostname: str, started_at: float) -> BoardInfo:
+    """What the board tells viewers of itself."""
+    return BoardInfo(
+        version=__version__,
+        name=hostname,
+        demo=settings.demo_nodes > 0,
+        tick_seconds=float(settings.board.tick),
+        started_at=started_at,
+        title=settings.board.title or None,
+        copy=settings.board.copy,
+        host_lines=settings.board.host_lines,
+        gpu_lines=settings.board.gpu_lines,
+    )
 
 
 def policy_of(settings: Settings) -> AccessPolicy:

@@ -5,7 +5,7 @@ from typing import Final, Literal
 from gpuboard.model.node import LATE_AFTER_INTERVALS, LOST_AFTER_INTERVALS, NodeState
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
-from gpuboard.verdict import Freshness
+from gpuboard.verdict import LIVE, Freshness
 
 # Its source no longer names it: taken from a list, a file deleted.
 LEFT: Final = Freshness(
@@ -34,7 +34,7 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
             return Freshness(state=trouble.state, reason=trouble.reason)
         return Freshness(state="never", reason=Reason(code="never", text="no report has arrived yet"))
     if age <= LATE_AFTER_INTERVALS * interval:
-        return Freshness()
+        return LIVE
     if trouble is not None:
         return Freshness(state=_troubled(age, interval, trouble), reason=trouble.reason)
     state: NodeState = "lost" if age > LOST_AFTER_INTERVALS * interval else "late"

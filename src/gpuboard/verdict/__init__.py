@@ -2,6 +2,7 @@
 
 from gpuboard.verdict.holders import Holder, holders
 from gpuboard.verdict.judge import (
+    LIVE,
     ONE_SHOT,
     Activity,
     Freshness,
@@ -9,4 +10,4 @@ from gpuboard.verdict.judge import (
     judge,
 )
 
-__all__ = ["ONE_SHOT", "Activity", "Freshness", "Holder", "Thresholds", "holders", "judge"]
+__all__ = ["LIVE", "ONE_SHOT", "Activity", "Freshness", "Holder", "Thresholds", "holders", "judge"]

@@ -1,3 +1,4 @@
+import { flushSync } from 'svelte';
 import type { App } from '../../state/context';
 
 /** Whether a key is typed into something. */
@@ -22,6 +23,8 @@ export function leadsToFilter(
 
 /** Leads to the first GPU that the board shows; false if there is none. */
 export function focusResults(): boolean {
+  // What was typed last is drawn first: a result that goes away takes the focus with it.
+  flushSync();
   const first = document.querySelector<HTMLElement>(
     'main :is(.cell[tabindex="0"], .map [tabindex="0"], .cards article a)',
   );
