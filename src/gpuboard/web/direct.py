@@ -125,6 +125,8 @@ class DirectSocket(DeadlineSocket):
 
     def _begin(self, answer: DirectAnswer) -> None:
         self.speaks_for_a_node()
+        # A node's answers are short, and the loop sends them in one go: nobody need hear of every byte.
+        self.transport.set_write_buffer_limits(high=_MANY_BYTES)
         # What was said too early waits in the queue and has to be heard first.
         self._answer = answer if self.queue.empty() else None
         self._round = _rounds.setdefault(self.loop, _Round())

@@ -13,8 +13,6 @@ _encoder: Final = msgspec.json.Encoder()
 # The control characters of ASCII and Latin-1, which hostile text is mostly made of: looked up, not made anew.
 _ESCAPES: Final = {chr(code): f"\\x{code:02x}" for code in range(0x100) if not chr(code).isprintable()}
 _LAST_SHORT: Final = 0xFFFF
-# What JSON in ASCII has only if a text is empty, begins with a space or holds what cannot be printed.
-_DOUBTFUL: Final = (b"\\", b"\x7f", b'":""', b'":" ')
 # Letters and signs that are drawn as nothing, and kinds of characters that are.
 _FILLERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _INVISIBLE: Final = frozenset({"Zs", "Mn", "Me"})
@@ -53,14 +51,14 @@ def is_plain(facts: msgspec.Struct) -> bool:
     """Whether nothing can need cleaning; cheap, and False whenever in doubt.
 
     JSON escapes control characters with a backslash, so its absence in plain ASCII says it for all texts at
-    once, in a fraction of the time that looking at each would take. What is blank begins with a space.
+    once, in a fraction of the time that looking at each would take. It does not see texts of blanks alone.
     """
     try:
         data = _encoder.encode(facts)
     except UnicodeEncodeError:
         # A lone surrogate, as undecodable bytes of this machine become.
         return False
-    return data.isascii() and not any(map(data.__contains__, _DOUBTFUL))
+    return data.isascii() and b"\\" not in data and b"\x7f" not in data
 
 
 def clean_facts(facts: Facts) -> Facts:

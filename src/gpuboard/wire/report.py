@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
-from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, GpuReading, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.gpu_uuid import with_plain_parents, with_plain_uuids
 
@@ -64,4 +64,11 @@ def check_report(report: NodeReport) -> NodeReport:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")
     if len({gpu.uuid for gpu in gpus}) != len(gpus):
         raise WireError("report names the same GPU twice")
-    return report if is_plain(report) else clean_facts(report)
+    return report if is_plain(report) and not _has_blanks(gpus) else clean_facts(report)
+
+
+def _has_blanks(gpus: tuple[GpuReading, ...]) -> bool:
+    """Whether somebody or a model is called by blanks alone; others than ASCII's are not plain."""
+    users = [p.user for gpu in gpus if gpu.processes for p in gpu.processes if p.user is not None]
+    models = [gpu.model for gpu in gpus if gpu.model is not None]
+    return not (all(map(str.strip, users)) and all(map(str.strip, models)))
