@@ -36,9 +36,9 @@ def test_dirty_text_costs_little_more_than_clean_text() -> None:
 def test_a_node_that_costs_much_has_to_wait() -> None:
     """Until what it took is a small share of the time; a calm one never waits."""
     greedy, calm = NodeAllowance(0.0), NodeAllowance(0.0)
-    greedy.charge(CPU_SECONDS_BURST + 0.1, 1.0)
+    greedy.charge(CPU_SECONDS_BURST + 0.1)
     for second in range(100):
-        calm.charge(0.005, 2.0 * second)
+        calm.charge(0.005)
         assert calm.delay(2.0 * second) == 0
     assert abs(greedy.delay(1.0) - 0.1 / CPU_SECONDS_PER_SECOND) < 0.01
     assert greedy.delay(1.0 + 0.2 / CPU_SECONDS_PER_SECOND) == 0

@@ -1,6 +1,7 @@
 """The GPUs of all nodes as they are shown: each under a name and a number of its node's own."""
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Final
 
 from msgspec.structs import replace
@@ -101,12 +102,12 @@ class ShownDevices:
         return self._identities.forget(name)
 
 
+# The name of a GPU, its number, and whose instance it is; asked of every GPU of every report.
+_layout_of: Final = attrgetter("uuid", "index", "mig_parent_uuid")
+
+
 def _layout(gpus: tuple[GpuReading, ...]) -> Layout:
-    return (
-        [gpu.uuid for gpu in gpus],
-        [gpu.index for gpu in gpus],
-        [gpu.mig_parent_uuid for gpu in gpus],
-    )
+    return list(map(_layout_of, gpus))
 
 
 def _shown(row: GpuReading, names: Mapping[str, str], numbers: Mapping[str, int]) -> GpuReading:

@@ -17,7 +17,7 @@ from gpuboard.verdict import Freshness
 DEFAULT_INTERVAL: Final = 5.0
 
 # The names of GPUs, their numbers, and whose instances they are.
-Layout = tuple[list[str], list[int], list[str | None]]
+Layout = list[tuple[str, int, str | None]]
 
 
 class Seen(Struct, frozen=True, kw_only=True, gc=False):

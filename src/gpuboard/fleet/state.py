@@ -146,12 +146,12 @@ class Fleet:
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
-        is_first = node.report is None
-        node.take(report, self.clock.now())
+        is_first, now = node.report is None, self.clock.now()
+        node.take(report, now)
         if is_first:
             self._choose(node.name)
         if self.is_shown(node):
-            self._show(node)
+            self._show(node, now)
 
     def trouble(self, node: Node, trouble: Trouble | None) -> None:
         """Note why a node could not be read this time; None: that is over."""
@@ -173,12 +173,12 @@ class Fleet:
             if memory is not None and reading.utilization_percent is not None:
                 memory.fill(reading.utilization_percent, at)
 
-    def _show(self, node: Node) -> None:
+    def _show(self, node: Node, now: float) -> None:
         """Bring what is shown up to the node's newest report."""
         report = node.report
         if report is None or node.sampled_at is None:
             return
-        others = self._devices.show(node, self.clock.now())
+        others = self._devices.show(node, now)
         memories, idle_line = node.memories, self.thresholds.idle_utilization_percent
         for reading in report.gpus or ():
             memories[reading.uuid].observe(reading, node.sampled_at, idle_line)
@@ -217,7 +217,7 @@ class Fleet:
         self._choose(name)
         node = self._nodes[name]
         if node is not before:
-            self._show(node)
+            self._show(node, self.clock.now())
         self._rename(self._devices.leave(name, has_left=node.left_at is not None))
 
     def _choose(self, name: str) -> None:

@@ -246,7 +246,7 @@ class AgentDoor:
         try:
             return self.push.accept(node, message)
         finally:
-            self.pace(node).charge(self._stopwatch.stop(started), time.monotonic())
+            self.pace(node).charge(self._stopwatch.stop(started))
 
     def pace(self, node: str) -> NodeAllowance:
         """How fast a node may talk; the same over all its lines."""

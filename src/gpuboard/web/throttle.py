@@ -35,19 +35,22 @@ class RateBucket:
 class NodeAllowance:
     """What one node may take of the board: messages, and the time that they cost."""
 
-    __slots__ = ("_messages", "_time")
+    __slots__ = ("_messages", "_time", "_took")
 
     def __init__(self, now: float) -> None:
         self._messages = RateBucket(per_second=MESSAGES_PER_SECOND, burst=MESSAGES_BURST, now=now)
         self._time = RateBucket(per_second=CPU_SECONDS_PER_SECOND, burst=CPU_SECONDS_BURST, now=now)
+        # Of messages since the last was counted.
+        self._took = 0.0
 
     def delay(self, now: float) -> float:
         """Count one message; how long the node should wait before the next is welcome."""
-        return max(self._messages.delay(now), self._time.delay(now, 0.0))
+        took, self._took = self._took, 0.0
+        return max(self._messages.delay(now), self._time.delay(now, took))
 
-    def charge(self, seconds: float, now: float) -> None:
-        """Count the time that its message took."""
-        self._time.delay(now, seconds)
+    def charge(self, seconds: float) -> None:
+        """Count the time that its message took; it pays with the next."""
+        self._took += seconds
 
 
 class RateLimit:

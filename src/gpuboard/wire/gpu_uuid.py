@@ -4,6 +4,7 @@ And whose instances they are: a card has instances, an instance has none.
 """
 
 import re
+from operator import attrgetter
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,6 +14,10 @@ from gpuboard.model.report import GpuReading, NodeReport, Problem
 _PLAIN: Final = r"[A-Za-z0-9][A-Za-z0-9._:/-]*+"
 _is_plain: Final = re.compile(_PLAIN).fullmatch
 _are_plain: Final = re.compile(rf"(?:{_PLAIN}\n)*+").fullmatch
+
+_uuid_of: Final = attrgetter("uuid")
+_parent_of: Final = attrgetter("mig_parent_uuid")
+_NO_PARENTS: Final = {None}
 
 # What each GPU is called from now on; None: it is not in the report, and its name is no plain word.
 _Names = dict[str, str | None]
@@ -39,6 +44,8 @@ def with_plain_uuids(report: NodeReport) -> NodeReport:
 
 def with_plain_parents(report: NodeReport) -> NodeReport:
     """The report with instances of cards alone: what is an instance itself, or of itself, has none."""
+    if set(map(_parent_of, report.gpus or ())) <= _NO_PARENTS:
+        return report
     parents = {gpu.uuid: gpu.mig_parent_uuid for gpu in report.gpus or () if gpu.mig_parent_uuid is not None}
     odd = {uuid for uuid, parent in parents.items() if parent in parents}
     if not odd:
@@ -49,8 +56,8 @@ def with_plain_parents(report: NodeReport) -> NodeReport:
 
 def _names_in(report: NodeReport) -> list[str]:
     gpus = report.gpus or ()
-    names = [gpu.uuid for gpu in gpus]
-    names += [gpu.mig_parent_uuid for gpu in gpus if gpu.mig_parent_uuid is not None]
+    names = list(map(_uuid_of, gpus))
+    names += [parent for parent in set(map(_parent_of, gpus)) if parent is not None]
     if report.problems:
         names += [problem.gpu_uuid for problem in report.problems if problem.gpu_uuid is not None]
     return names
