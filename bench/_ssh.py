@@ -70,11 +70,12 @@ class Ages:
     def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
         """Know them already."""
 
-    def report(self, node: str, report: NodeReport) -> None:
+    def report(self, node: str, report: NodeReport) -> bool:
         """Note when the data was true."""
         self.taken[node] = time.monotonic() - report.age_seconds
         self.reports += 1
         self.gpus += len(report.gpus or ())
+        return True
 
     def show(self, node: str, report: NodeReport) -> None:
         """Treat what is shown as a report."""

@@ -157,10 +157,10 @@ class CountingSink(FleetSink):
 
     reports = 0
 
-    def report(self, node: str, report: NodeReport) -> None:
+    def report(self, node: str, report: NodeReport) -> bool:
         """Count, and hand on."""
         self.reports += 1
-        super().report(node, report)
+        return super().report(node, report)
 
 
 async def measure_source(port: int) -> None:

@@ -29,10 +29,11 @@ class RecordingSink:
         self.addresses = dict(addresses or {})
         self._news.set()
 
-    def report(self, node: str, report: NodeReport) -> None:
+    def report(self, node: str, report: NodeReport) -> bool:
         """Take a report."""
         self.reports.append((node, report))
         self._news.set()
+        return True
 
     def show(self, node: str, report: NodeReport) -> None:
         """Take what is shown like a report."""

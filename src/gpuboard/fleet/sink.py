@@ -71,12 +71,13 @@ class FleetSink:
         for name in self._names & (addresses or {}).keys():
             self._fleet.set_address(self._fleet.ensure(name, self), (addresses or {})[name])
 
-    def report(self, node: str, report: NodeReport) -> None:
-        """Hand over one fresh, checked report, to be shown and taken."""
-        if self._is_mine(node):
-            entry = self._fleet.ensure(node, self)
-            self._fleet.accept(entry, report)
-            self._take(entry, report, is_backfill=False)
+    def report(self, node: str, report: NodeReport) -> bool:
+        """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""
+        if not self._is_mine(node):
+            return True
+        entry = self._fleet.ensure(node, self)
+        self._fleet.accept(entry, report)
+        return self._take(entry, report, is_backfill=False)
 
     def show(self, node: str, report: NodeReport) -> None:
         """Show a node's newest report."""

@@ -21,8 +21,8 @@ class Sink(Protocol):
         Where they are listed with an address, people reach them by that.
         """
 
-    def report(self, node: str, report: NodeReport) -> None:
-        """Hand over one fresh, checked report, to be shown and taken."""
+    def report(self, node: str, report: NodeReport) -> bool:
+        """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""
 
     def show(self, node: str, report: NodeReport) -> None:
         """Show a node's newest report; what was missed before it may be taken later."""

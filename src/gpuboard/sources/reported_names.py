@@ -39,10 +39,10 @@ class ReportedNames:
         self._shown = {node: node for node in self._listed if not _is_address(node)} | known
         self._tell()
 
-    def report(self, node: str, report: NodeReport) -> None:
+    def report(self, node: str, report: NodeReport) -> bool:
         """Hand over a report under the node's own name."""
         name = self._named(node, report)
-        self._sink.report(name, replace(report, node=name))
+        return self._sink.report(name, replace(report, node=name))
 
     def show(self, node: str, report: NodeReport) -> None:
         """Show a report under the node's own name."""

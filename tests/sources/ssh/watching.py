@@ -33,9 +33,10 @@ class Recorder:
         self.expected = set(nodes)
         self.addresses = dict(addresses or {})
 
-    def report(self, node: str, report: NodeReport) -> None:
+    def report(self, node: str, report: NodeReport) -> bool:
         """Note a report."""
         self.reports.setdefault(node, []).append((time.monotonic(), report))
+        return True
 
     def show(self, node: str, report: NodeReport) -> None:
         """Treat what is shown as a report."""

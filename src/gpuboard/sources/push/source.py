@@ -195,11 +195,14 @@ class PushSource:
         voice.shown = sequence
         if voice.rival_until is not None and time.monotonic() < voice.rival_until:
             report = replace(report, problems=(problem("token-shared"), *report.problems))
-        sink.show(node, report)
-        if message.follows is None:
-            return self._acknowledge(node, voice, live=sequence)
-        done = message.follows <= voice.received and _take(sink, voice, report, is_backfill=False)
-        return self._acknowledge(node, voice, live=sequence, again=not done)
+        if message.follows is None or message.follows > voice.received or sequence <= voice.received:
+            sink.show(node, report)
+            is_missed = message.follows is not None and sequence > voice.received
+            return self._acknowledge(node, voice, live=sequence, again=is_missed)
+        is_taken = sink.report(node, report)
+        if is_taken:
+            voice.received = sequence
+        return self._acknowledge(node, voice, live=sequence, again=not is_taken)
 
     def _catch_up(self, sink: Sink, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
         refused = []
@@ -217,8 +220,9 @@ class PushSource:
                 refused.append(_bad(sample.sequence, error))
                 voice.received = sample.sequence
                 continue
-            if not _take(sink, voice, report, is_backfill=True):
+            if not sink.take(node, report, is_backfill=True):
                 return self._acknowledge(node, voice, batch=last, again=True)
+            voice.received = sample.sequence
         if refused:
             return self._refuse(node, voice, tuple(refused), batch=last)
         return self._acknowledge(node, voice, batch=last)
@@ -260,16 +264,6 @@ def _read(node: str, voice: _Voice, sample: ReadSample | Sample) -> NodeReport:
     if not sample.waited_seconds:
         return report
     return replace(report, age_seconds=report.age_seconds + sample.waited_seconds)
-
-
-def _take(sink: Sink, voice: _Voice, report: NodeReport, *, is_backfill: bool) -> bool:
-    sequence = report.sequence
-    if sequence is None or sequence <= voice.received:
-        return True
-    if not sink.take(report.node, report, is_backfill=is_backfill):
-        return False
-    voice.received = sequence
-    return True
 
 
 def _mark(boot_id: str) -> str:
