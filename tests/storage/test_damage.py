@@ -15,6 +15,8 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
 from gpuboard.settings.board import BoardTable
+from gpuboard.sources.push.positions import NodePositions
+from gpuboard.storage.base import DAMAGED
 from gpuboard.storage.sqlite import FILE_NAME
 from gpuboard.storage.sqlite.integrity import find_damage
 from gpuboard.storage.sqlite.lock import BoardLock, board_runs
@@ -171,3 +173,11 @@ def test_a_second_board_on_the_same_state_is_refused(tmp_path: Path) -> None:
     first.release()
     assert not board_runs(tmp_path)
     BoardLock(tmp_path).release()
+
+
+def test_a_text_that_is_none_any_more_is_called_damage(tmp_path: Path) -> None:
+    """With what to do, as for every other damage."""
+    run_sql("UPDATE node_positions SET boot_id = CAST(x'ff' AS TEXT)")(fill(tmp_path))
+    database = open_database(tmp_path)
+    with contextlib.closing(database), pytest.raises(StorageError, match=DAMAGED):
+        NodePositions(database).load()

@@ -99,9 +99,18 @@ class Roster:
                 return known
         return None
 
-    def knows_code(self, code: str) -> bool:
-        """Whether an enrolment code was good a moment ago; asking costs nothing."""
-        return digest(read_code(code)) in self._codes
+    async def knows_code(self, code: str) -> bool:
+        """Whether an enrolment code is good; one that may have been made just now is waited for.
+
+        Raises:
+            StorageError: the codes cannot be read.
+        """
+        sought = digest(read_code(code))
+        if sought not in self._codes:
+            # Not at once: whoever tries many must not be able to keep the disk busy.
+            await asyncio.sleep(LOOK_SECONDS)
+            await self._look(not_within=LOOK_SECONDS)
+        return sought in self._codes
 
     async def find(self, token: str) -> KnownToken | None:
         """Whose token this is; one that was made a moment ago by somebody else is found too."""

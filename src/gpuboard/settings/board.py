@@ -13,6 +13,7 @@ from gpuboard.settings.rules import (
     check_base_path,
     check_copy,
     check_hostnames,
+    check_ignored,
     check_lines,
     check_listen,
     check_proxies,
@@ -78,7 +79,7 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
     memory_share: Annotated[float, Meta(ge=0, le=1)] = 0.05
     hot_celsius: Annotated[float, Meta(ge=0, le=200)] = 85.0
     # Parts of names of models that are shown, but neither counted nor offered.
-    ignore: tuple[str, ...] = ()
+    ignore: Annotated[tuple[str, ...], Rule(check_ignored)] = ()
 
     def __post_init__(self) -> None:
         """Refuse lines that cross: a GPU would work and do nothing at once."""

@@ -25,7 +25,9 @@ def check_listen(value: str) -> None:
 
 def check_base_path(value: str) -> None:
     """A path alone."""
-    if "://" in value or any(char in value for char in "?#* \\"):
+    segments = value.strip("/").split("/")
+    is_path = "//" not in value and not {".", ".."} & set(segments) and value.isprintable()
+    if not is_path or any(char in value for char in "?#* \\"):
         path = urlsplit(value).path if "://" in value else "/gpus/"
         raise ValueError(f'it is the path alone, like base_path = "{path or "/"}"')
 
@@ -33,10 +35,20 @@ def check_base_path(value: str) -> None:
 def check_copy(value: str) -> None:
     """One line, and only what the board can fill in."""
     unknown = [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in _FILLED_IN]
-    if unknown or not value.isprintable():
-        wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else "it must be one line"
+    is_open = re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", value))
+    if unknown or is_open or not value.isprintable():
+        wrong = "a brace is open" if is_open else "it must be one line"
+        wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else wrong
         raise ValueError(
             f'{wrong}; {{address}}, {{node}} and {{devices}} are filled in, as in "ssh {{address}}"'
+        )
+
+
+def check_ignored(value: tuple[str, ...]) -> None:
+    """Parts of names: an empty one is part of every name."""
+    if not all(part.strip() for part in value):
+        raise ValueError(
+            'an empty text is a part of every name; write parts of models\' names, like ["GT 710"]'
         )
 
 

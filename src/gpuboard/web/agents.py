@@ -179,10 +179,10 @@ class AgentDoor:
         """
         now = time.monotonic()
         who = address or "?"
-        # A right code is taken whatever others of this address have tried.
-        if self._code_failures.is_blocked(who, now) and not self._roster.knows_code(code):
-            raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
         try:
+            # A right code is taken whatever others of this address have tried.
+            if self._code_failures.is_blocked(who, now) and not await self._roster.knows_code(code):
+                raise TooManyRequestsException("Too many wrong codes from this address; wait a few minutes.")
             node, token = await self._redeem(code)
         except AccessRefused as error:
             self._code_failures.note_failure(who, now)

@@ -105,7 +105,7 @@ class SqliteDatabase(Database):
 
     def _explain(self, error: DBAPIError) -> StorageError:
         # Damage is of the base class itself; what may pass (locked, disk full) is of one below it.
-        is_damaged = type(error.orig) is sqlite3.DatabaseError
+        is_damaged = type(error.orig) is sqlite3.DatabaseError or "Could not decode" in str(error.orig)
         remedy = f"; {DAMAGED}" if is_damaged else ""
         return StorageError(f"the database {self.path} cannot be used: {error.orig}{remedy}")
 

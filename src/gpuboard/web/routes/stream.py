@@ -95,7 +95,7 @@ async def _send_all(
             # The one place where a slow viewer can hold us up, and only its own task.
             async with asyncio.timeout(SEND_SECONDS):
                 if frame is None:
-                    await socket.close(code=1012, reason="the board is stopping")
+                    await socket.close(code=1012, reason="the board stops, or has new settings")
                     return
                 await socket.send_data(frame, mode="text" if isinstance(frame, str) else "binary")
                 if viewer.is_too_slow and viewer.frames.empty():
