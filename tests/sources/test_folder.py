@@ -1,11 +1,14 @@
 """Nodes that leave files in a shared folder, whole, half-written and hostile."""
 
 import asyncio
+import json
 import logging
 import os
 import socket
 import threading
 import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,10 +24,16 @@ from gpuboard.sources.folder import source as folder_module
 from gpuboard.sources.folder.listing import split_name
 from tests.fakes.sink import RecordingSink, running
 
-GPUSTAT = """cml10  Sun Nov 15 12:00:01 2026  535.104.05
-[0] NVIDIA GeForce RTX 4090 | 45'C,  97 % | 18000 / 24564 MB | ana:python/4242(17990M)
+
+def gpustat(at: float, percent: int = 97) -> str:
+    """What gpustat prints, with local time in its head line."""
+    return f"""cml10  {time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(at))}  535.104.05
+[0] NVIDIA GeForce RTX 4090 | 45'C,  {percent} % | 18000 / 24564 MB | ana:python/4242(17990M)
 [1] NVIDIA GeForce RTX 4090 | 33'C,   0 % |     1 / 24564 MB |
 """
+
+
+GPUSTAT = gpustat(time.time())
 
 
 def source(path: Path, pattern: str = "*") -> FolderSource:
@@ -91,7 +100,7 @@ async def test_a_file_that_changes_is_fresh_whatever_the_servers_clock_says(tmp_
     async with running(source(tmp_path), sink):
         await sink.reports_of("cml10", 1)
         new = tmp_path / ".new"
-        new.write_text(GPUSTAT.replace("97 %", "42 %"))
+        new.write_text(gpustat(time.time() + 60, 42))
         os.utime(new, (time.time() - 3600, time.time() - 3600))
         new.rename(path)
         await sink.reports_of("cml10", 2)
@@ -122,7 +131,7 @@ async def test_a_bad_file_is_named_and_the_last_good_state_stays(tmp_path: Path,
         await sink.reports_of("cml10", 1)
         path.write_bytes(content)
         code, _, text = await sink.trouble_of("cml10")
-        path.write_text(GPUSTAT.replace("97 %", "42 %"))
+        path.write_text(gpustat(time.time() + 60, 42))
         await sink.reports_of("cml10", 2)
     assert (code, "cml10" in text) == ("file-refused", True)
 
@@ -322,7 +331,7 @@ async def test_the_pace_of_a_crontab_is_learned(tmp_path: Path, minutes: int) ->
     for number in range(4):
         report = simulate("dgx-01", written_at)
         await asyncio.to_thread(write_drop, tmp_path, "dropped", TimedReport(report, 0.0))
-        (tmp_path / "cml10").write_text(GPUSTAT.replace("97 %", f"{number} %"))
+        (tmp_path / "cml10").write_text(gpustat(written_at, number))
         for name in ("dropped.json", "cml10"):
             os.utime(tmp_path / name, (written_at, written_at))
         # As the loop would, had it slept so long.
@@ -374,3 +383,41 @@ async def test_a_drop_of_three_days_ago_is_three_days_old_to_a_new_board(tmp_pat
 def test_file_names_say_the_node(name: str, expected: tuple[str, str]) -> None:
     """With or without the usual endings."""
     assert split_name(name) == expected
+
+
+def gpustat_of(moment: datetime) -> bytes:
+    """What `gpustat --json` writes, with local time as it has it."""
+    return json.dumps({"hostname": "old", "query_time": moment.isoformat(), "gpus": []}).encode()
+
+
+def smi_of(moment: datetime) -> bytes:
+    """What `nvidia-smi -q -x` writes."""
+    when = moment.strftime("%a %b %d %H:%M:%S %Y")
+    return f"<nvidia_smi_log><timestamp>{when}</timestamp></nvidia_smi_log>\n".encode()
+
+
+@pytest.mark.parametrize(("name", "write"), [("old.json", gpustat_of), ("old.xml", smi_of)])
+async def test_a_copy_of_days_ago_is_days_old_though_it_was_copied_now(
+    tmp_path: Path, name: str, write: Callable[[datetime], bytes]
+) -> None:
+    """A late rsync makes nothing new: the file says itself when its sample was taken."""
+    before = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=6)
+    (tmp_path / name).write_bytes(write(before))
+    assert await age_at_the_first_look(tmp_path, "old") > 5 * 86_400
+
+
+@pytest.mark.parametrize(("name", "write"), [("old.json", gpustat_of), ("old.xml", smi_of)])
+async def test_whoever_goes_on_writing_is_fresh_however_wrong_the_clock(
+    tmp_path: Path, name: str, write: Callable[[datetime], bytes]
+) -> None:
+    """Its time moves on, and that is enough; the same time again is not."""
+    clock = datetime.fromisoformat("2000-01-01T12:00:00")
+    (tmp_path / name).write_bytes(write(clock))
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("old", 1)
+        (tmp_path / name).write_bytes(write(clock + timedelta(minutes=1)))
+        await sink.reports_of("old", 2)
+    (_, first), (_, second) = sink.reports
+    assert first.age_seconds > 86_400
+    assert second.age_seconds < 60

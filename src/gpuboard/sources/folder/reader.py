@@ -29,6 +29,7 @@ from gpuboard.sources.folder.signatures import Signatures
 from gpuboard.sources.formats import is_meant_for, read_file
 from gpuboard.sources.formats.base import MAX_FILE_BYTES
 from gpuboard.sources.formats.gpu_monitor import read_family
+from gpuboard.sources.formats.local_time import WEST_SECONDS, local_time
 
 # What one look may read; a node's file is some kilobytes, nvidia-smi's XML half a megabyte.
 MAX_LOOK_BYTES: Final = 256 * 1024 * 1024
@@ -224,12 +225,15 @@ class FolderReader:
             mark = None if family.newest is None else Mark("", family.newest)
         else:
             report, is_age_known = read_file(contents[""], node), True
-            mark = _mark(report)
+            mark = _mark(report) or _local_mark(contents[""])
         place = memory.track.place(
             mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
         )
         if place == "older":
-            raise WireError("it is older than what was read before: an old file was put back")
+            raise WireError(
+                "it is older than what was read before: an old file was put back, "
+                "or the clock of its node was set back"
+            )
         if place == "same" and memory.refusal is None:
             return None
         if not memory.track.is_age_known:
@@ -267,6 +271,11 @@ def _mark(report: NodeReport) -> Mark | None:
     if report.sequence is not None and report.boot_id is not None:
         return Mark(report.boot_id, report.sequence, report.taken_at)
     return None if report.taken_at is None else Mark("", report.taken_at, report.taken_at)
+
+
+def _local_mark(content: bytes) -> Mark | None:
+    moment = local_time(content)
+    return None if moment is None else Mark("", moment, moment + WEST_SECONDS)
 
 
 def _refused(bundle: Bundle, why: str) -> Reason:
