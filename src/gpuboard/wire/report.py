@@ -1,12 +1,13 @@
 """Reports as bytes: msgpack between programs, JSON for people and files."""
 
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from gpuboard.model.errors import WireError
-from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, GpuReading, NodeReport
+from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.gpu_uuid import with_plain_parents, with_plain_uuids
 
@@ -22,6 +23,10 @@ _DECODERS: Final[dict[Encoding, Any]] = {
     "json": msgspec.json.Decoder(NodeReport).decode,
     "msgpack": msgspec.msgpack.Decoder(NodeReport).decode,
 }
+# Asked of every GPU and process of every report.
+_uuid_of: Final = attrgetter("uuid")
+_model_of: Final = attrgetter("model")
+_user_of: Final = attrgetter("user")
 
 
 def encode_report(report: NodeReport, encoding: Encoding = "json") -> bytes:
@@ -60,15 +65,11 @@ def check_report(report: NodeReport) -> NodeReport:
     if report.interval_seconds is not None and report.interval_seconds > LONGEST_INTERVAL_SECONDS:
         report = replace(report, interval_seconds=LONGEST_INTERVAL_SECONDS)
     gpus = report.gpus or ()
-    if sum([len(gpu.processes) for gpu in gpus if gpu.processes]) > MAX_PROCESSES:
+    processes = [process for gpu in gpus if gpu.processes for process in gpu.processes]
+    if len(processes) > MAX_PROCESSES:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")
-    if len({gpu.uuid for gpu in gpus}) != len(gpus):
+    if len(set(map(_uuid_of, gpus))) != len(gpus):
         raise WireError("report names the same GPU twice")
-    return report if is_plain(report) and not _has_blanks(gpus) else clean_facts(report)
-
-
-def _has_blanks(gpus: tuple[GpuReading, ...]) -> bool:
-    """Whether somebody or a model is called by blanks alone; others than ASCII's are not plain."""
-    users = [p.user for gpu in gpus if gpu.processes for p in gpu.processes if p.user is not None]
-    models = [gpu.model for gpu in gpus if gpu.model is not None]
-    return not (all(map(str.strip, users)) and all(map(str.strip, models)))
+    # Somebody or a model may be called by blanks alone; others than ASCII's are not plain.
+    names = {*map(_user_of, processes), *map(_model_of, gpus)} - {None}
+    return report if is_plain(report) and all(map(str.strip, names)) else clean_facts(report)
