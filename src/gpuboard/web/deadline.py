@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from gpuboard.web.limits import (
     ANSWER_SEND_BUFFER_BYTES,
     MAX_HEAD_BYTES,
+    MAX_HEADERS,
     MAX_PIPELINED,
     REQUEST_SECONDS,
     TAKE_BYTES,
@@ -68,7 +69,9 @@ class DeadlineProtocol(HttpToolsProtocol):
     _arriving: asyncio.TimerHandle | None = None
     _untaken: asyncio.TimerHandle | None = None
     _answering: RequestResponseCycle | None = None
+    # What has come of a request that is no body: its head, the frames of its chunks, trailers.
     _head_bytes = 0
+    _header_count = 0
     _is_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -99,11 +102,12 @@ class DeadlineProtocol(HttpToolsProtocol):
             if room <= 0:
                 self._give_up(_TOO_LARGE)
                 return
+            if not self._is_head:
+                # Most of it will be body; byte by byte it would take for ever.
+                room = MAX_HEAD_BYTES
             piece, data = data[:room], data[room:]
             self._head_bytes += len(piece)
             self._read(piece)
-            if not self._is_head:
-                self._head_bytes = 0
 
     def _read(self, data: bytes) -> None:
         """As uvicorn does, but whoever is cut meanwhile, or speaks no HTTP, has one line in the log."""
@@ -123,10 +127,27 @@ class DeadlineProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """The first bytes of a request are here."""
         super().on_message_begin()
+        self._header_count = 0
         self._start()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header more; those behind the body are counted and left out: the head was checked without."""
+        self._header_count += 1
+        if self._header_count > MAX_HEADERS:
+            self._give_up(_TOO_LARGE)
+            # Nothing else stops the parser, which has thousands more of them before it.
+            raise ConnectionAbortedError
+        if self._is_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """What is body is limited by whoever reads it."""
+        # Not below zero: the begin of a request that came with the end of another was not counted.
+        self._head_bytes = max(0, self._head_bytes - len(body))
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
-        """The head is here; what follows is limited by whoever reads it."""
+        """The head is here."""
         self._is_head = False
         if len(self.pipeline) >= MAX_PIPELINED:
             self.cut("too many requests at once on one connection")

@@ -9,9 +9,10 @@ from typing import Final
 
 # A request fits into one packet; a slow line needs a second or two, whoever needs longer does so on purpose.
 REQUEST_SECONDS: Final = 10.0
+# All of a request that is no body: its head, the frames of its chunks, trailers.
 MAX_HEAD_BYTES: Final = 64 * 1024
-# Requests of one address that are arriving at the same moment.
-MAX_ARRIVING: Final = 64
+# As many as the library for WebSockets reads; a browser behind two proxies sends thirty. Trailers count too.
+MAX_HEADERS: Final = 128
 # Requests that wait behind another one on the same connection; browsers send none ahead.
 MAX_PIPELINED: Final = 8
 # A page takes about ten requests, and a classroom behind one address opens it at once.
