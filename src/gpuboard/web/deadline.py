@@ -7,6 +7,7 @@ import asyncio
 import logging
 import socket
 import struct
+from collections.abc import Callable
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -66,6 +67,8 @@ def limit_send_buffer(transport: asyncio.BaseTransport, size: int) -> None:
 class DeadlineProtocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, with an end to patience from the first byte (or the connection) on."""
 
+    # What is to be done when TLS is agreed on, before this takes over.
+    before_it_is_made: Callable[[], None] | None = None
     _arriving: asyncio.TimerHandle | None = None
     _untaken: asyncio.TimerHandle | None = None
     _answering: RequestResponseCycle | None = None
@@ -76,6 +79,8 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request, if there is room for one more who does."""
+        if self.before_it_is_made is not None:
+            self.before_it_is_made()
         super().connection_made(transport)
         limit_send_buffer(transport, ANSWER_SEND_BUFFER_BYTES)
         self._room = room_of(self.config)

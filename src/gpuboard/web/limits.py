@@ -46,7 +46,7 @@ MAX_REMEMBERED: Final = 4096
 
 # --- WebSockets -----------------------------------------------------------------------------------------
 
-# From the first byte until somebody is let in; a token may have to be looked up on a slow disk meanwhile.
+# Until TLS is agreed on; and again, from the first byte until somebody is let in; a token may have to be looked up on a slow disk meanwhile.
 HANDSHAKE_SECONDS: Final = 10.0
 # A page has nothing to say: it answers our ping every 20 seconds, and takes its leave. Programs may ping us.
 VIEWER_FRAMES_PER_SECOND: Final = 1.0
