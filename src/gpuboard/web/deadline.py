@@ -205,9 +205,7 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _watch_taking(self) -> None:
         size = self.transport.get_write_buffer_size()
-        if not self._room.hold(self, size):
-            self.cut("too much waits to be taken")
-        elif self._untaken is None:
+        if self._room.hold(self, size, self.loop.time()) and self._untaken is None:
             self._untaken = self.loop.call_later(TAKE_SECONDS, self._look_at_taking, size)
 
     def _look_at_taking(self, before: int) -> None:
@@ -221,7 +219,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         if self._untaken is not None:
             self._untaken.cancel()
             self._untaken = None
-            self._room.hold(self, 0)
+            self._room.hold(self, 0, self.loop.time())
 
     def _start(self) -> None:
         if self._arriving is None:

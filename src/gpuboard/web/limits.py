@@ -37,6 +37,8 @@ MAX_UNTAKEN_BYTES: Final = 128 * 1024**2
 # pages, have rooms of their own, so that no crowd here can keep them out.
 MAX_VISITORS: Final = 1024
 MAX_VISITORS_OF_ONE: Final = 128
+# Beyond these, for addresses from which a good token has come: a large site's agents that all post at once.
+AGENTS_RESERVE: Final = 256
 # Open pages.
 MAX_VIEWERS: Final = 2000
 # More than a person has tabs, and far fewer than the board has room for.
@@ -46,7 +48,8 @@ MAX_REMEMBERED: Final = 4096
 
 # --- WebSockets -----------------------------------------------------------------------------------------
 
-# Until TLS is agreed on; and again, from the first byte until somebody is let in; a token may have to be looked up on a slow disk meanwhile.
+# Until TLS is agreed on; and from the first byte until somebody is let in. A token may have to be looked up
+# on a slow disk meanwhile.
 HANDSHAKE_SECONDS: Final = 10.0
 # A page has nothing to say: it answers our ping every 20 seconds, and takes its leave. Programs may ping us.
 VIEWER_FRAMES_PER_SECOND: Final = 1.0
