@@ -2,10 +2,14 @@
 
 import asyncio
 import socket
+from collections.abc import Mapping
+from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
+from gpuboard.accounts.tokens import KnownToken
 from gpuboard.web import guard
 from gpuboard.web.routes import fleet, health
 from tests.board import RunningBoard
@@ -72,3 +76,45 @@ def test_a_request_names_its_host_once(push_board: RunningBoard, hosts: bytes) -
     with socket.create_connection(place_of(push_board.url), timeout=10) as line:
         line.sendall(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")
         assert line.recv(1000).split()[1] == b"400"
+
+
+class KnownHouse(House):
+    """A house whose door knows one token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        door: Any = Door()
+        self.services = msgspec.structs.replace(self.services, agents=door)
+
+
+class Door:
+    """Lets in whoever has the one good token."""
+
+    def recognise(self, headers: Mapping[str, str]) -> KnownToken | None:
+        """Whose it is."""
+        good = headers["authorization"] == "Bearer good"
+        return KnownToken(node="gpu01", digest="d", expires_at=None) if good else None
+
+
+@pytest.mark.parametrize(("token", "last"), [("good", 405), ("wrong", 429)])
+def test_only_a_good_token_is_not_counted_as_a_visit(
+    token: str, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else anybody could ask without end, by a header of no meaning."""
+    monkeypatch.setattr(guard, "VISITS_BURST", 5.0)
+    monkeypatch.setattr(guard, "VISITS_PER_SECOND", 0.1)
+    paths = ["/api/v1/reports"] * 8
+    answers = ask(KnownHouse(), "192.0.2.7", *paths, headers={"authorization": f"Bearer {token}"})
+    assert [answers[0].status_code, answers[-1].status_code] == [405, last]
+    assert (answers[-1].headers.get("connection") == "close") == (last == 429)
+
+
+def test_an_address_with_wrong_tokens_is_hung_up_on(push_board: RunningBoard) -> None:
+    """A kept connection would make the next try cheap."""
+    with httpx.Client(
+        base_url=push_board.url, transport=httpx.HTTPTransport(local_address="127.0.0.77")
+    ) as visitor:
+        wrong = {"authorization": "Bearer nobody"}
+        answers = [visitor.post("api/v1/reports", headers=wrong) for _ in range(25)]
+    assert answers[-1].status_code == 429
+    assert answers[-1].headers["connection"] == "close"
