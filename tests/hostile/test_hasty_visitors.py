@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from gpuboard.accounts.tokens import KnownToken
-from gpuboard.web import guard
+from gpuboard.web import guard, pages, services
 from gpuboard.web.routes import fleet, health
+from gpuboard.wire.stream import Snapshot
+from gpuboard.wire.views import Tier
 from tests.board import RunningBoard
 from tests.hostile.floods import place_of
-from tests.web.conftest import guarded
+from tests.web.conftest import decode_frame, guarded
 from tests.web.test_unwritable import House
 
 
@@ -68,6 +70,58 @@ def test_a_dear_answer_is_made_once_a_tick(path: str, monkeypatch: pytest.Monkey
     ask(house, "127.0.0.1", path)
     assert {answer.status_code for answer in answers} == {200}
     assert (once, made) == (1, 2)
+
+
+@pytest.mark.parametrize("path", ["/", "/preview.png", "/badge.svg", "/api/v1/summary", "/api/v1/free"])
+def test_the_fleet_is_counted_once_a_tick(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For all who ask for the same of it; after a tick it is counted anew."""
+    made = 0
+
+    def counted(count: Callable[..., object]) -> Callable[..., object]:
+        def count_and_note(*args: object, **options: object) -> object:
+            nonlocal made
+            made += 1
+            return count(*args, **options)
+
+        return count_and_note
+
+    monkeypatch.setattr(pages, "_FILES", {"index.html": b"<html>\n  <head>\n  </head></html>"})
+    for name in ("summarize", "find_free"):
+        monkeypatch.setattr(services, name, counted(getattr(services, name)))
+    house = House()
+    house.report("good")
+    house.tick()
+    answers = ask(house, "127.0.0.1", *[path] * 20)
+    once = made
+    house.tick()
+    ask(house, "127.0.0.1", path)
+    assert {answer.content for answer in answers} == {answers[0].content}
+    assert (answers[0].status_code, once, made) == (200, 1, 2)
+
+
+def test_pages_that_are_opened_at_once_share_their_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The very same bytes, made and compressed once for each tier; whoever comes later has what is new."""
+    house = House()
+    for number in range(20):
+        house.report(f"node{number}")
+    house.tick()
+    made: list[str] = []
+    snapshot = house.broadcaster._snapshot
+
+    def noted(tier: Tier) -> Snapshot:
+        made.append(tier)
+        return snapshot(tier)
+
+    monkeypatch.setattr(house.broadcaster, "_snapshot", noted)
+    frames = [house.broadcaster.join(tier).frames.get_nowait() for tier in ("names", "counts", "names") * 5]
+    once = sorted(made)
+    house.report("new")
+    house.tick()
+    later = house.broadcaster.join("names").frames.get_nowait()
+    assert once == ["counts", "names"]
+    assert len({id(frame) for frame in frames}) == 2
+    assert later is not None
+    assert len(decode_frame(later)["nodes"]["name"]) == 21
 
 
 @pytest.mark.parametrize("hosts", [b"", b"Host: localhost\r\nHost: evil.example\r\n"], ids=["none", "two"])
