@@ -3,14 +3,18 @@
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gpuboard.web import deadline_tls
+from gpuboard.web import deadline, deadline_tls
 from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.deadline_socket import let_in
+from gpuboard.web.direct import DirectSocket
 from gpuboard.web.room import Room
+from tests.hostile.floods import KEY
 from tests.pushing import wait_until
 from tests.serving import serving
 from tests.tls import Authority
@@ -32,14 +36,37 @@ class Secured:
         """Agree on TLS."""
         return self._context.wrap_socket(line, server_hostname="127.0.0.1")
 
+    def secure_and_say(self, line: socket.socket, words: bytes) -> Callable[[], bytes]:
+        """Agree on TLS, and send the last of that together with the first words; what reads the answer."""
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = self._context.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+
+        def read() -> bytes:
+            while True:
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    return tls.read(1000)
+                incoming.write(line.recv(65536))
+
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                line.sendall(outgoing.read())
+                incoming.write(line.recv(65536))
+        tls.write(words)
+        line.sendall(outgoing.read())
+        return read
+
 
 @contextlib.contextmanager
-def server(folder: Path, room: Room, loop: str) -> Iterator[Secured]:
+def server(folder: Path, room: Room, loop: str, application: object = None) -> Iterator[Secured]:
     """A server with a certificate, on one of the event loops."""
     authority = Authority(folder)
     certificate, key = authority.certificate("127.0.0.1")
     options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key), "log_config": None, "loop": loop}
-    with serving(Application(room), http=DeadlineProtocol, **options) as port:
+    application = application or Application(room)
+    with serving(application, http=DeadlineProtocol, ws=DirectSocket, **options) as port:
         yield Secured(port, authority.ca_file)
 
 
@@ -113,3 +140,27 @@ def test_who_speaks_no_tls_or_leaves_is_forgotten(
         tls.connect().close()
         wait_until(lambda: not room._here)
     assert caplog.records == []
+
+
+async def accept(_scope: object, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own
+    """Let a WebSocket in, and say nothing."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    let_in(_scope)  # type: ignore[arg-type]
+    while (await receive())["type"] != "websocket.disconnect":
+        pass
+
+
+def test_a_websocket_that_comes_with_the_end_of_its_handshake_stays(
+    tmp_path: Path, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What TLS has still to send then is not an answer that nobody takes."""
+    monkeypatch.setattr(deadline, "TAKE_SECONDS", 0.2)
+    upgrade = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" + KEY + b"\r\n"
+    with server(tmp_path, Room(), loop, accept) as tls, tls.connect() as line:
+        read = tls.secure_and_say(line, upgrade)
+        answer = read()
+        line.settimeout(1)
+        with pytest.raises(TimeoutError):
+            read()
+    assert answer.startswith(b"HTTP/1.1 101")

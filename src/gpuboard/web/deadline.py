@@ -178,6 +178,8 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._stop()
         self._room.leave(self)
         super().handle_websocket_upgrade()
+        # What still has to be sent of TLS itself may have made us wait; the WebSocket hears when it is gone.
+        self._stop_taking()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
