@@ -8,16 +8,18 @@ from typing import Any
 
 import uvicorn
 
-from tests.board import free_port
+from gpuboard.assembly.listening import take_address
+from gpuboard.web.deadline_tls import DeadlineServer
 
 
 @contextlib.contextmanager
 def serving(application: Any, **options: Any) -> Iterator[int]:  # noqa: ANN401 - ASGI's and uvicorn's own
     """Serve with these options until the block ends; the port."""
-    port = free_port()
-    config = uvicorn.Config(application, port=port, lifespan="off", log_level="error", **options)
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run)
+    config = uvicorn.Config(application, lifespan="off", log_level="error", **options)
+    running = DeadlineServer(config)
+    sockets = take_address("127.0.0.1:0")
+    port: int = sockets[0].getsockname()[1]
+    thread = threading.Thread(target=running.run, args=(sockets,))
     thread.start()
     try:
         while not running.started:

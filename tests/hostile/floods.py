@@ -3,9 +3,11 @@
 import contextlib
 import itertools
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -124,8 +126,20 @@ def at_once(work: Callable[[], object], count: int) -> Iterator[list[object]]:
 class Honest:
     """A well-behaved pushing node: how long each of its reports waited for its acknowledgement."""
 
-    def __init__(self, url: str, node: str, token: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        node: str,
+        token: str,
+        *,
+        address: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._node = node
+        # Where it comes from.
+        self._options: dict[str, Any] = {"source_address": (address, 0)} if address else {}
+        if tls is not None:
+            self._options["ssl"] = tls
         self._address = url.replace("http", "ws", 1) + "api/v1/ingest"
         self._token = token
         self.took: list[float] = []
@@ -142,7 +156,9 @@ class Honest:
     def line(self) -> Iterator[ClientConnection]:
         """Its WebSocket, which has said hello."""
         headers = {"Authorization": f"Bearer {self._token}"}
-        with connect(self._address, additional_headers=headers, compression=None, open_timeout=30) as line:
+        with connect(
+            self._address, additional_headers=headers, compression=None, open_timeout=30, **self._options
+        ) as line:
             line.send(encode(Hello(node=self._node, boot_id="boot-1")))
             line.recv(timeout=30)
             yield line

@@ -122,7 +122,7 @@ def paths() -> list[str]:
 def everything_said(anonymous: Anonymous, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What everybody hears: each answer, and the frames of the stream."""
     monkeypatch.setattr(health, "own_families", lambda _myself: [])
-    monkeypatch.setattr("gpuboard.web.pages._read", lambda _path: None)
+    monkeypatch.setattr("gpuboard.web.pages._FILES", {})
     house = House(anonymous)
     tier: Tier = "counts" if anonymous == "counts" else "names"
     house.broadcaster.follow(house.services.tracker.tick())

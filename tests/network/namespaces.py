@@ -2,19 +2,22 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.board import RunningBoard, wait_for
+from tests.board import ROOT, RunningBoard, wait_for
 from tests.parts import require, require_root
 
 CLONE_NEWNET = 0x40000000
 NAME = "lab-board"
 BOARD, VIEWER = "10.213.77.1", "10.213.77.2"
+# A second address of the other machine, of somebody who has nothing to do with the first.
+BYSTANDER = "10.213.77.3"
 
 
 class Network:
@@ -54,8 +57,9 @@ def network() -> Iterator[Network]:
             ip("netns", "add", namespace)
             stack.callback(ip, "netns", "del", namespace)
         ip("link", "add", "cable", "netns", here, "type", "veth", "peer", "name", "cable", "netns", there)
-        for namespace, address in ((here, BOARD), (there, VIEWER)):
-            ip("-n", namespace, "address", "add", f"{address}/24", "dev", "cable")
+        for namespace, addresses in ((here, [BOARD]), (there, [VIEWER, BYSTANDER])):
+            for address in addresses:
+                ip("-n", namespace, "address", "add", f"{address}/24", "dev", "cable")
             for device in ("cable", "lo"):
                 ip("-n", namespace, "link", "set", device, "up")
         names.mkdir(parents=True)
@@ -90,15 +94,33 @@ def living_on(namespace: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def board_on(
-    network: Network, port: int, *arguments: str, folder: Path, ca_file: Path | None = None
+    network: Network,
+    port: int,
+    *arguments: str,
+    folder: Path,
+    ca_file: Path | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Iterator[RunningBoard]:
-    """A board that listens on every address of its machine, which has a name of its own."""
+    """A board that listens on every address of its machine, which has a name of its own.
+
+    `limits` are others than people have, by module and name.
+    """
     log = folder / "log"
-    serve = [sys.executable, "-m", "gpuboard", "serve", "--listen", f"0.0.0.0:{port}"]
+    surroundings = {**os.environ, **({"GPUBOARD_TEST_LIMITS": json.dumps(limits)} if limits else {})}
+    serve = [
+        sys.executable,
+        "-m",
+        "tests.impatient" if limits else "gpuboard",
+        "serve",
+        "--listen",
+        f"0.0.0.0:{port}",
+    ]
     serve += ["--state-dir", str(folder / "state"), *arguments]
     named = ["unshare", "--uts", "sh", "-c", f'hostname {NAME}; exec "$@"', "sh", *serve]
     with log.open("ab") as out:
-        process = subprocess.Popen(["ip", "netns", "exec", network.here, *named], stdout=out, stderr=out)
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", network.here, *named], stdout=out, stderr=out, env=surroundings, cwd=ROOT
+        )
     url = f"{'https' if ca_file else 'http'}://{BOARD}:{port}/"
     try:
         with living_on(network.there):

@@ -133,3 +133,54 @@ def test_who_is_cut_is_named_once(nonsense: bytes, line: str, caplog: pytest.Log
         messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 1
     assert messages[0].startswith(line)
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+FRAMES = CHUNKED.removesuffix(b"0\r\n")
+
+
+def seen_of(application: Any, request: bytes) -> bytes:  # noqa: ANN401 - ASGI's own
+    """What an application on a server with these limits answers."""
+    with serving(application, http=DeadlineProtocol, timeout_keep_alive=5, log_config=None) as port:
+        return talk(port, request)
+
+
+async def show_headers(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own
+    """Read the whole request, then answer with the names of its headers."""
+    while (await receive()).get("more_body"):
+        pass
+    names = b" ".join(name for name, _ in scope["headers"])
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": names})
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        CHUNKED + b"a:b\r\n" * 1000 + b"\r\n",
+        CHUNKED + b"a: " + b"b" * 200_000 + b"\r\n\r\n",
+        FRAMES + b"1;" + b"e" * 200_000 + b"\r\na\r\n0\r\n\r\n",
+        FRAMES + b"1;eeeeeeeeeeeeeeeeeeee\r\na\r\n" * 8000 + b"0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: a\r\n" + b"a:b\r\n" * 1000 + b"\r\n",
+    ],
+    ids=["trailers", "one long trailer", "one long extension", "many extensions", "headers"],
+)
+def test_a_request_with_too_much_that_is_no_body_is_refused(request_bytes: bytes) -> None:
+    """Whatever it is, and wherever: nothing of it is kept, or read to its end."""
+    # What was not read may take the answer with it.
+    assert seen_of(show_headers, request_bytes)[:12] in (b"HTTP/1.1 431", b"")
+
+
+def test_trailers_do_not_change_the_head_that_was_checked() -> None:
+    """A second host, or a token, behind the body is nobody's."""
+    answer = seen_of(show_headers, CHUNKED + b"authorization: Bearer x\r\nhost: b\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"host transfer-encoding" in answer
+    assert b"authorization" not in answer
+
+
+def test_a_body_in_chunks_is_read_whatever_its_head_has_left() -> None:
+    """Its frames count, what is in them does not; a head of nearly all that may be leaves room for both."""
+    head = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\nx: " + b"y" * 64_000 + b"\r\n\r\n"
+    chunk = b"2000\r\n" + b"z" * 0x2000 + b"\r\n"
+    assert seen_of(show_headers, head + chunk * 32 + b"0\r\n\r\n").startswith(b"HTTP/1.1 200")

@@ -16,6 +16,7 @@ from litestar.types import ASGIApp
 from gpuboard.model.address import split_address
 from gpuboard.settings.board import BoardTable
 from gpuboard.web.deadline import DeadlineProtocol
+from gpuboard.web.deadline_tls import DeadlineServer
 from gpuboard.web.direct import DirectSocket
 
 GOODBYE_SECONDS: Final = 0.2
@@ -90,7 +91,7 @@ class HangUp:
             await self._do()
 
 
-class BoardServer(uvicorn.Server):
+class BoardServer(DeadlineServer):
     """A server that says when it is ready, and lets viewers go politely before it stops."""
 
     def __init__(

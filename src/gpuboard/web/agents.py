@@ -132,16 +132,28 @@ class AgentDoor:
         self._stopwatch = Stopwatch()
         roster.on_change(self.tokens_changed)
 
-    async def admit(self, headers: Mapping[str, str], address: str | None) -> KnownToken:
+    def recognise(self, headers: Mapping[str, str]) -> KnownToken | None:
+        """Whose token this request carries, as far as that is known without a look at the disk."""
+        token = _token_of(headers)
+        return None if token is None else self._roster.recognise(token)
+
+    async def admit(
+        self, headers: Mapping[str, str], address: str | None, recognised: KnownToken | None = None
+    ) -> KnownToken:
         """Whose token this request carries; nothing else than the token counts, no cookie, no address.
+
+        It may have been `recognised` just now.
 
         Raises:
             HTTPException: the token is missing or wrong, or the address has failed too often.
         """
-        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if recognised is not None:
+            self._roster.note_request(recognised)
+            return recognised
+        token = _token_of(headers)
         now = time.monotonic()
         who = address or "?"
-        if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_LENGTH:
+        if token is None:
             raise _unauthorised("Send the node's token as: Authorization: Bearer TOKEN.")
         if not await self._roster.is_read():
             raise _not_yet("The board has just started and has not read its tokens yet.")
@@ -153,7 +165,9 @@ class AgentDoor:
                 self._token_failures.note_failure(who, now)
                 self._log.say("token", "token refused: address=%s", who)
         elif known is None:
-            raise TooManyRequestsException("Too many wrong tokens from this address; wait a minute.")
+            raise TooManyRequestsException(
+                "Too many wrong tokens from this address; wait a minute.", headers={"connection": "close"}
+            )
         if known is None:
             raise _unauthorised(
                 "This token is not known here, or has been revoked or replaced. On the board make a code: "
@@ -293,6 +307,11 @@ class AgentDoor:
         task = asyncio.create_task(line.close(code, reason))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def _token_of(headers: Mapping[str, str]) -> str | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" and 0 < len(token) <= MAX_TOKEN_LENGTH else None
 
 
 def _not_yet(detail: str) -> HTTPException:

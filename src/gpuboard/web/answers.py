@@ -2,11 +2,12 @@
 
 import gzip
 from collections.abc import Callable, Hashable
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from litestar import MediaType, Request, Response
 
 AnyRequest = Request[Any, Any, Any]
+Made = TypeVar("Made")
 
 # The application's own compression, made for answers that differ, leaves these alone.
 COMPRESSED: Final = "compressed_by_route"
@@ -36,17 +37,20 @@ class Answers:
     def __init__(self, version: Callable[[], Hashable]) -> None:
         self._version = version
         self._made_for: Hashable = None
-        self._answers: dict[Hashable, SharedBody] = {}
+        self._made: dict[Hashable, Any] = {}
 
     def get(self, what: Hashable, make: Callable[[], bytes]) -> SharedBody:
         """The answer to this question; keys are few: routes and tiers, nothing that a visitor writes."""
+        return self.once(what, lambda: SharedBody(make()))
+
+    def once(self, what: Hashable, make: Callable[[], Made]) -> Made:
+        """The same for what is no answer yet; a key is one kind of thing."""
         version = self._version()
         if version != self._made_for:
-            self._made_for, self._answers = version, {}
-        answer = self._answers.get(what)
-        if answer is None:
-            answer = self._answers[what] = SharedBody(make())
-        return answer
+            self._made_for, self._made = version, {}
+        if what not in self._made:
+            self._made[what] = make()
+        return cast("Made", self._made[what])
 
 
 def respond(

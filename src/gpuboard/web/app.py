@@ -23,7 +23,9 @@ from gpuboard.web.services import Services
 
 def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
     """Make the application that serves these parts."""
-    return Guard(_routes(services, base_path), services.access, base_path=base_path)
+    agents = services.agents
+    recognise = agents.recognise if agents is not None else lambda _: None
+    return Guard(_routes(services, base_path), services.access, base_path=base_path, recognise=recognise)
 
 
 def openapi_document() -> dict[str, Any]:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import socket
 import struct
+from collections.abc import Callable
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from gpuboard.web.limits import (
     ANSWER_SEND_BUFFER_BYTES,
     MAX_HEAD_BYTES,
+    MAX_HEADERS,
     MAX_PIPELINED,
     REQUEST_SECONDS,
     TAKE_BYTES,
@@ -65,14 +67,20 @@ def limit_send_buffer(transport: asyncio.BaseTransport, size: int) -> None:
 class DeadlineProtocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, with an end to patience from the first byte (or the connection) on."""
 
+    # What is to be done when TLS is agreed on, before this takes over.
+    before_it_is_made: Callable[[], None] | None = None
     _arriving: asyncio.TimerHandle | None = None
     _untaken: asyncio.TimerHandle | None = None
     _answering: RequestResponseCycle | None = None
+    # What has come of a request that is no body: its head, the frames of its chunks, trailers.
     _head_bytes = 0
+    _header_count = 0
     _is_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request, if there is room for one more who does."""
+        if self.before_it_is_made is not None:
+            self.before_it_is_made()
         super().connection_made(transport)
         limit_send_buffer(transport, ANSWER_SEND_BUFFER_BYTES)
         self._room = room_of(self.config)
@@ -99,11 +107,12 @@ class DeadlineProtocol(HttpToolsProtocol):
             if room <= 0:
                 self._give_up(_TOO_LARGE)
                 return
+            if not self._is_head:
+                # Most of it will be body; byte by byte it would take for ever.
+                room = MAX_HEAD_BYTES
             piece, data = data[:room], data[room:]
             self._head_bytes += len(piece)
             self._read(piece)
-            if not self._is_head:
-                self._head_bytes = 0
 
     def _read(self, data: bytes) -> None:
         """As uvicorn does, but whoever is cut meanwhile, or speaks no HTTP, has one line in the log."""
@@ -123,10 +132,27 @@ class DeadlineProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """The first bytes of a request are here."""
         super().on_message_begin()
+        self._header_count = 0
         self._start()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header more; those behind the body are counted and left out: the head was checked without."""
+        self._header_count += 1
+        if self._header_count > MAX_HEADERS:
+            self._give_up(_TOO_LARGE)
+            # Nothing else stops the parser, which has thousands more of them before it.
+            raise ConnectionAbortedError
+        if self._is_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """What is body is limited by whoever reads it."""
+        # Not below zero: the begin of a request that came with the end of another was not counted.
+        self._head_bytes = max(0, self._head_bytes - len(body))
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
-        """The head is here; what follows is limited by whoever reads it."""
+        """The head is here."""
         self._is_head = False
         if len(self.pipeline) >= MAX_PIPELINED:
             self.cut("too many requests at once on one connection")
@@ -152,6 +178,8 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._stop()
         self._room.leave(self)
         super().handle_websocket_upgrade()
+        # What still has to be sent of TLS itself may have made us wait; the WebSocket hears when it is gone.
+        self._stop_taking()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
@@ -179,9 +207,7 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def _watch_taking(self) -> None:
         size = self.transport.get_write_buffer_size()
-        if not self._room.hold(self, size):
-            self.cut("too much waits to be taken")
-        elif self._untaken is None:
+        if self._room.hold(self, size, self.loop.time()) and self._untaken is None:
             self._untaken = self.loop.call_later(TAKE_SECONDS, self._look_at_taking, size)
 
     def _look_at_taking(self, before: int) -> None:
@@ -195,7 +221,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         if self._untaken is not None:
             self._untaken.cancel()
             self._untaken = None
-            self._room.hold(self, 0)
+            self._room.hold(self, 0, self.loop.time())
 
     def _start(self) -> None:
         if self._arriving is None:

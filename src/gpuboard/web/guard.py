@@ -2,16 +2,18 @@
 
 import math
 import time
+from collections.abc import Callable
 from typing import Final, cast
 
 from litestar.datastructures import Headers
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.identity import Identity
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.limits import VISITS_BURST, VISITS_PER_SECOND
-from gpuboard.web.needs import IDENTITY
+from gpuboard.web.needs import IDENTITY, TOKEN
 from gpuboard.web.problems import REFUSAL, send_problem
 from gpuboard.web.room import Room
 from gpuboard.web.throttle import RateLimit
@@ -46,9 +48,18 @@ RefusedRequest = tuple[int, str, tuple[tuple[bytes, bytes], ...]]
 class Guard:
     """Lets through only requests that are meant for this board."""
 
-    def __init__(self, app: ASGIApp, access: AccessPolicy, *, base_path: str = "/") -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: AccessPolicy,
+        *,
+        base_path: str = "/",
+        recognise: Callable[[Headers], KnownToken | None] = lambda _: None,
+    ) -> None:
         self._app = app
         self._access = access
+        # Whose token a request carries.
+        self._recognise = recognise
         self._visits = RateLimit(per_second=VISITS_PER_SECOND, burst=VISITS_BURST)
         # For the server, which asks it about every connection.
         self.room = Room(is_limited=access.is_limited)
@@ -107,9 +118,14 @@ class Guard:
         return self._haste(scope, headers, identity)
 
     def _haste(self, scope: Scope, headers: Headers, identity: Identity) -> RefusedRequest | None:
-        """Why a visitor should wait before it asks again; agents have an allowance of their own."""
+        """Why a visitor should wait before it asks again; nodes have an allowance of their own."""
         if "authorization" in headers and scope["path"].endswith(_AGENTS):
-            return None
+            known = self._recognise(headers)
+            if known is not None:
+                scope["state"][TOKEN] = known
+                if scope["client"]:
+                    self.room.note_agent(scope["client"][0])
+                return None
         wait = self._visits.delay(identity.counted_as, time.monotonic())
         if not wait:
             return None

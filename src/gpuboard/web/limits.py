@@ -9,9 +9,10 @@ from typing import Final
 
 # A request fits into one packet; a slow line needs a second or two, whoever needs longer does so on purpose.
 REQUEST_SECONDS: Final = 10.0
+# All of a request that is no body: its head, the frames of its chunks, trailers.
 MAX_HEAD_BYTES: Final = 64 * 1024
-# Requests of one address that are arriving at the same moment.
-MAX_ARRIVING: Final = 64
+# As many as the library for WebSockets reads; a browser behind two proxies sends thirty. Trailers count too.
+MAX_HEADERS: Final = 128
 # Requests that wait behind another one on the same connection; browsers send none ahead.
 MAX_PIPELINED: Final = 8
 # A page takes about ten requests, and a classroom behind one address opens it at once.
@@ -36,6 +37,8 @@ MAX_UNTAKEN_BYTES: Final = 128 * 1024**2
 # pages, have rooms of their own, so that no crowd here can keep them out.
 MAX_VISITORS: Final = 1024
 MAX_VISITORS_OF_ONE: Final = 128
+# Beyond these, for addresses from which a good token has come: a large site's agents that all post at once.
+AGENTS_RESERVE: Final = 256
 # Open pages.
 MAX_VIEWERS: Final = 2000
 # More than a person has tabs, and far fewer than the board has room for.
@@ -45,7 +48,8 @@ MAX_REMEMBERED: Final = 4096
 
 # --- WebSockets -----------------------------------------------------------------------------------------
 
-# From the first byte until somebody is let in; a token may have to be looked up on a slow disk meanwhile.
+# Until TLS is agreed on; and from the first byte until somebody is let in. A token may have to be looked up
+# on a slow disk meanwhile.
 HANDSHAKE_SECONDS: Final = 10.0
 # A page has nothing to say: it answers our ping every 20 seconds, and takes its leave. Programs may ping us.
 VIEWER_FRAMES_PER_SECOND: Final = 1.0

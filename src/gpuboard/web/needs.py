@@ -6,12 +6,15 @@ from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException
 from litestar.handlers.base import BaseRouteHandler
 
+from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.identity import Identity, Tier
 
 AnyConnection = ASGIConnection[Any, Any, Any, Any]
 
 # Where a request's state holds who asks.
 IDENTITY: Final = "identity"
+# Where it holds the node's token that came with it, if that was recognised.
+TOKEN: Final = "token"  # noqa: S105 - where it is, not what it is
 # Where a route declares what it needs.
 NEEDS: Final = "needs"
 
@@ -27,6 +30,11 @@ def needs(need: Need, **options: object) -> dict[str, object]:
 def identity_of(connection: AnyConnection) -> Identity:
     """Who asks."""
     return cast("Identity", connection.scope["state"][IDENTITY])
+
+
+def token_of(connection: AnyConnection) -> KnownToken | None:
+    """The node's token that came with it; None: it is not known yet whether that is good."""
+    return cast("KnownToken | None", connection.scope["state"].get(TOKEN))
 
 
 def tier_of(connection: AnyConnection) -> Tier:

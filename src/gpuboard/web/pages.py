@@ -27,29 +27,31 @@ but this installation has no page.</p>
 otherwise install a released package.</p></html>"""
 
 
-@lru_cache(maxsize=256)
-def _read(path: str) -> bytes | None:
-    """One file of the built page; None for anything that is not a file below its folder."""
-    try:
-        target = (UI / path).resolve()
-        is_ours = target.is_relative_to(UI.resolve()) and target.is_file()
-        return target.read_bytes() if is_ours else None
-    except (OSError, ValueError):
-        # Too long for a file system, or with a NUL in it.
-        return None
+def _files_in(folder: Path) -> dict[str, bytes]:
+    inside = folder.resolve()
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.resolve().is_relative_to(inside)
+    }
+
+
+# The built page, half a megabyte: nothing else is looked for, so no path that a visitor writes is kept.
+_FILES: Final = _files_in(UI)
 
 
 def _index(
     request: AnyRequest, services: Services, base_path: str, base: str, status: int = HTTPStatus.OK
 ) -> Response[bytes]:
-    body = _read("index.html")
+    body = _FILES.get("index.html")
     if body is None:
         return Response(_ABSENT.encode(), status_code=503, media_type=MediaType.HTML)
     # Relative, so that the page works under any path that a proxy gives it.
     page = body.replace(b'<base href="./" />', f'<base href="{base}" />'.encode())
     title = escape(preview.title_for(request, services))
     page = page.replace(b"<title>gpuboard</title>", f"<title>{title}</title>".encode())
-    headers = _headers(page, "no-cache")
+    # Not kept: it is as long, and there are as many of them, as whoever asks likes.
+    headers = _headers(_digest(page), "no-cache")
     if _is_known(request, headers):
         return Response(b"", status_code=304, media_type=MediaType.HTML, headers=headers)
     # Not part of the tag: no browser shows it, and it changes whenever a GPU does.
@@ -87,13 +89,13 @@ def asset(request: AnyRequest, path: str) -> Response[bytes]:
 def top_file(request: AnyRequest, services: Services, base_path: str, name: str) -> Response[bytes]:
     """A file beside the page, like its icon; to people the page says that there is nothing else."""
     path = name.lstrip("/")
-    if _read(path) is None and "text/html" in request.headers.get("accept", ""):
+    if path not in _FILES and "text/html" in request.headers.get("accept", ""):
         return _index(request, services, base_path, _upwards(request), HTTPStatus.NOT_FOUND)
     return _file(request, path, "no-cache")
 
 
 def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:
-    body = _read(path)
+    body = _FILES.get(path)
     if body is None:
         raise NotFoundException(f"There is nothing at /{path}.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
@@ -102,7 +104,7 @@ def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:
 
 def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response[bytes]:
     """A file, or 304 for those who have it already."""
-    headers = _headers(body, cache)
+    headers = _headers(_digest_of_file(body), cache)
     if _is_known(request, headers):
         return Response(b"", status_code=304, media_type=kind, headers=headers)
     if may_compress(request) and len(body) >= COMPRESS_FROM_BYTES:
@@ -111,9 +113,9 @@ def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response
     return Response(body, media_type=kind, headers=headers)
 
 
-def _headers(body: bytes, cache: str) -> dict[str, str]:
+def _headers(digest: str, cache: str) -> dict[str, str]:
     # Weak: the same file may travel compressed or not.
-    return {"cache-control": cache, "etag": f'W/"{_digest(body)}"', "vary": "accept-encoding"}
+    return {"cache-control": cache, "etag": f'W/"{digest}"', "vary": "accept-encoding"}
 
 
 def _is_known(request: AnyRequest, headers: dict[str, str]) -> bool:
@@ -127,9 +129,11 @@ def _compress(body: bytes) -> bytes:
     return gzip.compress(body, compresslevel=9, mtime=0)
 
 
-@lru_cache(maxsize=256)
 def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:20]
+
+
+_digest_of_file: Final = lru_cache(maxsize=256)(_digest)
 
 
 ROUTER = Router(

@@ -1,11 +1,14 @@
 """The connections that are nobody's yet, and the room that they have: one address never takes all of it."""
 
 import logging
-from collections.abc import Callable
-from typing import Protocol
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
 
 from gpuboard.model.address import customer, is_loopback
 from gpuboard.web.limits import (
+    AGENTS_RESERVE,
+    MAX_REMEMBERED,
     MAX_UNTAKEN_BYTES,
     MAX_UNTAKEN_BYTES_OF_ONE,
     MAX_VISITORS,
@@ -22,11 +25,28 @@ class Visitor(Protocol):
         """End it at once."""
 
 
+class _Whose(NamedTuple):
+    """By whom a connection is counted."""
+
+    who: str
+    # Has one of the places that are kept for agents.
+    is_reserved: bool
+
+
+class _Untaken(NamedTuple):
+    """What somebody has not taken of its answer."""
+
+    size: int
+    since: float
+
+
 class Room:
     """Who is here, who of them waits, and whose answers wait.
 
     When it is full, whoever has waited longest without asking anything goes: that costs an honest one a new
-    connection, and somebody who holds a thousand of them one of those.
+    connection, and somebody who holds a thousand of them one of those. When nobody waits, the oldest goes of
+    the address that has most of them, if that has more than whoever comes. Addresses from which a good token
+    has come have a reserve that nobody else can fill.
     """
 
     def __init__(
@@ -34,38 +54,57 @@ class Room:
         *,
         most: int = MAX_VISITORS,
         most_of_one: int = MAX_VISITORS_OF_ONE,
+        reserve: int = AGENTS_RESERVE,
         is_limited: Callable[[str], bool] = lambda address: not is_loopback(address),
     ) -> None:
         self._most = most
         self._most_of_one = most_of_one
+        self._reserve = reserve
         # A proxy brings the connections of many; so does one on this machine.
         self._is_limited = is_limited
-        self._here: dict[Visitor, str] = {}
+        self._here: dict[Visitor, _Whose] = {}
         self._waiting: dict[Visitor, None] = {}
+        self._reserved = 0
+        # Of those whose connections are counted.
         self._of_one: dict[str, dict[Visitor, None]] = {}
-        self._untaken: dict[Visitor, int] = {}
+        self._untaken: dict[Visitor, _Untaken] = {}
+        # Addresses from which a good token has come, the latest last.
+        self._agents: OrderedDict[str, None] = OrderedDict()
 
     def enter(self, visitor: Visitor, address: str) -> bool:
         """Let a connection in, which waits at first; False if there is no room for it."""
-        who = customer(address)
+        who, is_limited = customer(address), self._is_limited(address)
         own = self._of_one.get(who, {})
-        if len(own) >= self._most_of_one and self._is_limited(address):
-            return self._make_room([each for each in own if each in self._waiting]) and self._add(
-                visitor, who
-            )
-        if len(self._here) >= self._most:
-            return self._make_room(self._waiting) and self._add(visitor, who)
-        return self._add(visitor, who)
+        if len(own) >= self._most_of_one and not self._make_room(
+            each for each in own if each in self._waiting
+        ):
+            return False
+        is_reserved = who in self._agents and self._reserved < self._reserve
+        if not is_reserved and len(self._here) - self._reserved >= self._most:
+            is_reserved = not self._make_room_for_visitors(len(own))
+            if is_reserved and not (
+                who in self._agents and self._make_room(self._those_waiting(reserved=True))
+            ):
+                return False
+        self._here[visitor] = _Whose(who, is_reserved)
+        self._reserved += is_reserved
+        self._waiting[visitor] = None
+        if is_limited:
+            self._of_one.setdefault(who, {})[visitor] = None
+        return True
 
     def leave(self, visitor: Visitor) -> None:
         """Forget a connection: it has ended, or belongs to somebody from now on."""
-        who = self._here.pop(visitor, None)
+        whose = self._here.pop(visitor, None)
         self._waiting.pop(visitor, None)
         self._untaken.pop(visitor, None)
-        if who is not None:
-            self._of_one[who].pop(visitor, None)
-            if not self._of_one[who]:
-                del self._of_one[who]
+        if whose is None:
+            return
+        self._reserved -= whose.is_reserved
+        own = self._of_one.get(whose.who, {})
+        own.pop(visitor, None)
+        if not own:
+            self._of_one.pop(whose.who, None)
 
     def wait(self, visitor: Visitor) -> None:
         """Note that nothing is to be done for it at the moment."""
@@ -77,24 +116,69 @@ class Room:
         """Note that it is being answered."""
         self._waiting.pop(visitor, None)
 
-    def hold(self, visitor: Visitor, size: int) -> bool:
-        """Note how much of its answer it has not taken; False if that is too much."""
-        self._untaken[visitor] = size
-        if size == 0:
-            del self._untaken[visitor]
+    def note_agent(self, address: str) -> None:
+        """Remember that a good token came from there."""
+        who = customer(address)
+        self._agents[who] = None
+        self._agents.move_to_end(who)
+        if len(self._agents) > MAX_REMEMBERED:
+            self._agents.popitem(last=False)
+
+    def hold(self, visitor: Visitor, size: int, now: float) -> bool:
+        """Note how much of its answer it has not taken; False if it was cut because of that.
+
+        When that is too much of an address, or of all, those go who take the most room for the longest time:
+        neither small answers nor many addresses keep it for ever, and whoever has just come is not harmed.
+        """
+        known = self._untaken.pop(visitor, None)
+        if size == 0 or visitor not in self._here:
             return True
-        who = self._here.get(visitor)
-        own = sum(size for each, size in self._untaken.items() if self._here.get(each) == who)
-        return own <= MAX_UNTAKEN_BYTES_OF_ONE and sum(self._untaken.values()) <= MAX_UNTAKEN_BYTES
+        self._untaken[visitor] = _Untaken(size, known.since if known else now)
+        who = self._here[visitor].who
+        while who in self._of_one and self._held()[who] > MAX_UNTAKEN_BYTES_OF_ONE:
+            self._cut_hoarder(who, now)
+        while sum(each.size for each in self._untaken.values()) > MAX_UNTAKEN_BYTES:
+            burden = self._burden(now)
+            self._cut_hoarder(max(burden, key=burden.__getitem__), now)
+        return visitor in self._untaken
 
-    def _add(self, visitor: Visitor, who: str) -> bool:
-        self._here[visitor] = who
-        self._waiting[visitor] = None
-        self._of_one.setdefault(who, {})[visitor] = None
-        return True
+    def _held(self) -> Counter[str]:
+        """How much waits to be taken, by address."""
+        held: Counter[str] = Counter()
+        for visitor, untaken in self._untaken.items():
+            held[self._here[visitor].who] += untaken.size
+        return held
 
-    def _make_room(self, waiting: "dict[Visitor, None] | list[Visitor]") -> bool:
-        oldest = next(iter(waiting), None)
+    def _burden(self, now: float) -> dict[str, float]:
+        """How much has waited for how long, by address."""
+        burden: dict[str, float] = {}
+        for visitor, (size, since) in self._untaken.items():
+            who = self._here[visitor].who
+            burden[who] = burden.get(who, 0.0) + size * (now - since)
+        return burden
+
+    def _cut_hoarder(self, who: str, now: float) -> None:
+        own = {each: held for each, held in self._untaken.items() if self._here[each].who == who}
+        hoarder = max(own, key=lambda each: own[each].size * (now - own[each].since))
+        self.leave(hoarder)
+        hoarder.cut("too much waits to be taken")
+
+    def _make_room_for_visitors(self, own: int) -> bool:
+        return self._make_room(self._those_waiting(reserved=False)) or self._make_room(
+            self._of_the_largest(beyond=own + 1)
+        )
+
+    def _those_waiting(self, *, reserved: bool) -> Iterable[Visitor]:
+        return (each for each in self._waiting if self._here[each].is_reserved == reserved)
+
+    def _of_the_largest(self, *, beyond: int) -> Iterable[Visitor]:
+        """The connections of the address that has most, if those are more."""
+        of_visitors = (own for who, own in self._of_one.items() if who not in self._agents)
+        largest = max(of_visitors, key=len, default={})
+        return largest if len(largest) > beyond else ()
+
+    def _make_room(self, those: Iterable[Visitor]) -> bool:
+        oldest = next(iter(those), None)
         if oldest is None:
             return False
         self.leave(oldest)

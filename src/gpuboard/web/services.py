@@ -6,14 +6,14 @@ from msgspec import Struct, field
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.summary import Wish, summarize
+from gpuboard.fleet.summary import Wish, find_free, summarize
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
 from gpuboard.web.stream import Broadcaster
 from gpuboard.web.throttle import AddressCount
 from gpuboard.wire.stream import BoardInfo
-from gpuboard.wire.summary import Summary
+from gpuboard.wire.summary import FreeAnswer, Summary
 
 EVERYTHING: Final = Wish()
 
@@ -33,7 +33,28 @@ class Services(Struct, frozen=True, kw_only=True):
     viewers_per_address: AddressCount = field(default_factory=AddressCount)
 
     def summary(self, wish: Wish = EVERYTHING) -> Summary:
-        """The fleet in a few numbers, of the GPUs that fit."""
+        """The fleet in a few numbers, of the GPUs that fit; of all of them it is made once a tick."""
+        if wish == EVERYTHING:
+            return self.broadcaster.answers.once("summary", lambda: self._summarize(wish))
+        return self._summarize(wish)
+
+    def free(self, wish: Wish) -> FreeAnswer:
+        """Where GPUs are free that fit; for those who want just any, it is made once a tick."""
+        if wish == EVERYTHING:
+            return self.broadcaster.answers.once("free", lambda: self._find_free(wish))
+        return self._find_free(wish)
+
+    def _find_free(self, wish: Wish) -> FreeAnswer:
+        rows = self.tracker
+        return find_free(
+            rows.nodes.values(),
+            rows.gpus.values(),
+            wish,
+            at=self.fleet.clock.now(),
+            sources_unknown=rows.sources_unknown,
+        )
+
+    def _summarize(self, wish: Wish) -> Summary:
         rows = self.tracker
         return summarize(
             rows.nodes.values(),

@@ -1,7 +1,6 @@
 """The live stream: one snapshot, then what changed, encoded and compressed once for all viewers."""
 
 import asyncio
-import gzip
 import secrets
 from collections import deque
 from typing import Final
@@ -178,13 +177,13 @@ class Broadcaster:
             frames = [past.frames[tier] for past in missed if tier in past.frames]
             if len(frames) == self._sequence - after < QUEUE_FRAMES:
                 return frames or [self._beat()]
-        return [encode(self._snapshot(tier))]
+        return [_frame(self.snapshot(tier))]
 
     def _beat(self) -> StreamFrame:
         return encode(Heartbeat(sequence=self._sequence, at=self._tracker.now()))
 
     def snapshot(self, tier: Tier) -> SharedBody:
-        """The whole fleet, for those whom the stream does not reach."""
+        """The whole fleet, for those who join the stream and those whom it does not reach."""
         return self.answers.get(("snapshot", tier), lambda: msgspec.json.encode(self._snapshot(tier)))
 
     def _snapshot(self, tier: Tier) -> Snapshot:
@@ -212,9 +211,10 @@ class Broadcaster:
 
 
 def encode(message: StreamMessage) -> StreamFrame:
-    """A message as a frame: text when small, gzip when large."""
-    data = msgspec.json.encode(message)
-    if len(data) < COMPRESS_FROM_BYTES:
-        return data.decode()
-    # Level 1: most of the gain for a fraction of the time; it is done once for all viewers.
-    return gzip.compress(data, compresslevel=1, mtime=0)
+    """A message as a frame."""
+    return _frame(SharedBody(msgspec.json.encode(message)))
+
+
+def _frame(message: SharedBody) -> StreamFrame:
+    """Text when small, gzip when large; that is done once for all viewers."""
+    return message.body.decode() if len(message.body) < COMPRESS_FROM_BYTES else message.compressed

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gpuboard.fleet.activity import MINUTES
 from gpuboard.fleet.node import Node
-from gpuboard.fleet.summary import Wish, find_free, people_of
+from gpuboard.fleet.summary import Wish, people_of
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
 from gpuboard.model.units import SIZE_PATTERN, parse_size
 from gpuboard.web.answers import COMPRESSED, AnyRequest, SharedBody, not_modified, respond
@@ -154,14 +154,7 @@ async def get_free(
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
-    rows = services.tracker
-    return find_free(
-        rows.nodes.values(),
-        rows.gpus.values(),
-        wish,
-        at=services.fleet.clock.now(),
-        sources_unknown=rows.sources_unknown,
-    )
+    return services.free(wish)
 
 
 ROUTER = Router(

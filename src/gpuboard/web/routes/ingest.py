@@ -21,7 +21,7 @@ from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.web.agents import AgentDoor, AnySocket, Line
 from gpuboard.web.direct import answer_directly
-from gpuboard.web.needs import identity_of, needs
+from gpuboard.web.needs import identity_of, needs, token_of
 from gpuboard.web.problems import problems, send_problem, too_deep_problem
 from gpuboard.web.services import Services
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest
@@ -60,7 +60,7 @@ async def ingest(socket: AnySocket, services: Services) -> None:
     try:
         door = _door(services)
         address = identity_of(socket).address
-        known = await door.admit(socket.headers, address)
+        known = await door.admit(socket.headers, address, token_of(socket))
     except HTTPException as error:
         await _refuse(socket, error)
         return
@@ -133,7 +133,7 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
 async def post_report(request: AnyRequest, services: Services) -> Response[bytes]:
     """The same messages as over the WebSocket, for agents behind a proxy that refuses those."""
     door = _door(services)
-    known = await door.admit(request.headers, identity_of(request).address)
+    known = await door.admit(request.headers, identity_of(request).address, token_of(request))
     _check_form(request)
     wait = door.pace(known.node).delay(time.monotonic())
     if wait > LONGEST_WAIT_SECONDS:

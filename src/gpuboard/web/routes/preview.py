@@ -42,7 +42,8 @@ _MODELS_NAMED: Final = 3
 async def preview(request: AnyRequest, services: Services) -> Response[bytes]:
     """Answer with a picture in any case, as the badge does."""
     summary = summary_for(request, services)
-    return Response(draw(summary), media_type="image/png", headers={"cache-control": "no-cache"})
+    picture = services.broadcaster.answers.get(("preview", summary is None), lambda: draw(summary)).body
+    return Response(picture, media_type="image/png", headers={"cache-control": "no-cache"})
 
 
 def summary_for(request: AnyRequest, services: Services) -> Summary | None:
