@@ -10,6 +10,7 @@ from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
+from gpuboard.fleet.left import too_many
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
@@ -209,7 +210,7 @@ class Fleet:
         """Hear that a source no longer names a node: it is forgotten later, or another source has it now."""
         node = self._candidates.get(name, sink)
         if node is not None and node.left_at is None:
-            node.left_at = self.clock.now()
+            node.leave(self.clock.now())
             self._choose_and_show(name)
 
     def _choose_and_show(self, name: str) -> None:
@@ -290,10 +291,15 @@ class Fleet:
             yield node
 
     def _forget_the_old(self, now: float) -> None:
+        left = []
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             # Of one that was never read there is nothing to remember.
             if node.report is None or now - (node.left_at or now) >= self.forget_after:
                 self._forget(node.name)
+            else:
+                left.append(node)
+        for name in too_many(left):
+            self._forget(name)
         if self._strangers_until is not None and now >= self._strangers_until:
             self._strangers_until = None
             for name in self._devices.places.keys() - self._nodes.keys():
