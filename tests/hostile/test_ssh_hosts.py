@@ -197,3 +197,22 @@ async def test_a_long_goodbye_is_cut(tmp_path: Path) -> None:
     ):
         _, _, words = await sink.trouble_of("bad")
     assert len(words) < 2000
+
+
+@pytest.mark.parametrize("here", ["127.0.0.1", "localhost", "0.0.0.0", "::ffff:127.0.0.1", "169.254.1.1"])
+async def test_a_list_from_outside_leads_to_nothing_on_this_machine(tmp_path: Path, here: str) -> None:
+    """Whoever names nodes does not choose which of our own ports is talked to."""
+    (tmp_path / "known_hosts").touch()
+    options = SshOptions(user="board", known_hosts=str(tmp_path / "known_hosts"), ssh_config="/dev/null")
+    asked = []
+
+    def pieces() -> Iterator[bytes]:
+        asked.append(here)
+        yield GREETING
+
+    sink = RecordingSink()
+    async with host(pieces()) as port:
+        target = Target(node="bad", host=here, port=port, may_be_here=False)
+        async with running(SshSource(options, SettableDiscovery(target), pace=PACE), sink):
+            code, _, words = await sink.trouble_of("bad")
+    assert (code, "allow_loopback" in words, asked) == ("address-here", True, [])
