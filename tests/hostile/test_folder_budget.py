@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gpuboard.model.report import GpuReading, NodeReport
-from gpuboard.sources.folder import room, turns
+from gpuboard.sources.folder import FolderOptions, FolderSource, Owners, room, turns
 from gpuboard.sources.folder.listing import Bundle, State
 from gpuboard.sources.folder.turns import Due, Turns
 from tests.fakes.sink import RecordingSink, running
@@ -166,3 +166,31 @@ def test_files_about_a_host_without_the_one_about_its_gpus_are_a_node_in_trouble
     assert sink.expected == [{"gpu1"}]
     ((node, reason, _),) = sink.troubles
     assert (node, "_gpus.csv" in reason.text) == ("gpu1", True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "bash: nvidia-smi: Befehl nicht gefunden.",
+        "/bin/sh: 1: nvidia-smi: 见つかりません",
+        "-bash: gpustat : commande introuvable",
+        "Illegal instruction",
+    ],
+)
+def test_what_a_shell_says_in_any_language_is_a_nodes_trouble(tmp_path: Path, words: str) -> None:
+    """Beside it, what people write for each other is no node."""
+    leave(tmp_path / "gpu1", f"{words}\n".encode())
+    leave(tmp_path / "notes", b"Please write here with cron, one file a node.\n")
+    sink = RecordingSink()
+    folder_source(tmp_path).read_once(sink)
+    assert [node for node, _, _ in sink.troubles] == ["gpu1"]
+
+
+def test_a_node_of_before_a_restart_stays_one_whatever_its_file_says_now(tmp_path: Path) -> None:
+    """Its command may fail in words that nobody here knows."""
+    leave(tmp_path / "gpu1", "何か\n".encode())
+    owners = Owners()
+    owners.restore({str(tmp_path): {"gpu1": os.geteuid()}})
+    sink = RecordingSink()
+    FolderSource(FolderOptions(path=str(tmp_path)), owners=owners).read_once(sink)
+    assert [(node, reason.code) for node, reason, _ in sink.troubles] == [("gpu1", "file-refused")]

@@ -149,9 +149,9 @@ LOG = "<?xml version='1.0'?><nvidia_smi_log>{}</nvidia_smi_log>"
 
 def test_a_document_of_more_gpus_than_a_node_may_have_is_not_read_further() -> None:
     """Thousands fit into one small sample."""
-    with pytest.raises(ProbeFailed, match="more than 256 GPUs"):
-        parse_xml(LOG.format("<gpu></gpu>" * 300).encode())
-    assert len(parse_xml(LOG.format("<gpu></gpu>" * 256).encode()).gpus) == 256
+    with pytest.raises(ProbeFailed, match="more than 512 GPUs"):
+        parse_xml(LOG.format("<gpu></gpu>" * 600).encode())
+    assert len(parse_xml(LOG.format("<gpu></gpu>" * 512).encode()).gpus) == 512
 
 
 def test_each_process_of_a_document_is_looked_at_once() -> None:

@@ -16,6 +16,8 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 _MAX_TAGS: Final = 500_000
 _MAX_DEPTH: Final = 32
 _MAX_RECORDS: Final = 8192
+# A node with some more than a report holds is shown in part, and says so.
+_MAX_DEVICES: Final = 2 * MAX_GPUS
 _ROOT: Final = "nvidia_smi_log"
 _DEVICES: Final = {"gpu", "mig_device"}
 _RECORDS: Final = {*_DEVICES, "process_info"}
@@ -152,7 +154,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self._left = _MAX_RECORDS
-        self._devices_left = MAX_GPUS
+        self._devices_left = _MAX_DEVICES
 
     def record(self, element: ET.Element, depth: int) -> Record:
         """Read one record and all inside it."""
@@ -163,7 +165,7 @@ class _Walk:
             raise NotADocumentError("too many GPUs or processes")
         self._devices_left -= element.tag in _DEVICES
         if self._devices_left < 0:
-            raise NotADocumentError(f"more than {MAX_GPUS} GPUs")
+            raise NotADocumentError(f"more than {_MAX_DEVICES} GPUs")
         record = Record(element.tag)
         self._collect(element, "", record, depth)
         return record

@@ -230,7 +230,9 @@ class FolderReader:
             memory.stamp = bundle.stamp
             outcome = _refused(bundle, str(error))
         if isinstance(outcome, Reason):
-            is_meant = _is_family(bundle) or is_meant_for(content, node, bundle.name)
+            # What stood for a node before a restart still does, whatever is written there now.
+            was_node = self._owners.of(str(self._path), node) is not None
+            is_meant = was_node or _is_family(bundle) or is_meant_for(content, node, bundle.name)
             memory.is_node = memory.is_node or is_meant
             memory.refusal = outcome
             if not memory.is_node:
