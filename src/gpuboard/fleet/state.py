@@ -19,13 +19,17 @@ from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.node import short_name
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
-from gpuboard.model.verdict import Claim, GpuPlace, Reason, Verdict
+from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
 
 # Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
 _MOVED: Final = Reason(
     code="numbers-moved",
     text="a GPU of this node is booked, and the numbers may have moved: it may be this one",
+)
+# The same where a booking of its node says no number that can be read.
+_UNREAD: Final = Reason(
+    code="number-unread", text="a booking of this node has no number that can be read: it may be this GPU"
 )
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
@@ -332,7 +336,9 @@ class Fleet:
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
 
     def _doubt(self, node: Node, reading: GpuReading, now: float) -> Reason | None:
-        """Why a claim on another number may be meant for this GPU."""
+        """Why a claim on another number, or on none that can be read, may be meant for this GPU."""
+        if self._book.holds_at((node.name, NO_NUMBER), now):
+            return _UNREAD
         card = _card(node, reading)
         if card is None or node.has_moved:
             return _MOVED if self._book.holds_on(node.name, now) else None
