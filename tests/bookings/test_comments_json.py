@@ -9,7 +9,7 @@ from gpuboard.bookings import comments_json
 from gpuboard.bookings.comments_json import Comments
 from gpuboard.fleet.claims import ClaimBook
 from gpuboard.model.errors import WireError
-from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, NO_NUMBER, Claim
 from tests.mutations import anything
 
 NOW = 1_530_400_000.0  # 2018-06-30 23:06:40 UTC
@@ -179,9 +179,10 @@ def test_a_date_that_is_not_sure_holds_without_an_end_and_is_said(date: object) 
 
 @pytest.mark.parametrize(("host", "index"), [("../etc", "0"), ("", "0"), ("box", "x"), ("box", "-1")])
 def test_an_entry_that_names_no_gpu_is_said(host: str, index: str) -> None:
-    """It cannot be held for anybody, but somebody counts on it."""
+    """Somebody counts on it: where its node is known, it holds without a number."""
     found = parse(json.dumps({host: {index: SANTA}}).encode(), NOW)
-    assert found == ({}, [f"{host}:{index} names no GPU of a node"], 1)
+    assert (found.unread, found.entries) == ([f"{host}:{index} names no GPU of a node"], 1)
+    assert list(found.claims) == ([("box", NO_NUMBER)] if host == "box" else [])
 
 
 def test_hosts_may_have_their_domain() -> None:
@@ -208,7 +209,7 @@ def test_hosts_are_lower_case_and_what_cannot_be_a_node_is_passed_over() -> None
     data = json.dumps(
         {"Box": [SANTA], "../etc": [SANTA], "": [SANTA], "ok": {"x": SANTA, "-1": SANTA, "1e3": SANTA}}
     )
-    assert list(parse_comments(data.encode(), NOW)) == [("box", 0)]
+    assert list(parse_comments(data.encode(), NOW)) == [("box", 0), ("ok", NO_NUMBER)]
 
 
 @pytest.mark.parametrize(

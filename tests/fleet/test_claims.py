@@ -8,7 +8,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import find_gpu
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
-from gpuboard.model.verdict import Claim
+from gpuboard.model.verdict import NO_NUMBER, Claim
 from gpuboard.wire.redact import hide_names_in_gpu, hide_names_in_row
 from tests.clock import HandClock
 
@@ -220,3 +220,20 @@ def test_a_booking_books_no_other_address_and_no_other_domain(booked: str, nodes
         tracker.tick()
         assert {name for name in names if tracker.gpus[f"GPU-{name}"].claim is not None} == held
         clock.time += 60
+
+
+@pytest.mark.parametrize("name", ["a", "a.lab"])
+def test_a_booking_without_a_number_that_can_be_read_leaves_no_gpu_of_its_node_free(name: str) -> None:
+    """It may be meant for any of them; when it ends, or is corrected, they are free again."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    fleet.set_claims("comments-json", {(name, NO_NUMBER): Claim(who="ana", until=clock.time + 60)})
+    words = [word(tracker)]
+    found = find_gpu(fleet, "GPU-1")
+    assert found is not None
+    assert found.verdict.reason.code == "number-unread"
+    clock.time += 60
+    words.append(word(tracker))
+    fleet.set_claims("comments-json", {("b", NO_NUMBER): Claim(who="ana")})
+    words.append(word(tracker))
+    assert words == ["unknown", "free", "free"]

@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -78,3 +79,27 @@ def test_every_text_of_an_answer_is_cleaned() -> None:
     texts = [node.display_name or "", node.reason.text, *node.reason.values, *node.reason.values.values()]
     assert [text for text in texts if not str(text).isprintable()] == []
     assert "\\x1b" in texts[0]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "html"])
+def test_a_hostile_snapshot_cannot_write_to_the_terminal_either(tmp_path: Path, form: str) -> None:
+    """Whoever sends one by mail knows where it is looked at."""
+    saved = tmp_path / "fleet.json"
+    saved.write_bytes(nasty_fleet())
+    said = run("export", form, "--from", str(saved))
+    assert (said.returncode, said.stdout.count(b"\x1b")) == (0, 0)
+
+
+def test_what_a_folder_makes_a_command_warn_of_is_cleaned(tmp_path: Path) -> None:
+    """The words of a hostile file, and its name."""
+    (tmp_path / "gpu1").write_bytes(b"Error: \x1b[2J\x1b]0;mine\x07\n")
+    (tmp_path / "no\x1b[2Jnode").write_bytes(b"hello")
+    said = run("status", "--folder", str(tmp_path))
+    assert b"skipped" in said.stderr
+    assert b"\x1b" not in said.stderr + said.stdout
+
+
+def run(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """What a command says."""
+    command = [sys.executable, "-m", "gpuboard", *words]
+    return subprocess.run(command, capture_output=True, timeout=60, check=False)

@@ -185,3 +185,50 @@ def test_foreign_files_are_named_within_bounds(tmp_path: Path, caplog: pytest.Lo
     source.read_once(RecordingSink())
     assert caplog.text.count("file skipped") == 100
     assert "no more are named" in caplog.text
+
+
+def test_dot_files_beyond_all_that_is_listed_hide_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only names that could be a node's are counted."""
+    monkeypatch.setattr(listing, "MAX_LISTED", 10)
+    for number in range(50):
+        (tmp_path / f".{number}").touch()
+    leave(tmp_path / HONEST, honest_drop())
+    source, sink = folder_source(tmp_path), RecordingSink()
+    source.read_once(sink)
+    assert sink.count(HONEST) == 1
+    assert source.trouble is None
+
+
+def test_a_known_file_is_read_also_where_its_name_is_no_longer_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However a file system sorts names, those of many others do not come before it."""
+    leave(tmp_path / HONEST, honest_drop())
+    source, sink = folder_source(tmp_path), RecordingSink()
+    source.read_once(sink)
+    monkeypatch.setattr(listing, "MAX_LISTED", 0)
+    leave(tmp_path / HONEST, honest_drop())
+    source.read_once(sink)
+    assert sink.count(HONEST) == 2
+    assert sink.expected[-1] == {HONEST}
+    assert source.trouble is not None
+    assert source.trouble.code == "folder-overfull"
+
+
+@pytest.mark.parametrize("remembered", [{}, {f"0{number}": MALLORY for number in range(9)}])
+def test_nodes_of_before_a_restart_are_read_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered: dict[str, int]
+) -> None:
+    """Whatever comes before them in the alphabet, and however many of another user were read before too."""
+    monkeypatch.setattr(listing, "MAX_FILES", 5)
+    for number in range(9):
+        leave(tmp_path / f"0{number}", honest_drop())
+    leave(tmp_path / HONEST, honest_drop())
+    owners = Owners()
+    owners.restore({str(tmp_path): {**remembered, HONEST: os.geteuid()}})
+    source, sink = FolderSource(FolderOptions(path=str(tmp_path)), owners=owners), RecordingSink()
+    source.read_once(sink)
+    assert sink.count(HONEST) == 1
+    assert len(sink.reports) == 5

@@ -7,12 +7,17 @@ import struct
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import cast
 
+import asyncssh
 import msgspec
 import pytest
 
 from gpuboard.discovery.base import Target
+from gpuboard.model.errors import ProbeFailed
+from gpuboard.probes.nvidia_smi.xml import parse_xml
 from gpuboard.sources.ssh import SshOptions, SshSource, Timing
+from gpuboard.sources.ssh.meter import SPARE_SECONDS, FloodError, Meter
 from tests.fakes.sink import RecordingSink, SettableDiscovery, running
 
 PACE = Timing(interval=0.25, timeout=20.0, longest_retry=5.0)
@@ -65,11 +70,11 @@ async def host(pieces: Iterator[bytes]) -> AsyncIterator[int]:
         await asyncio.gather(*serving, return_exceptions=True)
 
 
-def source_of(folder: Path, port: int, *, pace: Timing = PACE) -> SshSource:
+def source_of(folder: Path, port: int, *, pace: Timing = PACE, ssh_config: str = "/dev/null") -> SshSource:
     """A source that reads this one host, and knows no key of it."""
     (folder / "known_hosts").touch()
     options = SshOptions(
-        user="board", known_hosts=str(folder / "known_hosts"), ssh_config="/dev/null", port=port
+        user="board", known_hosts=str(folder / "known_hosts"), ssh_config=ssh_config, port=port
     )
     return SshSource(options, SettableDiscovery(Target(node="bad", host="127.0.0.1")), pace=pace)
 
@@ -84,6 +89,79 @@ async def test_a_flood_of_empty_packets_is_cut(tmp_path: Path) -> None:
     assert (code, state) == ("flood", "error")
     assert "sends a flood" in words
     assert time.thread_time() - began < 10
+
+
+async def test_a_flood_through_a_proxy_command_is_cut_too(tmp_path: Path) -> None:
+    """Whatever way leads to a host, what it sends is counted."""
+    flood, config = tmp_path / "flood", tmp_path / "config"
+    flood.write_bytes(GREETING + packet(2, text("")) * (MOST_BYTES // 32))
+    config.write_text(f"Host *\n  ProxyCommand cat {flood}\n")
+    began = time.thread_time()
+    sink = RecordingSink()
+    async with running(source_of(tmp_path, 22, ssh_config=str(config)), sink):
+        code, _, words = await sink.trouble_of("bad")
+    assert (code, "sends a flood" in words) == ("flood", True)
+    assert time.thread_time() - began < 10
+
+
+class Line:
+    """A connection of which only that matters that it may be cut."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, object] = {}
+        self.cut: Exception | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Take something."""
+
+    def set_extra_info(self, **known: object) -> None:
+        """Remember something."""
+        self.known.update(known)
+
+    def get_extra_info(self, name: str) -> object:
+        """What was remembered."""
+        return self.known.get(name)
+
+    def connection_lost(self, why: Exception | None) -> None:
+        """Hear that it is over."""
+        self.cut = why
+
+
+def test_reading_what_a_host_says_counts_like_taking_it_in() -> None:
+    """Small samples may take long to be read."""
+    line = Line()
+    connection = cast("asyncssh.SSHClientConnection", line)
+    meter = Meter.of(connection)
+    assert (meter.charge(lambda: "read"), line.cut) == ("read", None)
+    began = time.thread_time()
+    meter.charge(lambda: _work_until(began + SPARE_SECONDS + 0.5))
+    assert isinstance(line.cut, FloodError)
+    assert Meter.of(connection) is meter
+
+
+def _work_until(moment: float) -> None:
+    while time.thread_time() < moment:
+        pass
+
+
+LOG = "<?xml version='1.0'?><nvidia_smi_log>{}</nvidia_smi_log>"
+
+
+def test_a_document_of_more_gpus_than_a_node_may_have_is_not_read_further() -> None:
+    """Thousands fit into one small sample."""
+    with pytest.raises(ProbeFailed, match="more than 512 GPUs"):
+        parse_xml(LOG.format("<gpu></gpu>" * 600).encode())
+    assert len(parse_xml(LOG.format("<gpu></gpu>" * 512).encode()).gpus) == 512
+
+
+def test_each_process_of_a_document_is_looked_at_once() -> None:
+    """However many instances there are, and whatever they are called."""
+    processes = "".join(f"<process_info><pid>{pid}</pid></process_info>" for pid in range(1, 4001))
+    inside = f"<processes>{processes}</processes>" + "<mig_device></mig_device>" * 250
+    began = time.thread_time()
+    devices = parse_xml(LOG.format(f"<gpu>{inside}</gpu>").encode())
+    assert sum(len(gpu.processes or ()) for gpu in devices.gpus) == 4000
+    assert time.thread_time() - began < 3
 
 
 @pytest.mark.parametrize(
@@ -119,3 +197,22 @@ async def test_a_long_goodbye_is_cut(tmp_path: Path) -> None:
     ):
         _, _, words = await sink.trouble_of("bad")
     assert len(words) < 2000
+
+
+@pytest.mark.parametrize("here", ["127.0.0.1", "localhost", "0.0.0.0", "::ffff:127.0.0.1", "169.254.1.1"])
+async def test_a_list_from_outside_leads_to_nothing_on_this_machine(tmp_path: Path, here: str) -> None:
+    """Whoever names nodes does not choose which of our own ports is talked to."""
+    (tmp_path / "known_hosts").touch()
+    options = SshOptions(user="board", known_hosts=str(tmp_path / "known_hosts"), ssh_config="/dev/null")
+    asked = []
+
+    def pieces() -> Iterator[bytes]:
+        asked.append(here)
+        yield GREETING
+
+    sink = RecordingSink()
+    async with host(pieces()) as port:
+        target = Target(node="bad", host=here, port=port, may_be_here=False)
+        async with running(SshSource(options, SettableDiscovery(target), pace=PACE), sink):
+            code, _, words = await sink.trouble_of("bad")
+    assert (code, "allow_loopback" in words, asked) == ("address-here", True, [])

@@ -82,3 +82,41 @@ def test_at_the_first_look_the_older_of_both_times_counts() -> None:
     assert track.sampled_at == 100.0
     track.place(boot("b", 2, 110.0), written_at=1010.0, age=3.0)
     assert track.sampled_at == 1007.0
+
+
+def test_drops_of_an_old_boot_that_are_put_back_in_turn_are_as_old_as_they_say() -> None:
+    """However many there are, of however many boots; the node itself is fresh again with its next."""
+    track = Track()
+    track.place(boot("now", 100, 5000.0), written_at=5000.0, age=0.0)
+    old = [boot("old", 1, 100.0), boot("old", 2, 110.0), boot("old", 3, 120.0), boot("other", 1, 130.0)]
+    said = []
+    for number, mark in enumerate((*old, boot("other", 2, 140.0), boot("now", 101, 5060.0))):
+        place = track.place(mark, written_at=5010.0 + 10 * number, age=0.0)
+        said.append((place, track.sampled_at))
+    assert said == [
+        ("older", 5000.0),
+        ("new", 110.0),
+        ("new", 120.0),
+        ("older", 120.0),
+        ("new", 140.0),
+        ("new", 5060.0),
+    ]
+
+
+def test_a_node_whose_clock_was_behind_after_its_reboot_is_fresh_when_it_is_right_again() -> None:
+    """Until then nobody can tell it from an old boot."""
+    track = Track()
+    track.place(boot("one", 9, 5000.0), written_at=5000.0, age=0.0)
+    said = []
+    for number, wall in ((1, 0.0), (2, 10.0), (3, 5030.0), (4, 5040.0)):
+        track.place(boot("two", number, wall), written_at=5000.0 + 10 * number, age=0.0)
+        said.append(track.sampled_at)
+    assert said == [5000.0, 10.0, 5030.0, 5040.0]
+
+
+def test_a_clock_that_is_set_back_within_a_boot_is_nothing_to_doubt() -> None:
+    """The numbers of a boot rise whatever its clock says."""
+    track = Track()
+    for number, wall in ((1, 5000.0), (2, 1400.0), (3, 1410.0)):
+        track.place(boot("one", number, wall), written_at=5000.0 + 10 * number, age=0.0)
+    assert track.sampled_at == 5030.0

@@ -170,3 +170,16 @@ async def test_the_first_look_follows_at_once_when_the_tokens_are_known(tmp_path
     async with running(folder, sink):
         await sink.reports_of("gpu01", 1)
     assert sink.expected == [{"gpu01"}]
+
+
+def test_an_unsigned_drop_of_a_node_that_has_a_token_is_read_and_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever may write there could speak for it; a node without a token has nothing to sign with."""
+    for path, keys in ((tmp_path / "a", (digest(TOKEN),)), (tmp_path / "b", ())):
+        path.mkdir()
+        folder = source(path, *keys)
+        for _ in range(2):
+            drop(path, None)
+            assert outcome(folder) == "read"
+    assert caplog.text.count("drop not signed: node=gpu01") == 1

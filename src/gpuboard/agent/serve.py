@@ -18,7 +18,8 @@ from gpuboard.agent.outlet import TimedReport
 from gpuboard.metrics.node import dcgm_families, node_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, write
-from gpuboard.model.errors import UsageError
+from gpuboard.model.errors import SettingsError, UsageError
+from gpuboard.outside.tls import own_certificate
 from gpuboard.wire.report import encode_report
 
 log = logging.getLogger(__name__)
@@ -209,9 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
 def _tls(options: ListenOptions) -> ssl.SSLContext | None:
     if options.tls_certificate is None:
         return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    key = options.tls_key or options.tls_certificate
     try:
-        context.load_cert_chain(options.tls_certificate, options.tls_key)
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"cannot use the certificate {options.tls_certificate}: {error}") from None
-    return context
+        return own_certificate(options.tls_certificate, key, names=("--tls-certificate", "--tls-key"))
+    except SettingsError as error:
+        raise UsageError(str(error)) from None

@@ -11,7 +11,7 @@ from gpuboard.assembly.tls import check_tls
 from gpuboard.discovery.hosts import read_targets
 from gpuboard.model.address import is_loopback
 from gpuboard.model.node import node_name_of
-from gpuboard.outside.files import user_path
+from gpuboard.outside.files import is_open_to_all, user_path
 from gpuboard.settings.base import read_options
 from gpuboard.settings.board import Settings
 from gpuboard.sources.ledger import CountingLedger
@@ -68,6 +68,35 @@ def missing_paths(settings: Settings) -> list[str]:
     look.join(_PATIENCE_SECONDS)
     hint = ", or its mount does not answer" if look.is_alive() else ""
     return [f"{where} = {path!r} is not there{hint}" for where, path in named if path not in found]
+
+
+def open_secrets(settings: Settings) -> list[str]:
+    """The secrets of the settings that everybody on this machine can read; a board would use them."""
+    named = list(_secrets(settings))
+    found: list[str] = []
+
+    def look() -> None:
+        found.extend(
+            f"{where} = {path!r} is open to everybody here; run: chmod o= {path}"
+            for where, path in named
+            if is_open_to_all(user_path(path))
+        )
+
+    # A dead mount does not answer.
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(_PATIENCE_SECONDS)
+    return list(found)
+
+
+def _secrets(settings: Settings) -> Iterator[tuple[str, str]]:
+    for where, table in settings.sources:
+        discover = table.get("discover")
+        for key in ("token_file", "password_file"):
+            if isinstance(table.get(key), str):
+                yield f"{where}: {key}", table[key]
+        if isinstance(discover, dict) and isinstance(discover.get("token_file"), str):
+            yield f"{where}: discover token_file", discover["token_file"]
 
 
 def _paths(settings: Settings) -> Iterator[tuple[str, str]]:

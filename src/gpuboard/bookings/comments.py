@@ -47,7 +47,7 @@ class CommentsFile:
 
     async def run(self) -> None:
         """Follow the file until cancelled."""
-        async for outcome in follow(lambda: _read(self._path), every=self._every):
+        async for outcome in follow(lambda: _read(self._path), what=self._path, every=self._every):
             before = self.trouble
             self._take(outcome)
             self._log(before)

@@ -9,7 +9,7 @@ import msgspec
 from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
-from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, NO_NUMBER, Claim, GpuPlace
 from gpuboard.wire.clean import clean_text, is_blank
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
@@ -24,7 +24,7 @@ _KEYS: Final = frozenset({"name", "date", "comment"})
 class Comments(NamedTuple):
     """What the file says now."""
 
-    # By node and GPU number; one whose end cannot be read holds without an end.
+    # By node and GPU number, or NO_NUMBER; one whose end cannot be read holds without an end.
     claims: dict[GpuPlace, Claim]
     # The entries that cannot be read, or not wholly: which, and why.
     unread: list[str]
@@ -55,14 +55,15 @@ def parse_comments(
             index = _index(key)
             if index is None or not is_node_name(node):
                 found.unread.append(f"{place} names no GPU of a node")
+            if not is_node_name(node):
                 continue
             claim = _claim(entry, now if written_at is None else written_at, zone)
             if claim.until is not None and claim.until <= now - ENDED_CLAIM_SECONDS:
                 continue
             missing = [*([] if _name(entry) else ["name"]), *([] if claim.until is not None else ["end"])]
-            if missing:
+            if missing and index is not None:
                 found.unread.append(f"{place} has no {' and no '.join(missing)} that can be read")
-            _keep_longest(found.claims, (node, index), claim)
+            _keep_longest(found.claims, (node, NO_NUMBER if index is None else index), claim)
     return found._replace(entries=number)
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.looking import add_where, exit_code, make_seer, say_if_empty
+from gpuboard.client.answer import decode_answer
 from gpuboard.export.csv import to_csv
 from gpuboard.export.files import write_out
 from gpuboard.export.html import to_html
@@ -58,7 +59,8 @@ def _seen(arguments: argparse.Namespace) -> FleetView:
 
 def _saved(path: Path) -> FleetView:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=FleetView)
+        # It may come from anybody, and what is written of it may go to a terminal.
+        return decode_answer(path.read_bytes(), FleetView)
     except OSError as error:
         raise UsageError(f"--from {path}: {error.strerror or error}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -24,6 +24,14 @@ def set_up_logging() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
+def say_warnings() -> None:
+    """Write what a command that ends by itself has to warn of to stderr, cleaned as in a log."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLineFormatter("%(message)s"))
+    handler.addFilter(SameKindLimit())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
 class OneLineFormatter(logging.Formatter):
     """An event is a line: text from outside is cleaned, and a traceback is indented and begins none."""
 

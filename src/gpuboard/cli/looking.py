@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, REFUSED
+from gpuboard.cli.logs import say_warnings
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
@@ -67,6 +68,7 @@ def make_seer(arguments: argparse.Namespace) -> Seer:
     Raises:
         UsageError: the arguments contradict each other.
     """
+    say_warnings()
     if arguments.hosts and any((arguments.demo, arguments.board, arguments.probe, arguments.folder)):
         raise UsageError("HOST goes with none of --demo, --board, --folder and --probe")
     if arguments.pattern and not arguments.folder:

@@ -12,6 +12,7 @@ import msgspec
 
 from gpuboard.cli.enroll_hints import hint
 from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.cli.logs import say_warnings
 from gpuboard.model.errors import StorageError
 from gpuboard.model.units import format_duration
 from gpuboard.wire.enrolment import show_code
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one thing to the board's tokens."""
+    say_warnings()
     database = _open(arguments)
     try:
         return _ACTIONS[arguments.action](database, arguments)

@@ -84,14 +84,15 @@ def _check(settings: Settings) -> int:
     from gpuboard.assembly.check import (  # noqa: PLC0415 - as above
         check_settings,
         missing_paths,
+        open_secrets,
         unsent_secrets,
     )
 
     kinds = check_settings(settings)
     sources = ", ".join(kinds) if kinds else "none, so the board watches this machine"
     print(f"the settings are in order; sources: {sources}")
-    for unsent in unsent_secrets(settings):
-        print(f"gpuboard: {unsent}", file=sys.stderr)
+    for word in (*unsent_secrets(settings), *open_secrets(settings)):
+        print(f"gpuboard: {word}", file=sys.stderr)
     for missing in missing_paths(settings):
         print(f"gpuboard: {missing}; the board would start and wait for it", file=sys.stderr)
     return DONE

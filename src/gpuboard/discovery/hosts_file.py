@@ -41,7 +41,7 @@ class HostsFileDiscovery:
     async def run(self, found: Found) -> None:
         """Hand over the list at the start and after every change, until cancelled."""
         targets: Sequence[Target] | None = None
-        async for outcome in follow(lambda: read_file(self._path), every=self._every):
+        async for outcome in follow(lambda: read_file(self._path), what=self._path, every=self._every):
             read, problems = (
                 ((), [outcome.text]) if isinstance(outcome, OutsideError) else read_hosts(outcome)
             )

@@ -47,7 +47,7 @@ class SshConfigDiscovery:
     async def run(self, found: Found) -> None:
         """Hand over the aliases at the start and after every change, until cancelled."""
         targets: Sequence[Target] | None = None
-        async for outcome in follow(lambda: read_aliases(self._path), every=self._every):
+        async for outcome in follow(lambda: read_aliases(self._path), what=self._path, every=self._every):
             read = () if isinstance(outcome, OutsideError) else self._pick(outcome)
             self.trouble = None
             if not read:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -55,8 +56,9 @@ class Node:
         self.also_from: frozenset[str] = frozenset()
         # Some of the nodes that report GPUs of the same identity.
         self.twins: frozenset[str] = frozenset()
-        # Since when its source no longer names it.
+        # Since when its source no longer names it, and how much is remembered of it meanwhile.
         self.left_at: float | None = None
+        self.left_bytes = 0
         # Its GPUs as they are shown, and what is remembered of each by the name under which it is shown.
         self.shown: tuple[GpuReading, ...] = ()
         self.gpus: dict[str, GpuMemory] = {}
@@ -106,6 +108,12 @@ class Node:
         self.clock_ahead = correction(self.clock_offset, self.clock_ahead)
         self.report = by_our_clock(report, self.clock_ahead) if self.clock_ahead else report
         self.trouble = None
+
+    def leave(self, now: float) -> None:
+        """Hear that its source no longer names it."""
+        self.left_at = now
+        # A report is at most as long in memory as it is as text, but for the figures of each GPU.
+        self.left_bytes = 0 if self.report is None else len(msgspec.json.encode(self.report))
 
     def problems(self) -> tuple[Problem, ...]:
         """What the node says is wrong, and what the board knows to be wrong with it."""

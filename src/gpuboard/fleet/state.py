@@ -10,6 +10,7 @@ from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
+from gpuboard.fleet.left import too_many
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
@@ -18,13 +19,17 @@ from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.node import short_name
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
-from gpuboard.model.verdict import Claim, GpuPlace, Reason, Verdict
+from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
 
 # Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
 _MOVED: Final = Reason(
     code="numbers-moved",
     text="a GPU of this node is booked, and the numbers may have moved: it may be this one",
+)
+# The same where a booking of its node says no number that can be read.
+_UNREAD: Final = Reason(
+    code="number-unread", text="a booking of this node has no number that can be read: it may be this GPU"
 )
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
@@ -209,7 +214,7 @@ class Fleet:
         """Hear that a source no longer names a node: it is forgotten later, or another source has it now."""
         node = self._candidates.get(name, sink)
         if node is not None and node.left_at is None:
-            node.left_at = self.clock.now()
+            node.leave(self.clock.now())
             self._choose_and_show(name)
 
     def _choose_and_show(self, name: str) -> None:
@@ -290,10 +295,15 @@ class Fleet:
             yield node
 
     def _forget_the_old(self, now: float) -> None:
+        left = []
         for node in [n for n in self._nodes.values() if n.left_at is not None]:
             # Of one that was never read there is nothing to remember.
             if node.report is None or now - (node.left_at or now) >= self.forget_after:
                 self._forget(node.name)
+            else:
+                left.append(node)
+        for name in too_many(left):
+            self._forget(name)
         if self._strangers_until is not None and now >= self._strangers_until:
             self._strangers_until = None
             for name in self._devices.places.keys() - self._nodes.keys():
@@ -326,7 +336,9 @@ class Fleet:
             memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
 
     def _doubt(self, node: Node, reading: GpuReading, now: float) -> Reason | None:
-        """Why a claim on another number may be meant for this GPU."""
+        """Why a claim on another number, or on none that can be read, may be meant for this GPU."""
+        if self._book.holds_at((node.name, NO_NUMBER), now):
+            return _UNREAD
         card = _card(node, reading)
         if card is None or node.has_moved:
             return _MOVED if self._book.holds_on(node.name, now) else None

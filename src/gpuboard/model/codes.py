@@ -22,6 +22,7 @@ OF_GPUS: Final = frozenset(
         "unknown-processes",
         "unknown-memory",
         "numbers-moved",
+        "number-unread",
         "new",
         "unwritable",
     }

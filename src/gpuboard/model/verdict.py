@@ -35,6 +35,8 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
 
 # A node's name and a number on it: what people claim, whichever card is there.
 GpuPlace = tuple[str, int]
+# In place of a GPU's number: some GPU of the node is meant, and nobody can tell which.
+NO_NUMBER: Final = -1
 
 # So long a claim that has ended is still told: people wonder whose it was.
 ENDED_CLAIM_SECONDS: Final = 3 * 86400.0

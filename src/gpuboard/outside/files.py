@@ -18,8 +18,6 @@ MAX_FILE_BYTES: Final = 1024 * 1024
 
 Value = TypeVar("Value")
 
-_HUNG: Final = OutsideError("the file does not answer: its mount hangs", code="file-hung")
-
 
 def user_path(text: str) -> Path:
     """A path from the settings, `~` meaning a home folder where that is known."""
@@ -51,6 +49,14 @@ def read_file(path: Path, *, limit: int = MAX_FILE_BYTES, private: bool = False)
         os.close(handle)
 
 
+def is_open_to_all(path: Path) -> bool:
+    """Whether everybody on this machine may read a file, as far as its own mode says. Blocks."""
+    try:
+        return bool(path.stat().st_mode & stat.S_IRWXO)
+    except (OSError, ValueError):
+        return False
+
+
 def _read_all(handle: int, path: Path, limit: int) -> bytes:
     parts: list[bytes] = []
     left = limit + 1
@@ -69,21 +75,22 @@ def _unreadable(path: Path, error: Exception) -> OutsideError:
 
 
 async def follow(
-    read: Callable[[], Value], *, every: float = POLL_SECONDS
+    read: Callable[[], Value], *, what: object = "the file", every: float = POLL_SECONDS
 ) -> AsyncGenerator[Value | OutsideError, None]:
     """Yield what `read` returns, or the error that it raises, at the start and whenever that changes.
 
     The content is compared, not the modification time: an editor may restore that, and network mounts
     tell it late, while opening a file anew always shows what is in it. Files here are small. A read that
-    hangs is told as an error, and no other is begun until it ends.
+    hangs is told as an error that says what hangs, and no other is begun until it ends.
     """
+    hung = OutsideError(f"{what} does not answer: its mount hangs", code="file-hung")
     last: tuple[str, object] | None = None
     look: asyncio.Task[Value | OutsideError] | None = None
     try:
         while True:
             look = look or asyncio.create_task(off_loop(lambda: _outcome(read)))
             await asyncio.wait({look}, timeout=HUNG_SECONDS)
-            outcome: Value | OutsideError = _HUNG
+            outcome: Value | OutsideError = hung
             if look.done():
                 outcome, look = look.result(), None
             seen = ("error", outcome.text) if isinstance(outcome, OutsideError) else ("value", outcome)

@@ -1,26 +1,39 @@
 """Secrets and certificates from files: read off the loop, kept for a while, read again after a change."""
 
 import asyncio
+import logging
 import re
 import ssl
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from gpuboard.model.errors import OutsideError, SettingsError
-from gpuboard.outside.files import read_file, user_path
-from gpuboard.outside.threads import off_loop
+from gpuboard.outside.files import is_open_to_all, read_file, user_path
+from gpuboard.outside.seldom import SeldomLog
+from gpuboard.outside.threads import Workers
 from gpuboard.outside.tls import trusting
+
+log: Final = logging.getLogger(__name__)
 
 # A rotated secret is in use after this long.
 KEEP_SECONDS: Final = 30.0
 PATIENCE_SECONDS: Final = 5.0
 MAX_SECRET_BYTES: Final = 4096
+# For the secrets of one folder. Reading one takes no time, unless its mount hangs.
+READERS_AT_ONCE: Final = 4
+# More of them are not kept.
+MAX_KEPT: Final = 4096
+# That everybody can read a secret is said so often.
+_OPEN_SECONDS: Final = 24 * 3600.0
 
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 
 Value = TypeVar("Value")
+
+_open_files: Final = SeldomLog(log, seconds=_OPEN_SECONDS)
 
 
 class _Reading:
@@ -37,9 +50,18 @@ def read_all_again() -> None:
 class FileValue(Generic[Value]):
     """Something made of a file, for many users at once: one reads for all, and only every so often."""
 
-    def __init__(self, read: Callable[[], Value], *, keep: float = KEEP_SECONDS) -> None:
+    def __init__(
+        self,
+        read: Callable[[], Value],
+        *,
+        path: Path | None = None,
+        keep: float = KEEP_SECONDS,
+        workers: Workers | None = None,
+    ) -> None:
         self._read = read
+        self._path = path
         self._keep = keep
+        self._workers = workers or Workers(1)
         self._reading: asyncio.Future[Value] | None = None
         self._read_at = 0.0
         self._read_in = _Reading.count
@@ -52,16 +74,15 @@ class FileValue(Generic[Value]):
         """
         reading = self._reading
         if reading is None or (reading.done() and self._is_old(reading)):
-            reading = self._reading = asyncio.ensure_future(off_loop(self._read))
+            reading = self._reading = asyncio.ensure_future(self._workers.run(lambda _: self._read()))
             self._read_at, self._read_in = time.monotonic(), _Reading.count
         try:
             # Shielded: one user that gives up must not spoil it for the others, nor start another thread.
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await asyncio.shield(reading)
         except TimeoutError:
-            raise OutsideError(
-                "a file with secrets cannot be read: its mount hangs", code="file-hung"
-            ) from None
+            what = self._path or "a file with secrets"
+            raise OutsideError(f"{what} cannot be read: its mount hangs", code="file-hung") from None
 
     def forget(self) -> None:
         """Read the file anew next time: the other side has refused what was in it."""
@@ -76,19 +97,45 @@ class FileValue(Generic[Value]):
 def secret_in(file: str, *, keep: float = KEEP_SECONDS) -> FileValue[str]:
     """A token or password in a file of its own; surrounding white space does not count."""
     path = user_path(file)
-    return FileValue(lambda: read_secret(path), keep=keep)
+    return FileValue(lambda: _read_shared(path), path=path, keep=keep)
 
 
-def secret_of(name: str, folder: str) -> FileValue[str]:
-    """The token of one of many, in a file of that name, which must not be open to everybody."""
-    path = user_path(folder) / name
-    return FileValue(lambda: read_secret(path, private=True))
+class SecretFolder:
+    """The tokens of many, each in a file of its name, which must not be open to everybody.
+
+    However many files hang, few threads wait for them; whoever asks again for one waits for the same.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = user_path(folder)
+        self._workers = Workers(READERS_AT_ONCE)
+        self._kept: OrderedDict[str, FileValue[str]] = OrderedDict()
+
+    def secret_of(self, name: str) -> FileValue[str]:
+        """The token of one of them."""
+        found = self._kept.get(name)
+        if found is None:
+            path = self._folder / name
+            found = FileValue(lambda: read_secret(path, private=True), path=path, workers=self._workers)
+            self._kept[name] = found
+        self._kept.move_to_end(name)
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return found
 
 
 def tls_by(ca_file: str | None) -> FileValue[ssl.SSLContext]:
     """The TLS settings for asking servers: certificates verified, by an own CA file where given."""
     path = None if ca_file is None else user_path(ca_file)
-    return FileValue(lambda: _make_context(path))
+    return FileValue(lambda: _make_context(path), path=path)
+
+
+def _read_shared(path: Path) -> str:
+    """The secret of all; that everybody can read it is said, and it is used all the same."""
+    secret = read_secret(path)
+    if is_open_to_all(path):
+        _open_files.say(path, "SECRET OPEN TO EVERYBODY HERE: path=%s remedy=run: chmod o= %s", path, path)
+    return secret
 
 
 def read_secret(path: Path, *, private: bool = False) -> str:

@@ -1,5 +1,7 @@
-"""Whom to believe when a server shows its certificate."""
+"""Whom to believe when a server shows its certificate, and what a server of ours shows."""
 
+import os
+import pwd
 import ssl
 from pathlib import Path
 
@@ -21,3 +23,41 @@ def trusting(ca_file: Path | None) -> ssl.SSLContext:
         raise SettingsError(f"the CA file {ca_file} holds no certificate in PEM form") from None
     except OSError as error:
         raise SettingsError(f"the CA file {ca_file} cannot be read: {error.strerror}") from None
+
+
+def own_certificate(certificate: str, key: str, *, names: tuple[str, str]) -> ssl.SSLContext:
+    """What a server of ours shows: certificate and key, which must fit each other; reads both.
+
+    Raises:
+        SettingsError: one cannot be read, or does not fit the other; says which, by the settings' names.
+    """
+    # Asked first: OpenSSL does not say which of the two it could not read.
+    for name, file in zip(names, (certificate, key), strict=True):
+        try:
+            with Path(file).open("rb"):
+                pass
+        except OSError as error:
+            raise SettingsError(
+                f"{name} {file}: {error.strerror}; it must be possible to read it as {_user()}"
+            ) from None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except ssl.SSLError as error:
+        raise SettingsError(
+            f"{names[0]} {certificate} and {names[1]} {key} do not fit: {error.reason or error}; "
+            "both must be PEM files, of the same pair, the key without a passphrase"
+        ) from None
+    return context
+
+
+def _user() -> str:
+    try:
+        return f"user {pwd.getpwuid(os.geteuid()).pw_name}"
+    except KeyError:
+        return f"uid {os.geteuid()}"
+
+
+def _no_password() -> bytes:
+    # Without this the program would stop and ask on the terminal.
+    return b""

@@ -27,6 +27,7 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "unknown-processes": ("its processes cannot be read, so it may be in use", ()),
     "unknown-memory": ("its memory cannot be read, so it may be in use", ()),
     "numbers-moved": ("a GPU of this node is booked, and the numbers may have moved: it may be this one", ()),
+    "number-unread": ("a booking of this node has no number that can be read: it may be this GPU", ()),
     "new": ("just arrived", ()),
     "never": ("no report has arrived yet", ()),
     "late": ("nothing new for {seconds}", ("seconds",)),

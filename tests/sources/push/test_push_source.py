@@ -1,6 +1,7 @@
 """What a push source believes, and what it does not."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,8 +13,9 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.model.report import GpuReading, NodeReport
-from gpuboard.sources.ledger import CountingLedger
+from gpuboard.sources.ledger import CountingLedger, Position
 from gpuboard.sources.push import PushSource
+from gpuboard.sources.push.positions import WRITE_SECONDS
 from gpuboard.wire.ingest import (
     MAX_BATCH_SAMPLES,
     MAX_MESSAGE_BYTES,
@@ -314,9 +316,9 @@ async def test_a_source_listens_only_while_it_runs() -> None:
         source.accept(NODE, b"")
 
 
-def restarted(desk: Desk) -> Desk:
+def restarted(desk: Desk, written: Mapping[str, Position] | None = None) -> Desk:
     """A new run of the board that knows the positions of the last one, and nothing else."""
-    positions = desk.source.positions()
+    positions = desk.source.positions() if written is None else written
     new = Desk()
     new.ledger = new.fleet.taker = CountingLedger()
     new.ledger.restore(positions)
@@ -347,6 +349,24 @@ def test_after_a_restart_a_sample_that_was_shown_is_refused() -> None:
     assert ([r.sequence for r in replayed.refused], after.shown) == ([5], None)
     fresh = after.live(6, follows=5)
     assert (fresh.taken, fresh.again, after.shown) == (6, False, 6)
+
+
+def test_after_a_crash_only_what_came_since_the_last_write_can_be_shown_again() -> None:
+    """A second's worth: what was written down before stays a replay, whoever sends it."""
+    assert WRITE_SECONDS <= 1.0
+    desk = Desk()
+    desk.hello()
+    desk.live(5)
+    written = desk.source.positions()
+    desk.live(6, follows=5)
+    after = restarted(desk, written)
+    after.hello()
+    before = after.live(5, follows=None)
+    assert ([r.sequence for r in before.refused], after.shown) == ([5], None)
+    since = after.live(6, follows=5)
+    assert (since.refused, after.shown) == ((), 6)
+    again = after.live(6, follows=5)
+    assert [r.sequence for r in again.refused] == [6]
 
 
 def test_after_a_restart_an_earlier_boot_is_still_an_earlier_boot() -> None:

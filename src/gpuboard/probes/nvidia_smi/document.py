@@ -9,13 +9,18 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 from xml.etree import ElementTree as ET
 
+from gpuboard.model.report import MAX_GPUS
+
 MAX_BYTES: Final = 16 * 1024 * 1024
 # Several times what a node with 16 GPUs writes, lists of clocks and all.
 _MAX_TAGS: Final = 500_000
 _MAX_DEPTH: Final = 32
 _MAX_RECORDS: Final = 8192
+# A node with some more than a report holds is shown in part, and says so.
+_MAX_DEVICES: Final = 2 * MAX_GPUS
 _ROOT: Final = "nvidia_smi_log"
-_RECORDS: Final = {"gpu", "mig_device", "process_info"}
+_DEVICES: Final = {"gpu", "mig_device"}
+_RECORDS: Final = {*_DEVICES, "process_info"}
 # Long lists that say nothing about now.
 _SKIPPED: Final = {"supported_clocks", "accounted_processes"}
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -149,6 +154,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self._left = _MAX_RECORDS
+        self._devices_left = _MAX_DEVICES
 
     def record(self, element: ET.Element, depth: int) -> Record:
         """Read one record and all inside it."""
@@ -157,6 +163,9 @@ class _Walk:
         self._left -= 1
         if self._left < 0:
             raise NotADocumentError("too many GPUs or processes")
+        self._devices_left -= element.tag in _DEVICES
+        if self._devices_left < 0:
+            raise NotADocumentError(f"more than {_MAX_DEVICES} GPUs")
         record = Record(element.tag)
         self._collect(element, "", record, depth)
         return record

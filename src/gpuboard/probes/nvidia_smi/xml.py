@@ -75,17 +75,20 @@ def _indexes(lost: Container[int | None]) -> Iterator[int]:
 
 def _gpu(record: Record, *, index: int, node: str) -> Iterator[Device]:
     """Read one GPU, then its MIG instances; each has the processes that run on it."""
-    processes = record.all("process_info")
     instances = record.all("mig_device")
-    ids = {_instance(instance) for instance in instances}
+    on: dict[_Instance, list[Record]] = {_instance(instance): [] for instance in instances}
+    own: list[Record] = []
+    for process in record.all("process_info"):
+        on.get(_instance(process), own).append(process)
     # An empty list is empty; `N/A` in its place means that the driver cannot list processes.
     known = record.texts.get("processes", record.texts.get("compute_processes")) == ""
-    own = [process for process in processes if _instance(process) not in ids] if ids else processes
     device = read_device(record.texts, index=index, node=node, processes=_processes(own) if known else None)
     yield device
     for number, instance in enumerate(instances):
-        own = [process for process in processes if _instance(process) == _instance(instance)]
-        yield _mig(instance, device.reading, number, _processes(own) if known else None)
+        # Of two with the same numbers nobody can tell whose processes they are: the first has them.
+        theirs = on.pop(_instance(instance), None)
+        listed = _processes(theirs) if known and theirs is not None else None
+        yield _mig(instance, device.reading, number, listed)
 
 
 def _instance(record: Record) -> _Instance:

@@ -3,7 +3,7 @@
 import fnmatch
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -12,8 +12,10 @@ from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
 from gpuboard.sources.formats.gpu_monitor import MEMBERS
 
-# More names are not even looked at.
+# More names that could be a node's are not even looked at.
 MAX_LISTED: Final = 200_000
+# So many of all kinds are passed over at most: a second or two on a disk.
+MAX_ENTRIES: Final = 2_000_000
 MAX_FILES: Final = 10_000
 # Endings that are no part of a node's name.
 ENDINGS: Final = (".json", ".xml", ".csv", ".txt", ".log")
@@ -50,8 +52,14 @@ class Bundle(NamedTuple):
 
     @property
     def main(self) -> str:
-        """The member that must be there, and says when the others were written."""
-        return "gpus" if self.is_family else ""
+        """The member that must be there, and says when the others were written; else one that is."""
+        wanted = "gpus" if self.is_family else ""
+        return wanted if wanted in self.files else next(iter(sorted(self.files)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the member that must be there is."""
+        return not self.is_family or "gpus" in self.files
 
     @property
     def name(self) -> str:
@@ -89,30 +97,50 @@ class Listing(Struct):
     is_overfull: bool = False
 
 
-def list_folder(folder: int, pattern: str, *, known: Collection[str]) -> Listing:
+def list_folder(
+    folder: int, pattern: str, *, known: Mapping[str, int | None], names: Iterable[str] = ()
+) -> Listing:
     """Look at all files that could be a node's; of too many, those of known nodes come first.
+
+    `known` has the users whose files these nodes' were, where that is known, and `names` the files that were
+    read before: they are found also where there are too many names to be listed.
 
     Raises:
         OSError: the folder cannot be listed.
     """
     listing = Listing({}, [])
     found: list[tuple[str, str, str]] = []
-    for name in _names(folder, pattern, listing):
+    for name in _names(folder, pattern, listing, names):
         node, member = split_name(name)
         if is_node_name(node):
             found.append((node, member, name))
         elif len(listing.foreign) < MAX_FILES:
             listing.foreign.append(name)
-    found.sort(key=lambda one: (one[0] not in known, one))
-    listing.is_overfull = listing.is_overfull or len(found) > MAX_FILES
-    for node, member, name in found[:MAX_FILES]:
+    found.sort()
+    if len(found) > MAX_FILES:
+        listing.is_overfull = True
+        found = _known_first(found, known)[:MAX_FILES]
+    for node, member, name in found:
         state = state_of(folder, name)
         if state is not None:
             _add(listing.nodes.setdefault(node, []), member, name, state)
-    # Members without the one about GPUs belong to nobody.
-    whole = {node: [one for one in found if one.main in one.files] for node, found in listing.nodes.items()}
-    listing.nodes = {node: bundles for node, bundles in whole.items() if bundles}
+    # Members without the one about GPUs tell nothing beside a file that does.
+    for node, bundles in listing.nodes.items():
+        listing.nodes[node] = [one for one in bundles if one.is_whole] or bundles
     return listing
+
+
+def _known_first(
+    found: list[tuple[str, str, str]], known: Mapping[str, int | None]
+) -> list[tuple[str, str, str]]:
+    """The files of known nodes first, of every user as many: one who had many read pushes nobody out."""
+    places: dict[str, int] = {}
+    users: dict[int | None, int] = {}
+    for node, _, _ in found:
+        if node in known and node not in places:
+            owner = known[node]
+            places[node] = users[owner] = users.get(owner, -1) + 1
+    return sorted(found, key=lambda one: (one[0] not in places, places.get(one[0], 0)))
 
 
 def _add(bundles: list[Bundle], member: str, name: str, state: State) -> None:
@@ -125,18 +153,23 @@ def _add(bundles: list[Bundle], member: str, name: str, state: State) -> None:
         family.states[member] = state
 
 
-def _names(folder: int, pattern: str, listing: Listing) -> Iterator[str]:
+def _names(folder: int, pattern: str, listing: Listing, names: Iterable[str]) -> Iterator[str]:
+    """The names of files that could be a node's: of those that are listed, and of those known before."""
+    listed: set[str] = set()
     with os.scandir(folder) as entries:
         for number, entry in enumerate(entries):
-            if number >= MAX_LISTED:
+            if len(listed) >= MAX_LISTED or number >= MAX_ENTRIES:
                 listing.is_overfull = True
-                return
+                break
             if entry.name.startswith(".") or not fnmatch.fnmatchcase(entry.name, pattern):
                 continue
+            listed.add(entry.name)
             if entry.is_file(follow_symlinks=False):
                 yield entry.name
             elif len(listing.foreign) < MAX_FILES:
                 listing.foreign.append(entry.name)
+    if listing.is_overfull:
+        yield from (name for name in names if name not in listed)
 
 
 def choose(bundles: list[Bundle], *, owner: int | None, name: str | None, folder_owner: int) -> Bundle:

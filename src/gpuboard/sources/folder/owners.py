@@ -34,6 +34,10 @@ class Owners:
         """Whose file stands for a node; None: nobody's does yet."""
         return self._folders.get(folder, {}).get(node)
 
+    def nodes(self, folder: str) -> Known:
+        """The nodes that were read in a folder, also by an earlier run, and whose file that was."""
+        return dict(self._folders.get(folder, {}))
+
     def note(self, folder: str, node: str, owner: int) -> None:
         """Remember whose file was read."""
         self._folders.setdefault(folder, {})[node] = owner

@@ -54,6 +54,10 @@ class Track:
         self._highest: dict[str, float] = {}
         # One that seemed older than what was seen: if the next one follows on it, the clock was set back.
         self._doubted: Mark | None = None
+        # The latest that the node's wall clock has said, and a boot that is behind that: it may well be an
+        # old one whose drops are put back one after the other, so its samples are as old as they say.
+        self._latest: float | None = None
+        self._behind: str | None = None
         self._is_begun = False
 
     def place(
@@ -76,6 +80,8 @@ class Track:
         else:
             self.is_age_known = True
             sampled_at = written_at - (age if is_age_known else 0.0)
+            if mark is not None and mark.wall is not None and self._is_behind(mark):
+                sampled_at = min(sampled_at, mark.wall)
             self.pace.add(max(0.0, sampled_at - self.sampled_at))
             self.sampled_at = sampled_at
         self._is_begun, self._doubted = True, None
@@ -83,8 +89,18 @@ class Track:
             self._note(mark)
         return place
 
+    def _is_behind(self, mark: Mark) -> bool:
+        """Whether a sample is of another boot than the latest, and of before that by the node's own clock."""
+        if not mark.clock or mark.wall is None or self._latest is None or mark.wall >= self._latest:
+            self._behind = None
+        elif mark.clock not in self._highest:
+            self._behind = mark.clock
+        return self._behind is not None and self._behind == mark.clock
+
     def _note(self, mark: Mark) -> None:
         self._mark = mark
+        if mark.wall is not None and (mark.clock != self._behind or not mark.clock):
+            self._latest = mark.wall if self._latest is None else max(self._latest, mark.wall)
         self._highest.pop(mark.clock, None)
         self._highest[mark.clock] = mark.number
         if len(self._highest) > _BOOTS:
@@ -103,7 +119,8 @@ class Track:
         if highest is not None:
             return mark.number > highest
         # A boot that was not seen yet: it must not be one of before, put back.
-        return mark.wall is None or before.wall is None or mark.wall >= before.wall
+        latest = self._latest if mark.clock else before.wall
+        return mark.wall is None or latest is None or mark.wall >= latest
 
     def _follows_on_doubted(self, mark: Mark) -> bool:
         """Whether the node's clock was set back, and goes on from there; within one boot that cannot be."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from gpuboard.sources.folder.listing import (
     MAX_FILES,
     Bundle,
     File,
+    Listing,
     Stamp,
     choose,
     list_folder,
@@ -25,14 +26,14 @@ from gpuboard.sources.folder.listing import (
 )
 from gpuboard.sources.folder.owners import Owners
 from gpuboard.sources.folder.pace import Mark, Track
+from gpuboard.sources.folder.room import NO_ROOM, NOTHING, Room, weight_of
 from gpuboard.sources.folder.signatures import Signatures
+from gpuboard.sources.folder.turns import Due, Turns
 from gpuboard.sources.formats import is_meant_for, read_file
 from gpuboard.sources.formats.base import MAX_FILE_BYTES
 from gpuboard.sources.formats.gpu_monitor import read_family
 from gpuboard.sources.formats.local_time import WEST_SECONDS, local_time
 
-# What one look may read; a node's file is some kilobytes, nvidia-smi's XML half a megabyte.
-MAX_LOOK_BYTES: Final = 256 * 1024 * 1024
 # A file that cannot be read for so many looks is named in the log.
 _BAD_LOOKS: Final = 2
 # How long a node says that its file has another owner than before.
@@ -76,6 +77,12 @@ class _Memory:
         self.track = Track()
         self.stamp: Stamp = ()
         self.name: str | None = None
+        # Its files when they were last read.
+        self.files: tuple[str, ...] = ()
+        # How much it tells, and whose it is; and how much it would tell if there were room for it.
+        self.weight = NOTHING
+        self.owner = 0
+        self.too_much = NOTHING
         # Whether its files are a node's at all.
         self.is_node = False
         # Why its file cannot be read, and for how many looks that has been so.
@@ -86,6 +93,7 @@ class _Memory:
         # Whether its file was seen to have changed but not read yet, and the last look before that.
         self.waits = False
         self.waits_since: float | None = None
+        self.waited = 0
 
 
 class FolderReader:
@@ -118,34 +126,62 @@ class FolderReader:
 
     def _look(self, folder: int, scan: Scan) -> None:
         read_well = {node for node, memory in self._memory.items() if memory.was_read}
-        listing = list_folder(folder, self._pattern, known=read_well)
+        known: dict[str, int | None] = {**dict.fromkeys(read_well), **self._owners.nodes(str(self._path))}
+        names = [name for node in read_well for name in self._memory[node].files]
+        listing = list_folder(folder, self._pattern, known=known, names=names)
         scan.skipped.update(dict.fromkeys(listing.foreign, "no regular file, or its name can be no node's"))
         if listing.is_overfull:
             scan.overfull = f"it has more files than {MAX_FILES}; some are not looked at"
         folder_owner = os.fstat(folder).st_uid
-        due: list[tuple[bool, int, str, Bundle]] = []
-        for node, bundles in listing.nodes.items():
-            memory = self._memory.setdefault(node, _Memory())
-            owner = self._owners.of(str(self._path), node)
-            bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
-            if bundle.stamp != memory.stamp:
-                due.append((node not in read_well, bundle.size(MAX_FILE_BYTES), node, bundle))
-        left = MAX_LOOK_BYTES
-        # Nodes that were read before come first, and small files: nobody can keep the others from being read.
-        for _, size, node, bundle in sorted(due, key=lambda one: one[:3]):
-            left -= size
-            memory = self._memory[node]
-            if not memory.waits:
-                memory.waits, memory.waits_since = True, self._last_look
-            if left < 0:
-                scan.overfull = f"more than {MAX_LOOK_BYTES >> 20} MiB have changed in it; some wait"
-                continue
-            self._read_node(folder, scan, node, bundle, listing.nodes[node])
+        room = self._room(listing, folder_owner)
+        turns = Turns(self._due(listing, room, known, folder_owner))
+        for one in turns:
+            self._read_node(folder, scan, one.node, one.bundle, listing.nodes[one.node])
+            self._make_room(scan, room, one.node, one.bundle)
+        if any(self._memory[node].too_much != NOTHING for node in listing.nodes):
+            scan.overfull = NO_ROOM
+        scan.overfull = turns.overfull or scan.overfull
         scan.nodes = {node for node in listing.nodes if self._is_listed(node)}
         scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)
         self._owners.look(str(self._path), listing.nodes, now=time.time())
+
+    def _due(self, listing: Listing, room: Room, known: Container[str], folder_owner: int) -> Iterator[Due]:
+        """The nodes whose files have changed, or have room now; all of them wait from here on."""
+        for node, bundles in listing.nodes.items():
+            memory = self._memory.setdefault(node, _Memory())
+            owner = self._owners.of(str(self._path), node)
+            bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
+            has_room_now = memory.too_much != NOTHING and room.admits(bundle.owner, memory.too_much)
+            if bundle.stamp == memory.stamp and not has_room_now:
+                continue
+            yield Due(node, bundle, bundle.size(MAX_FILE_BYTES), node in known, memory.waited)
+            memory.waited += 1
+            if not memory.waits:
+                memory.waits, memory.waits_since = True, self._last_look
+
+    def _room(self, listing: Listing, folder_owner: int) -> Room:
+        """What the nodes whose files are here take."""
+        room = Room({0, folder_owner})
+        for memory in filter(None, map(self._memory.get, listing.nodes)):
+            room.add(memory.owner, memory.weight)
+        return room
+
+    def _make_room(self, scan: Scan, room: Room, node: str, bundle: Bundle) -> None:
+        """Refuse what tells more than there is room for; what is shown of its node stays, and ages."""
+        memory, outcome = self._memory[node], scan.outcomes.get(node)
+        memory.too_much = NOTHING
+        if not isinstance(outcome, FolderReading):
+            return
+        weight = weight_of(outcome.report)
+        room.take_out(memory.owner, memory.weight)
+        if room.admits(bundle.owner, weight):
+            memory.owner, memory.weight = bundle.owner, weight
+        else:
+            memory.too_much = weight
+            memory.refusal = scan.outcomes[node] = _refused(bundle, "there is no room for it in the folder")
+        room.add(memory.owner, memory.weight)
 
     def _is_listed(self, node: str) -> bool:
         """Whether its files are a node's; one whose token was revoked is gone, as if its file were."""
@@ -178,7 +214,8 @@ class FolderReader:
         if not self._signatures.are_known(node):
             scan.is_early = True
             return
-        memory.waits = False
+        memory.waits, memory.waited = False, 0
+        memory.files = tuple(bundle.files.values())
         try:
             files = {
                 member: read_below(folder, name, limit=MAX_FILE_BYTES)
@@ -193,7 +230,9 @@ class FolderReader:
             memory.stamp = bundle.stamp
             outcome = _refused(bundle, str(error))
         if isinstance(outcome, Reason):
-            is_meant = bundle.is_family or is_meant_for(content, node, bundle.name)
+            # What stood for a node before a restart still does, whatever is written there now.
+            was_node = self._owners.of(str(self._path), node) is not None
+            is_meant = was_node or _is_family(bundle) or is_meant_for(content, node, bundle.name)
             memory.is_node = memory.is_node or is_meant
             memory.refusal = outcome
             if not memory.is_node:
@@ -257,6 +296,11 @@ class FolderReader:
         if not told:
             return read
         return replace(read, report=replace(read.report, problems=(*told, *read.report.problems)[:256]))
+
+
+def _is_family(bundle: Bundle) -> bool:
+    """Whether these are files about a host; a lone `lab_users.csv` is just as well somebody's list."""
+    return bundle.is_family and (bundle.is_whole or len(bundle.files) > 1)
 
 
 def _written_at(modified_at: float, *, last_look: float | None) -> float:

@@ -1,9 +1,11 @@
 """Whether a drop was left by the node that it speaks for."""
 
+import logging
 from collections.abc import Callable, Collection
 from typing import Final
 
 from gpuboard.model.errors import WireError
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.wire.drop import is_drop, signed_by
 
 # The keys of a node's tokens; None: they have not been read yet.
@@ -13,6 +15,14 @@ NO_TOKEN: Final = "the board has no token of this node to check it with: gpuboar
 NO_TOKENS_HERE: Final = (
     "only the board has the tokens that it is checked with (signed = true): ask it with --board URL"
 )
+NOT_SIGNED: Final = (
+    "the node has a token, and whoever writes in the folder can speak for it; run gpuboard agent --drop "
+    "with --token-file, then set signed = true"
+)
+# Of each node so often.
+_UNSIGNED_SECONDS: Final = 24 * 3600.0
+
+log: Final = logging.getLogger(__name__)
 
 
 def no_keys(_node: str) -> Collection[str]:
@@ -27,6 +37,7 @@ class Signatures:
         self._keys = keys
         self._must_sign = must_sign
         self._without_key = without_key
+        self._unsigned = SeldomLog(log, seconds=_UNSIGNED_SECONDS)
 
     def are_known(self, node: str) -> bool:
         """Whether a file of this node can be judged yet; a moment after the board's start it cannot."""
@@ -47,6 +58,8 @@ class Signatures:
         who = signed_by(data, node, keys) if data is not None and is_drop(data) else "nobody"
         if who == "stranger" and keys:
             raise WireError("it is signed, but with no token of this node")
+        if who == "nobody" and keys and not self._must_sign and data is not None and is_drop(data):
+            self._unsigned.say(node, "drop not signed: node=%s reason=%s", node, NOT_SIGNED)
         if self._must_sign and who != "node":
             raise WireError(
                 "it is not signed with the node's token (signed = true): run gpuboard agent --drop "

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
 from msgspec import Struct
@@ -80,7 +81,7 @@ class FolderSource:
             look = look or asyncio.create_task(off_loop(self._reader.scan))
             await asyncio.wait({look}, timeout=HUNG_SECONDS)
             if look.done():
-                is_early = self._hand_over(look, sink)
+                is_early = await self._hand_over(look, sink)
                 look = None
                 interval = self._options.interval
                 await asyncio.sleep(min(interval, EARLY_SECONDS) if is_early else interval)
@@ -94,11 +95,12 @@ class FolderSource:
             UsageError: the folder cannot be read.
         """
         try:
-            self._take(self._reader.scan(), sink)
+            for _ in self._take(self._reader.scan(), sink):
+                pass
         except OSError as error:
             raise UsageError(f"{self._path} cannot be read: {error.strerror or error}") from None
 
-    def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> bool:
+    async def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> bool:
         """Pass on what was seen; True: the board has not read its tokens yet, and nothing was."""
         try:
             scan = look.result()
@@ -106,10 +108,13 @@ class FolderSource:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
             return False
         if not scan.is_early:
-            self._take(scan, sink)
+            for _ in self._take(scan, sink):
+                # Thousands may have changed at once: others have their turn between any two.
+                await asyncio.sleep(0)
         return scan.is_early
 
-    def _take(self, scan: Scan, sink: Sink) -> None:
+    def _take(self, scan: Scan, sink: Sink) -> Iterator[None]:
+        """Pass on what was seen, node after node."""
         before, self.trouble = self.trouble, None
         if scan.overfull is not None:
             self.trouble = Reason(code="folder-overfull", text=f"{self._path}: {scan.overfull}")
@@ -124,6 +129,7 @@ class FolderSource:
                 sink.report(node, self._aged(outcome))
             else:
                 sink.trouble(node, outcome)
+            yield
         if self._is_away:
             self._is_away = False
             for node in scan.nodes - scan.outcomes.keys():

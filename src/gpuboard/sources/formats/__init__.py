@@ -39,10 +39,12 @@ _NO_NODE: Final = re.compile(
     r"png|svg|pdf|swp|tmp|bak|old|orig|lock|gz|zip))",
     re.IGNORECASE,
 )
-# What commands say instead of what they were asked for.
+# What commands say instead of what they were asked for; a shell says its own name first, in every language.
 _FAILURE: Final = re.compile(
     rb"\b(error|errno|traceback|exception|not found|no such|denied|fail(s|ed|ure)?|cannot|can't|fault|killed|"
-    rb"refused|unable|time[d -]?out|unavailable|terminated|aborted|no space)\b",
+    rb"refused|unable|time[d -]?out|unavailable|terminated|aborted|no space|illegal instruction|core dumped|"
+    rb"broken pipe|nicht gefunden|fehler|introuvable|no encontrad[ao]|non trovato)\b"
+    rb"|\A(?:/\S*/)?-?(?:ba|da|z|k|c|tc|fi)?sh: ",
     re.IGNORECASE,
 )
 _FAILURE_BYTES: Final = 16 * 1024

@@ -8,7 +8,7 @@ from typing import Final
 
 from gpuboard.discovery.base import Discovery, Target
 from gpuboard.outside.resolve import Resolver
-from gpuboard.outside.secrets import FileValue, secret_in, secret_of, tls_by
+from gpuboard.outside.secrets import FileValue, SecretFolder, secret_in, tls_by
 from gpuboard.sources.base import Sink
 from gpuboard.sources.pull.cluster_monitor import ClusterMonitorProtocol
 from gpuboard.sources.pull.gpu_monitor import GpuMonitorProtocol
@@ -93,10 +93,10 @@ class PullSource:
 
 def _secret_for(options: PullOptions) -> Callable[[Target], FileValue[str]] | None:
     """Which secret each node is sent: that of its own file, the one of all, or none."""
-    folder = options.token_folder
-    if folder is not None:
+    if options.token_folder is not None:
+        folder = SecretFolder(options.token_folder)
         # By its whole name: which node a short one means changes with who else is on the list.
-        return lambda target: secret_of(target.whole_name or target.node, folder)
+        return lambda target: folder.secret_of(target.whole_name or target.node)
     file = options.token_file or options.password_file
     if file is None:
         return None

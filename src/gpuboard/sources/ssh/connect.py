@@ -64,7 +64,12 @@ class SshConnector:
             async with asyncio.timeout(within) as deadline:
                 turn = Turn(self._gate, deadline, within)
                 login = _Login(self._options, self._known, turn, self._resolver, self._workers)
-                return await login.open(target.host, wanted, key_file=self._options.key_file)
+                return await login.open(
+                    target.host,
+                    wanted,
+                    key_file=self._options.key_file,
+                    only_elsewhere=not target.may_be_here,
+                )
         except TimeoutError:
             place = SshHost(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
             raise timed_out(place, within) from None
@@ -83,7 +88,13 @@ class _Login:
         self._workers = workers
 
     async def open(
-        self, host: str, wanted: dict[str, Any], *, key_file: str | None, hops: int = 0
+        self,
+        host: str,
+        wanted: dict[str, Any],
+        *,
+        key_file: str | None,
+        hops: int = 0,
+        only_elsewhere: bool = False,
     ) -> asyncssh.SSHClientConnection:
         place = SshHost(name=host, host=host)
         tunnel: asyncssh.SSHClientConnection | None = None
@@ -111,7 +122,9 @@ class _Login:
             if arguments.get("tunnel") is not None or settings.proxy_command:
                 return await _connect(host, arguments, known, place)
             async with self._turn.wait(settings.host, settings.port):
-                arguments["sock"] = sock = await dial(self._resolver, settings.host, settings.port)
+                arguments["sock"] = sock = await dial(
+                    self._resolver, settings.host, settings.port, only_elsewhere=only_elsewhere
+                )
                 try:
                     return await _connect(host, arguments, known, place)
                 except BaseException:

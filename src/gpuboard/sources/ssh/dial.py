@@ -4,21 +4,28 @@ import asyncio
 import socket
 from typing import Final
 
-from gpuboard.outside.resolve import Resolver
+from gpuboard.model.errors import OutsideError
+from gpuboard.outside.resolve import Resolver, is_of_here
 
 _MAX_ADDRESSES: Final = 4
 # An address that swallows packets must leave time for the next one.
 _SHARE_SECONDS: Final = 2.5
 
 
-async def dial(resolver: Resolver, host: str, port: int) -> socket.socket:
+async def dial(resolver: Resolver, host: str, port: int, *, only_elsewhere: bool = False) -> socket.socket:
     """Connect to the first address of a host that answers.
 
+    `only_elsewhere` refuses addresses of this machine or of its links.
+
     Raises:
-        OutsideError: the name is unknown.
+        OutsideError: the name is unknown, or means this machine where it must not.
         OSError: no address answers; says why the last one did not.
     """
     addresses = (await resolver.addresses(host))[:_MAX_ADDRESSES]
+    for address in addresses if only_elsewhere else ():
+        if is_of_here(address):
+            text = f"its list says that it is at {address}, which is this machine itself or its own link"
+            raise OutsideError(text, code="address-here")
     for address in addresses[:-1]:
         try:
             async with asyncio.timeout(_SHARE_SECONDS):

@@ -9,6 +9,7 @@ import asyncssh
 from gpuboard.model.report import NodeReport
 from gpuboard.sources.ssh.command import loop_command, once_command
 from gpuboard.sources.ssh.frames import Frame
+from gpuboard.sources.ssh.meter import Meter
 from gpuboard.sources.ssh.options import Timing
 from gpuboard.sources.ssh.report import NodeReader
 from gpuboard.sources.ssh.session import Session
@@ -26,6 +27,7 @@ class HostFollower:
         self, connection: asyncssh.SSHClientConnection, reader: NodeReader, *, place: SshHost, pace: Timing
     ) -> None:
         self._connection = connection
+        self._meter = Meter.of(connection)
         self._reader = reader
         self._place = place
         self._pace = pace
@@ -61,7 +63,7 @@ class HostFollower:
                     raise session.ended()
                 if frame.kind != "host":
                     heard = now
-                    report = self._reader.read_sample(frame)
+                    report = self._read(frame)
                     once = self._reader.once
                     patience = max(self._pace.patience, _SLOW_TURNS * report.age_seconds)
                     deliver(report)
@@ -87,7 +89,7 @@ class HostFollower:
                 session = await self._run(once_command())
                 while (frame := await session.next()) is not None:
                     if frame.kind != "host":
-                        return self._reader.read_sample(frame)
+                        return self._read(frame)
                     host = frame
                 raise session.ended()
         except TimeoutError:
@@ -97,6 +99,10 @@ class HostFollower:
         finally:
             if session is not None:
                 session.close()
+
+    def _read(self, frame: Frame) -> NodeReport:
+        """Read a sample, on the node's account: no node may keep the others waiting by what it says."""
+        return self._meter.charge(lambda: self._reader.read_sample(frame))
 
     async def _start(self, command: str) -> Session:
         try:

@@ -74,9 +74,11 @@ class SshSource:
         watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
         backoff = Backoff(self._pace.interval, limit=self._pace.longest_retry)
         while True:
+            has_flooded = False
             try:
                 await watch.follow()
             except SshError as error:
+                has_flooded = error.code == "flood"
                 watch.log_failure(error)
                 sink.trouble(target.node, error.as_reason, state=error.state)
             except Exception as error:
@@ -85,7 +87,8 @@ class SshSource:
                     target.node,
                     Reason(code="internal", text=f"a mistake in gpuboard: {clean_text(repr(error))}"),
                 )
-            if watch.heard:
+            # Each connection has something to spare: whoever was cut off may not begin anew at once.
+            if watch.heard and not has_flooded:
                 backoff.succeeded()
             await asyncio.sleep(backoff.failed())
 

@@ -15,6 +15,12 @@ from gpuboard.wire.clean import clean_text
 
 _DEFAULT_PORT = 22
 _LONGEST = 600
+# What to do about files and names outside, by what is wrong with them.
+_LOOK_UP = "check its spelling, the DNS, or HostName in the ssh config"
+_REMEDIES = {
+    "file-hung": "see whether its file server answers; its nodes come back with it",
+    "address-here": "correct the list, or set allow_loopback = true where the list may say so",
+}
 
 
 class SshHost(Struct, frozen=True, kw_only=True):
@@ -160,14 +166,8 @@ def explain(error: Exception, place: SshHost) -> SshError:  # noqa: PLR0911 - on
             return changed_key(place, "a key of another kind")
         case asyncssh.Error():
             return _explain_protocol(error, text, place)
-        case OutsideError() if error.code == "file-hung":
-            return SshError(
-                text, "see whether its file server answers; its nodes come back with it", code=error.code
-            )
         case OutsideError():
-            return SshError(
-                text, "check its spelling, the DNS, or HostName in the ssh config", code=error.code
-            )
+            return SshError(text, _REMEDIES.get(error.code, _LOOK_UP), code=error.code)
         case OSError():
             return _explain_system(error, text, place)
     return _explain_files(error, text, place)
