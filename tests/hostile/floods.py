@@ -47,7 +47,16 @@ def upgrade(place: Place, path: str = "/api/v1/stream", more: bytes = b"") -> so
     """A WebSocket's handshake, sent; what comes back is not read."""
     line = socket.create_connection(place, timeout=10)
     head = f"GET {path} HTTP/1.1\r\nHost: {place[0]}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    line.sendall(head.encode() + KEY + more + b"\r\n")
+    return said(line, head.encode() + KEY + more + b"\r\n")
+
+
+def said(line: socket.socket, words: bytes) -> socket.socket:
+    """A connection on which this was sent; closed where it was cut meanwhile."""
+    try:
+        line.sendall(words)
+    except OSError:
+        line.close()
+        raise
     return line
 
 

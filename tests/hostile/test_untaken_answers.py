@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.board import running_board
-from tests.hostile.floods import Place, place_of
+from tests.hostile.floods import Place, place_of, said
 from tests.pushing import wait_until
 
 NODES = 80
@@ -23,9 +23,13 @@ def ask_and_never_read(place: Place, paths: list[str]) -> socket.socket:
     line = socket.socket()
     line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     line.settimeout(20)
-    line.connect(place)
+    try:
+        line.connect(place)
+    except OSError:
+        line.close()
+        raise
     for path in paths:
-        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {place[0]}\r\n\r\n".encode())
+        said(line, f"GET {path} HTTP/1.1\r\nHost: {place[0]}\r\n\r\n".encode())
     return line
 
 

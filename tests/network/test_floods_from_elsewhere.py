@@ -26,6 +26,7 @@ from tests.hostile.floods import (
     place_of,
     push_without_pause,
     report_with,
+    said,
     upgrade,
 )
 from tests.hostile.test_endless_handshakes import ENDLESS
@@ -103,15 +104,12 @@ def hold_open(open_one: Callable[[], socket.socket], until: float) -> int:
 def kept(place: Place) -> socket.socket:
     """A connection on which one request was answered and nothing follows."""
     line = socket.create_connection(place, timeout=10)
-    line.sendall(f"GET /healthz HTTP/1.1\r\nHost: {place[0]}\r\n\r\n".encode())
-    return line
+    return said(line, f"GET /healthz HTTP/1.1\r\nHost: {place[0]}\r\n\r\n".encode())
 
 
 def silent(place: Place, words: bytes) -> socket.socket:
     """A connection that says this and no more."""
-    line = socket.create_connection(place, timeout=10)
-    line.sendall(words)
-    return line
+    return said(socket.create_connection(place, timeout=10), words)
 
 
 FLOODS: dict[str, Callable[[Place, float], object]] = {
