@@ -40,7 +40,7 @@ const SIZES = [52, 48, 44, 40, 36, 32, 28, 25, 22, 18, 14, 11, 8];
 const TITLE = 26;
 const SECTION_GAP = 6;
 // Beside lines of small squares: which nodes they are.
-const NAMES = 118;
+const NAMES = 136;
 const NAME_GAP = 10;
 // About as wide as a letter of a label is.
 const LETTER = 6.8;
