@@ -13,7 +13,8 @@ from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, free_port, running_board
-from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
+from tests.browser import DESKTOP, NUMBERS, PHONE, Size, assert_fits, keep, visit
+from tests.pushing import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -85,8 +86,7 @@ def test_an_instance_is_never_called_like_another_gpu(
         page.goto(f"{mig_board.url}?view=rows")
         expect(page.locator(".answer strong")).to_have_text("1")
         expect(page.locator(".answer")).to_contain_text("of 3 GPUs free")
-        labels = page.locator(".cells small")
-        expect(labels).to_have_text(["0", "0:1", "0:2", "1"])
+        wait_until(lambda: page.locator(".cells").evaluate(NUMBERS) == ["0", "0:1", "0:2", "1"])
         expect(page.locator("[data-uuid='MIG-1']")).to_have_attribute(
             "aria-label", re.compile(r"^cutter GPU 0:1, .* 3g\.20gb")
         )
