@@ -4,6 +4,7 @@ import { nextCard } from '../src/pages/board/cardKeys';
 import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, linesOf, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, lineName, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
+import { paint, type Painted, type Palette, type Tiles } from '../src/pages/board/mapPaint';
 import { dockSide, placeTip } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
 import { tipWords } from '../src/parts/tip';
@@ -658,6 +659,28 @@ describe('the map', () => {
     const { frames, squares, size } = layOut(rowsOf(fleet), 600, 500);
     expect(squares.map((each) => each.gpu.record.uuid)).toEqual(['a', 'b', 'w']);
     expect(frames).toEqual([{ x: 0, y: squares[0]!.y, width: squares[1]!.x + size, height: size }]);
+  });
+
+  test('draws again only what has changed', () => {
+    const fleet = smallFleet();
+    const drawn: unknown[] = [];
+    const nothing = () => undefined;
+    const context = {
+      clearRect: nothing,
+      strokeRect: nothing,
+      fillText: nothing,
+      measureText: () => ({ width: 0 }),
+      drawImage: (tile: unknown) => drawn.push(tile),
+    } as unknown as CanvasRenderingContext2D;
+    const tiles = { free: 'free', busy: 'busy', idle: 'idle', stale: 'stale' } as unknown as Tiles;
+    const draw = (before: Painted | null) =>
+      paint(context, layOut(steady(rowsOf(fleet)), 600, 500), {} as Palette, tiles, true, before);
+    const first = draw(null);
+    expect(drawn.splice(0)).toHaveLength(12);
+    const [some] = fleet.gpus.values();
+    some!.set({ ...some!.record, verdict: 'idle' });
+    draw(first);
+    expect(drawn).toEqual(['idle']);
   });
 
   test('never makes squares smaller than eight pixels', () => {
