@@ -112,6 +112,11 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
+# The numbers of GPUs as one sees them in the cells of a node.
+NUMBERS: Final = """(cells) => [...cells.querySelectorAll('small')].map((small) =>
+  small.textContent || getComputedStyle(small, '::after').content.replaceAll('"', ''))"""
+
+
 _BURSTING: Final = """(window) => {
   const clipped = (element) => {
     for (let each = element.parentElement; each; each = each.parentElement)

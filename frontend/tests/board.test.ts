@@ -2,12 +2,15 @@ import { describe, expect, test } from 'vitest';
 import type { GpuRow, NodeRow } from '../src/api/wire';
 import { nextCard } from '../src/pages/board/cardKeys';
 import { step } from '../src/pages/board/gridKeys';
-import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layout';
-import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
-import { placeBeside } from '../src/pages/board/place';
+import { cardHeight, items, linesOf, rowHeight, slotsFor } from '../src/pages/board/layout';
+import { layOut, lineName, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
+import { paint, type Painted, type Palette, type Tiles } from '../src/pages/board/mapPaint';
+import { dockSide, placeTip } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
+import { tipWords } from '../src/parts/tip';
 import { cellSentence, cellWords, cudaDevices, hardware, lasting, takeCommand } from '../src/parts/words';
 import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
+import { cutCards } from '../src/state/cards';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
@@ -16,6 +19,7 @@ import { Preferences } from '../src/state/preferences.svelte';
 import type { Router } from '../src/state/router.svelte';
 import { BoardView } from '../src/state/view.svelte';
 import { words as de } from '../src/text/de/words';
+import { more } from '../src/text/en/more';
 import { words as en } from '../src/text/en/words';
 import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
@@ -112,6 +116,20 @@ describe('the rows', () => {
     expect(rowHeight(open[1]!, 4)).toBe(43);
     expect(rowHeight(open[1]!, 2)).toBe(82);
     expect([slotsFor(1000, 8), slotsFor(700, 8), slotsFor(400, 8), slotsFor(1000, 2)]).toEqual([8, 6, 4, 2]);
+  });
+
+  test('never tear a card with instances apart', () => {
+    const part = (label: string, parent: string | null) =>
+      gpu({ uuid: `m${label}`, node: 'm', label, mig_parent_uuid: parent });
+    const fleet = fleetOf(
+      [node({ name: 'm' })],
+      [part('0', null), part('0:1', 'm0'), part('0:2', 'm0'), part('0:3', 'm0'), part('1', null)],
+    );
+    const { gpus } = fleet.nodes.get('m')!;
+    const labels = cutCards(gpus)?.map(({ whole, parts }) => [whole, ...parts].map((e) => e?.record.label));
+    expect(labels).toEqual([['0', '0:1', '0:2', '0:3'], ['1']]);
+    expect([8, 4, 3, 2, 1].map((slots) => linesOf(gpus, slots))).toEqual([1, 2, 2, 3, 4]);
+    expect(cutCards(gpus.filter((each) => each.record.mig_parent_uuid === null))).toBeNull();
   });
 
   test('on a phone have a foot only for people or trouble', () => {
@@ -286,7 +304,7 @@ describe('the answers', () => {
     expect(summarizeModels([...fleet.gpus.values()].map((each) => each.record))).toBe(
       '2 × H100 3g.40gb, 1 × H100 80 GB',
     );
-    const said = cellSentence(fleet.gpus.get('b')!.record, NOW, new Language('en', en), 300);
+    const said = cellSentence(fleet.gpus.get('b')!.record, NOW, new Language('en', en));
     expect(said).toMatch(/^m GPU 0:1, H100 3g.40gb, free/);
   });
 
@@ -341,6 +359,15 @@ test('the density follows the size of the fleet, never the filter', () => {
   expect(view('q=busy&view=cards').density).toBe('cards');
 });
 
+test.each([
+  [200, 'rows'],
+  [201, 'map'],
+] as const)('of %i nodes with eight GPUs the board shows the %s', (nodes, density) => {
+  const gpus = Array.from({ length: 8 * nodes }, (_, place) => gpu({ uuid: `GPU-${place}` }));
+  const router = { query: new URLSearchParams() } as Router;
+  expect(new BoardView(fleetOf([node()], gpus), router, new Preferences(null)).density).toBe(density);
+});
+
 test('what is typed shows the same as the address that it leaves behind', () => {
   const query = (text: string) => ({ query: new URLSearchParams({ q: text }) });
   const router = $router('is');
@@ -361,42 +388,42 @@ describe('a cell', () => {
 
   test('of a card that does not count says so, and of one cut up that it is', () => {
     const ignored = gpu({ counted: false });
-    expect(cellWords(ignored, NOW, language, 300).main).toBe('not counted');
+    expect(cellWords(ignored, NOW, language).main).toBe('not counted');
     const empty = gpu({ counted: false, reason: { code: 'mig-empty', values: {}, text: '' } });
-    expect(cellWords(empty, NOW, language, 300).main).toBe('MIG');
+    expect(cellWords(empty, NOW, language).main).toBe('MIG');
   });
 
   test('has a word for a user whom nothing identifies', () => {
     const busy = gpu({ verdict: 'busy', users: using('unknown') });
-    expect(cellWords(busy, NOW, new Language('de', de), 300).side).toBe(de.unknown);
+    expect(cellWords(busy, NOW, new Language('de', de)).side).toBe(de.unknown);
   });
 
   test('is not called free by old data', () => {
     const past = new Language('en', en, () => true);
     const free = gpu({ since: NOW - 600 });
-    expect(cellWords(free, NOW, past, 300)).toEqual({ main: 'was free', time: '', side: '' });
-    expect(cellSentence(free, NOW, past, 300)).toBe('dgx-01 GPU 0, H100 80 GB, was free');
+    expect(cellWords(free, NOW, past)).toMatchObject({ main: 'was free', time: '', side: '' });
+    expect(cellSentence(free, NOW, past)).toBe('dgx-01 GPU 0, H100 80 GB, was free');
     expect(lasting(free, NOW, past)).toBe('');
     const busy = gpu({ verdict: 'busy', users: using('ana') });
-    expect(cellSentence(busy, NOW, past, 300)).toContain('busy');
+    expect(cellSentence(busy, NOW, past)).toContain('busy');
   });
 
   test('says that its booking ended, while nobody has come since', () => {
     const ended_claim = { who: 'ana', until: NOW - 3 * 3600 - 600, comment: null, behind: [] };
     const free = gpu({ since: NOW - 7300, ended_claim });
-    expect(cellWords(free, NOW, language, 300)).toEqual({ main: 'free', time: '2 h', side: 'ended 3 h ago' });
-    expect(cellSentence(free, NOW, language, 300)).toMatch(/, free, 2 h, ended 3 h ago$/);
+    expect(cellWords(free, NOW, language)).toMatchObject({ main: 'free', time: 'ended 3 h ago', side: '' });
+    expect(cellSentence(free, NOW, language)).toMatch(/, free, ended 3 h ago$/);
     for (const change of [{ verdict: 'busy' }, { verdict: 'booked' }, { counted: false }] as const)
-      expect(cellWords({ ...free, ...change }, NOW, language, 300).side).not.toContain('ended');
+      expect(cellWords({ ...free, ...change }, NOW, language).time).not.toContain('ended');
   });
 
   test('always has the word of its verdict, or what stands for it', () => {
     const idle = gpu({ verdict: 'idle', since: NOW - 6000, users: using('ana') });
-    expect(cellWords(idle, NOW, language, 300)).toEqual({ main: 'idle', time: '1 h', side: 'ana' });
+    expect(cellWords(idle, NOW, language)).toMatchObject({ main: 'idle', time: '1 h', side: 'ana' });
     const lost = { code: 'gpu-lost', values: {}, text: '' };
     const broken = gpu({ verdict: 'broken', reason: lost });
-    expect(cellWords(broken, NOW, language, 300)).toMatchObject({ main: 'broken', side: 'off the bus' });
-    expect(cellWords(gpu({ verdict: 'stale' }), NOW, language, 300).main).toBe('stale');
+    expect(cellWords(broken, NOW, language)).toMatchObject({ main: 'broken', side: 'off the bus' });
+    expect(cellWords(gpu({ verdict: 'stale' }), NOW, language).main).toBe('stale');
   });
 
   test.each([
@@ -410,9 +437,9 @@ describe('a cell', () => {
       verdict: 'booked',
       claim: { who: 'bob', until: NOW + 60, comment: null, behind: [] },
     });
-    const { main, time, side } = cellWords(booked, NOW, spoken, 300);
+    const { main, time, side } = cellWords(booked, NOW, spoken);
     expect([main, side]).toEqual([short, 'bob']);
-    expect(cellSentence(booked, NOW, spoken, 300)).toContain(whole + time);
+    expect(cellSentence(booked, NOW, spoken)).toContain(whole + time);
     expect(lasting(booked, NOW, spoken)).toBe(whole + spoken.time(NOW + 60, NOW));
   });
 
@@ -422,12 +449,43 @@ describe('a cell', () => {
       since: null,
       claim: { who: 'bob', until: null, comment: null, behind: [] },
     });
-    expect(cellWords(booked, NOW, language, 300)).toEqual({ main: 'booked', time: '', side: 'bob' });
+    expect(cellWords(booked, NOW, language)).toMatchObject({ main: 'booked', time: '', side: 'bob' });
     expect(lasting(booked, NOW, language)).toBe('');
   });
 
+  test('that is free says nothing of how long it was: that would read as a promise', () => {
+    const free = gpu({ since: NOW - 3600 });
+    expect(cellWords(free, NOW, language)).toEqual({ main: 'free', time: '', side: '', others: '' });
+    expect(cellSentence(free, NOW, language)).toBe('dgx-01 GPU 0, H100 80 GB, free');
+    const whole = new Language('en', { ...en, ...more });
+    expect(lasting(free, NOW, whole)).toMatch(/^since .+ \(1 h\)$/);
+    expect(tipWords(free, NOW, whole)).toMatch(/^free · since .+ \(1 h\)$/);
+  });
+
+  test('shows the use of the last minute; what it is now is told where one points', () => {
+    const busy = gpu({
+      verdict: 'busy',
+      utilization_percent: 3,
+      utilization_minute_percent: 61,
+      users: using('ana', 'bob', 'eva'),
+    });
+    expect(cellWords(busy, NOW, language)).toEqual({ main: '61%', time: '', side: 'ana', others: '+2' });
+    const tip = tipWords(busy, NOW, new Language('en', { ...en, ...more }));
+    expect(tip).toBe('busy · 61 % · now 3 % · 0 MB of 80 GB · ana · bob · eva');
+    const mute = { ...busy, utilization_percent: null, utilization_minute_percent: null };
+    expect(cellWords(mute, NOW, language).main).toBe('busy');
+  });
+
+  test('of a card that is cut up says so, and never that it is busy', () => {
+    const reason = { code: 'divided', values: {}, text: '' };
+    const card = gpu({ verdict: 'busy', counted: false, reason });
+    expect(cellSentence(card, NOW, language)).toBe(
+      'dgx-01 GPU 0, H100 80 GB, divided into MIG instances, MIG',
+    );
+  });
+
   test('says what its flag means', () => {
-    expect(cellSentence(gpu({ flags: ['hot'] }), NOW, language, 300)).toMatch(/, hot$/);
+    expect(cellSentence(gpu({ flags: ['hot'] }), NOW, language)).toMatch(/, hot$/);
   });
 });
 
@@ -555,6 +613,76 @@ describe('the map', () => {
     expect(layOut(rowsOf(fleet), 600, 500).labels.map((label) => label.text)).toEqual(['Workstation 1']);
   });
 
+  test('names the lines where the squares leave no room for names', () => {
+    const names = Array.from({ length: 40 }, (_, place) => `a100-${String(place + 1).padStart(2, '0')}`);
+    const gpus = names.flatMap((name) =>
+      [0, 1, 2, 3].map((at) => gpu({ uuid: `${name}/${at}`, node: name })),
+    );
+    const small = layOut(
+      steady(
+        rowsOf(
+          fleetOf(
+            names.map((name) => node({ name })),
+            gpus,
+          ),
+        ),
+      ),
+      600,
+      1,
+    );
+    expect(small.squares).toHaveLength(160);
+    expect(small.labels[0]?.text).toMatch(/^a100-01 … \d\d$/);
+    for (const square of small.squares) expect(square.x).toBeGreaterThan(small.labels[0]!.width);
+  });
+
+  test.each([
+    [['a100-01', 'a100-02', 'a100-13'], 'a100-01 … 13'],
+    [['a100-99', 'a100-101'], 'a100-99 … 101'],
+    [['a100-12', 'dgx-03'], 'a100-12 … dgx-03'],
+    [['Workstation 1', 'Workstation 4'], 'Workstation 1 … 4'],
+    [['alone'], 'alone'],
+  ])('calls the line of %j %s', (names, line) => {
+    expect(lineName(names)).toBe(line);
+  });
+
+  test('draws instances inside of their card, which has no square', () => {
+    const cut = { node: 'm', mig_parent_uuid: 'c' };
+    const fleet = fleetOf(
+      [node({ name: 'm' })],
+      [
+        gpu({ uuid: 'c', node: 'm', label: '0', counted: false }),
+        gpu({ uuid: 'a', ...cut, label: '0:1' }),
+        gpu({ uuid: 'b', ...cut, label: '0:2' }),
+        gpu({ uuid: 'w', node: 'm', label: '1' }),
+      ],
+    );
+    const { frames, squares, size } = layOut(rowsOf(fleet), 600, 500);
+    expect(squares.map((each) => each.gpu.record.uuid)).toEqual(['a', 'b', 'w']);
+    expect(frames).toEqual([{ x: 0, y: squares[0]!.y, width: squares[1]!.x + size, height: size }]);
+  });
+
+  test('draws again only what has changed', () => {
+    const fleet = smallFleet();
+    const drawn: unknown[] = [];
+    const nothing = () => undefined;
+    const context = {
+      clearRect: nothing,
+      strokeRect: nothing,
+      fillText: nothing,
+      measureText: () => ({ width: 0 }),
+      drawImage: (tile: unknown) => drawn.push(tile),
+    } as unknown as CanvasRenderingContext2D;
+    const tiles = { free: 'free', busy: 'busy', idle: 'idle', stale: 'stale' } as unknown as Tiles;
+    const draw = (before: Painted | null) =>
+      paint(context, layOut(steady(rowsOf(fleet)), 600, 500), {} as Palette, tiles, true, before);
+    const first = draw(null);
+    expect(drawn.splice(0)).toHaveLength(12);
+    const [some] = fleet.gpus.values();
+    some!.set({ ...some!.record, verdict: 'idle' });
+    draw(first);
+    expect(drawn).toEqual(['idle']);
+  });
+
   test('never makes squares smaller than eight pixels', () => {
     expect(layOut(rowsOf(smallFleet()), 100, 1).size).toBe(8);
   });
@@ -564,19 +692,17 @@ describe('the detail', () => {
   const screen = { width: 1000, height: 800 };
   const at = (left: number, top: number) => ({ left, top, right: left + 100, bottom: top + 34 }) as DOMRect;
 
-  test('goes below, else above, and never off the screen', () => {
-    expect(placeBeside(at(100, 100), 400, screen)).toEqual({
-      left: 100,
-      top: 142,
-      bottom: null,
-      maxHeight: 650,
-    });
-    expect(placeBeside(at(100, 700), 400, screen)).toEqual({
-      left: 100,
-      top: null,
-      bottom: 108,
-      maxHeight: 684,
-    });
-    expect(placeBeside(at(900, 100), 400, screen).left).toBe(592);
+  test('is announced by a tip below, else above, and never off the screen', () => {
+    expect(placeTip(at(100, 100), 400, screen)).toEqual({ left: 100, top: 142, bottom: null });
+    expect(placeTip(at(100, 740), 400, screen)).toEqual({ left: 100, top: null, bottom: 68 });
+    expect(placeTip(at(900, 100), 400, screen).left).toBe(592);
+  });
+
+  test('is docked at the right, and never over the GPU that it is about', () => {
+    expect(dockSide(at(100, 100), 400, 1000)).toBe('right');
+    expect(dockSide(at(700, 100), 400, 1000)).toBe('left');
+    expect(dockSide(null, 400, 1000)).toBe('right');
+    // Where it covers the GPU at either edge.
+    expect(dockSide(at(300, 100), 400, 700)).toBe('right');
   });
 });

@@ -16,6 +16,7 @@ export function gpu(change: Partial<GpuRow> = {}): GpuRow {
     reason: { code: 'free', values: {}, text: 'free' },
     flags: [],
     utilization_percent: 0,
+    utilization_minute_percent: 0,
     memory_used_bytes: 0,
     memory_total_bytes: 80 * 2 ** 30,
     temperature_celsius: 40,

@@ -224,3 +224,39 @@ def test_the_last_hour_shows_minutes_without_samples_as_unknown() -> None:
     node = fleet.get("a")
     assert node is not None
     assert node.gpus["GPU-1"].last_hour(clock.now())[-5:] == [10.0, None, 30.0, None, None]
+
+
+def uses_of(percents: dict[float, float | None]) -> tuple[float | None, float | None]:
+    """The use of a GPU in its row, now and of the last minute, after samples at these seconds."""
+    clock = HandClock()
+    clock.time = 600.0
+    fleet = Fleet(clock)
+    tracker, sink = ChangeTracker(fleet), fleet.sink("push")
+    for second, percent in percents.items():
+        clock.time = 600.0 + second
+        sink.report("a", replace(REPORT, gpus=(replace(GPU, utilization_percent=percent),)))
+        tracker.tick()
+    row = tracker.gpus["GPU-1"]
+    return row.utilization_percent, row.utilization_minute_percent
+
+
+@pytest.mark.parametrize(
+    ("percents", "minute"),
+    [
+        ({0.0: 40.0}, 40),
+        ({0.0: 0.0, 10.0: 90.0, 20.0: 60.0}, 50),
+        # Half of the calendar minute before lies within the last minute.
+        ({second * 10.0: 100.0 if second >= 6 else 0.0 for second in range(10)}, 57),
+        # What was longer ago does not count, nor does what nobody could tell.
+        ({0.0: 100.0, 130.0: 20.0}, 20),
+        ({0.0: 100.0, 10.0: None, 20.0: 50.0}, 75),
+    ],
+)
+def test_a_row_carries_the_use_of_the_last_minute(percents: dict[float, float | None], minute: int) -> None:
+    """A training that pauses for a second is no idle GPU; the sample itself stays beside it."""
+    assert uses_of(percents) == ([*percents.values()][-1], minute)
+
+
+def test_what_cannot_be_told_now_has_no_mean_either() -> None:
+    """Unknown is neither zero nor what it was a moment ago."""
+    assert uses_of({0.0: 80.0, 5.0: None}) == (None, None)

@@ -167,6 +167,7 @@ export interface GpuRow {
   reason: Reason;
   flags: ("hot" | "orphaned_memory" | "throttled" | "trespass")[];
   utilization_percent: number | null;
+  utilization_minute_percent: number | null;
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   temperature_celsius: number | null;

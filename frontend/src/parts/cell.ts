@@ -4,7 +4,9 @@ import type { GpuRow } from '../api/wire';
 import type { App } from '../state/context';
 import { isMine } from '../state/filter';
 import { isEnded } from '../state/people';
-import { cellSentence, cellWords, flagWords, isIgnored, type CellWords } from './words';
+import { cellSentence, cellWords, flagWords, isIgnored, steadyUse, type CellWords } from './words';
+
+const TWO: readonly GpuRow['verdict'][] = ['busy', 'idle', 'booked', 'broken'];
 
 export interface CellLook {
   words: CellWords;
@@ -12,21 +14,21 @@ export interface CellLook {
   flags: string | null;
   mine: boolean;
   ignored: boolean;
-  /** Whether a booking of it is over, and it is free. */
-  ended: boolean;
-  /** How much of its memory is held, for those who hold some. */
+  /** Whether it has more to say than one line holds. */
+  two: boolean;
+  /** The figure as a bar, 0 to 1. */
   filled: number;
 }
 
-export function cellLook(gpu: GpuRow, { clock, fleet, language, preferences }: App): CellLook {
-  const held = gpu.verdict === 'busy' || gpu.verdict === 'idle' ? gpu.memory_used_bytes : null;
+export function cellLook(gpu: GpuRow, { clock, language, preferences }: App): CellLook {
+  const ignored = isIgnored(gpu);
   return {
-    words: cellWords(gpu, clock.coarse, language, fleet.justFreedSeconds),
-    sentence: cellSentence(gpu, clock.coarse, language, fleet.justFreedSeconds),
+    words: cellWords(gpu, clock.coarse, language),
+    sentence: cellSentence(gpu, clock.coarse, language),
     flags: flagWords(gpu, language).join(', ') || null,
     mine: isMine({ gpu, me: preferences.me }),
-    ignored: isIgnored(gpu),
-    ended: isEnded(gpu),
-    filled: held !== null && gpu.memory_total_bytes ? Math.min(1, held / gpu.memory_total_bytes) : 0,
+    ignored,
+    two: ignored || isEnded(gpu) || TWO.includes(gpu.verdict),
+    filled: gpu.verdict === 'busy' && gpu.counted ? Math.min(100, steadyUse(gpu) ?? 0) / 100 : 0,
   };
 }

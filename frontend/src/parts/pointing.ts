@@ -1,6 +1,6 @@
 import type { Selection } from '../state/selection.svelte';
 
-/** Listeners for anything that holds elements with `data-uuid`: pointing shows the detail, choosing keeps it. */
+/** Listeners for anything that holds elements with `data-uuid`: pointing shows a tip, choosing opens the detail. */
 export function pointing(selection: Selection, touched: () => void = () => {}) {
   const find = (event: Event): HTMLElement | null =>
     (event.target as Element).closest<HTMLElement>('[data-uuid]');
@@ -19,7 +19,7 @@ export function pointing(selection: Selection, touched: () => void = () => {}) {
       touched();
       const element = find(event);
       if (element?.matches(':focus-visible'))
-        selection.point(element.dataset['uuid']!, element.getBoundingClientRect(), 250);
+        selection.point(element.dataset['uuid']!, element.getBoundingClientRect());
     },
     onfocusout() {
       selection.leave();

@@ -10,10 +10,12 @@ import { problemText, reasonText } from '../text/reasons';
 export interface CellWords {
   /** The verdict, or what stands for it; it is never cut. */
   main: string;
-  /** For how long, or until when. */
+  /** For how long, or until when; where it has no room it is left out as a whole. */
   time: string;
   /** Mostly a name; whatever is too long is cut here. */
   side: string;
+  /** How many more there are, behind the name; never cut. */
+  others: string;
 }
 
 const MIG = ['divided', 'mig-empty'];
@@ -23,52 +25,44 @@ export function isIgnored({ counted, reason }: GpuRow): boolean {
   return !counted && !MIG.includes(reason.code);
 }
 
-/** Who uses it, biggest first: "chen", "chen +2"; nothing where names are hidden. */
-export function userNames(gpu: GpuRow, { person }: Language): string {
-  const names = [...new Set((gpu.users ?? []).map((use) => person(use.name)))];
-  return names.length > 1 ? `${names[0]} +${names.length - 1}` : (names[0] ?? '');
+/** Everybody who uses it, biggest first; nobody where names are hidden. */
+export function userNames(gpu: GpuRow, { person }: Language): string[] {
+  return [...new Set((gpu.users ?? []).map((use) => person(use.name)))];
 }
 
-export function cellWords(gpu: GpuRow, now: number, language: Language, justFreed: number): CellWords {
+/** Its use as the mean of the last minute: that of one moment jumps. Null: nobody can tell. */
+export function steadyUse(gpu: GpuRow): number | null {
+  return gpu.utilization_minute_percent ?? gpu.utilization_percent;
+}
+
+export function cellWords(gpu: GpuRow, now: number, language: Language): CellWords {
   const { say, duration } = language;
-  const lasted = gpu.since === null ? null : now - gpu.since;
+  const words = (main: string, time = '', side = '', others = '') => ({ main, time, side, others });
+  const held = (main: string, time = '') => {
+    const [first = '', ...rest] = userNames(gpu, language);
+    return words(main, time, first, rest.length ? `+${rest.length}` : '');
+  };
   // A card that is cut up is told by its instances.
-  if (MIG.includes(gpu.reason.code)) return { main: 'MIG', time: '', side: '' };
-  if (isIgnored(gpu)) return { main: say('notCounted'), time: '', side: userNames(gpu, language) };
+  if (MIG.includes(gpu.reason.code)) return words('MIG');
+  if (isIgnored(gpu)) return held(say('notCounted'));
+  const use = steadyUse(gpu);
   switch (gpu.verdict) {
-    case 'free': {
-      // For how long, only those know who still hear of it.
-      const known = language.past ? null : lasted;
-      const told = known === null ? '' : known < justFreed ? say('justNow') : duration(known, true);
-      const ended = endedWords(gpu, now, language);
-      return {
-        main: say('free'),
-        time: ended ? told : '',
-        side: ended || told,
-      };
-    }
+    case 'free':
+      // Since when is told in the detail: beside the word it would read as how long it stays free.
+      return words(say('free'), endedWords(gpu, now, language));
     case 'busy':
-      return {
-        main: gpu.utilization_percent === null ? say('busy') : `${language.number(gpu.utilization_percent)}%`,
-        time: '',
-        side: userNames(gpu, language),
-      };
+      return held(use === null ? say('busy') : `${language.number(use)}%`);
     case 'idle':
-      return {
-        main: say('idle'),
-        time: lasted === null ? '' : duration(lasted, true),
-        side: userNames(gpu, language),
-      };
-    case 'booked':
-      return {
-        main: say(gpu.claim?.until ? 'to' : 'booked'),
-        time: gpu.claim?.until ? language.shortEnd(gpu.claim.until, now) : '',
-        side: gpu.claim?.who ?? '',
-      };
+      return held(say('idle'), gpu.since === null ? '' : duration(now - gpu.since, true));
+    case 'booked': {
+      const until = gpu.claim?.until;
+      const end = until ? language.shortEnd(until, now) : '';
+      return words(say(end ? 'to' : 'booked'), end, gpu.claim?.who ?? '');
+    }
     case 'broken':
-      return { main: say('broken'), time: '', side: shortTrouble(gpu.reason, language) };
+      return words(say('broken'), '', shortTrouble(gpu.reason, language));
     default:
-      return { main: say(gpu.verdict), time: '', side: '' };
+      return words(say(gpu.verdict));
   }
 }
 
@@ -85,22 +79,26 @@ function shortTrouble({ code, values }: Reason, { say, knows }: Language): strin
 }
 
 /** One sentence for those who do not see the cell. */
-export function cellSentence(gpu: GpuRow, now: number, language: Language, justFreed: number): string {
-  const { main, time, side } = cellWords(gpu, now, language, justFreed);
-  const word = language.say(gpu.verdict);
+export function cellSentence(gpu: GpuRow, now: number, language: Language): string {
+  const { say } = language;
+  const { main, time, side, others } = cellWords(gpu, now, language);
+  const word = gpu.reason.code === 'divided' ? say('divided') : say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
-  if (gpu.verdict === 'booked' && time) facts.push(language.say('until', { time }));
+  if (gpu.verdict === 'booked' && time) facts.push(say('until', { time }));
   else if (main !== word) facts.push(main);
   else if (time) facts.push(time);
-  if (side) facts.push(side);
+  if (side) facts.push(others ? `${side} ${others}` : side);
   return [...facts, ...flagWords(gpu, language)].join(', ');
 }
 
 /** How long it has been so, or until when it is booked; nothing where neither tells much. */
 export function lasting(gpu: GpuRow, now: number, { say, duration, past, time }: Language): string {
   if (gpu.verdict === 'booked' && gpu.claim?.until) return say('until', { time: time(gpu.claim.until, now) });
-  const untold = gpu.since === null || gpu.verdict === 'busy' || (gpu.verdict === 'free' && past);
-  return untold ? '' : duration(now - gpu.since!);
+  const { since, verdict } = gpu;
+  if (since === null || verdict === 'busy' || (verdict === 'free' && past)) return '';
+  const lasted = duration(now - since);
+  // "free 2 h" would read as a promise.
+  return verdict === 'free' ? say('verdictSince', { time: time(since, now), lasted }) : lasted;
 }
 
 /** What the "!" on a cell stands for. */

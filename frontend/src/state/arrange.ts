@@ -90,7 +90,8 @@ function rank(row: Row, sort: Sort): number {
   if (sort === 'free') return row.counts.free;
   let most = -0.5;
   for (const { record } of row.shown) {
-    if (sort === 'use') most = Math.max(most, record.utilization_percent ?? -0.5);
+    if (sort === 'use')
+      most = Math.max(most, record.utilization_minute_percent ?? record.utilization_percent ?? -0.5);
     else if (sort === 'temperature') most = Math.max(most, record.temperature_celsius ?? -0.5);
     else most = Math.max(most, (record.memory_total_bytes ?? 0) - (record.memory_used_bytes ?? Infinity));
   }

@@ -13,12 +13,15 @@ export class Selection {
     return this.#pinned;
   }
 
+  /** The one that was chosen; pointing at others does not change it. */
+  readonly chosen = $derived(this.#pinned ? this.#uuid : null);
+
   /** Where on the screen the GPU was drawn. */
   get anchor(): DOMRect | null {
     return this.#anchor;
   }
 
-  point(uuid: string, anchor: DOMRect, delay = 140): void {
+  point(uuid: string, anchor: DOMRect, delay = 400): void {
     if (this.#pinned) return;
     clearTimeout(this.#timer);
     // Once one is open, its neighbours follow at once.
@@ -28,11 +31,6 @@ export class Selection {
   leave(): void {
     clearTimeout(this.#timer);
     if (!this.#pinned) this.#timer = setTimeout(() => this.close(), 160);
-  }
-
-  /** The pointer reached the detail itself. */
-  stay(): void {
-    clearTimeout(this.#timer);
   }
 
   pin(uuid: string, anchor: DOMRect | null): void {

@@ -7,7 +7,8 @@ import type { Router } from './router.svelte';
 
 const REST_MS = 10_000;
 const CARDS_UP_TO = 16;
-const ROWS_UP_TO = 400;
+// Names and people up to two hundred nodes of eight; beyond, rows would only be scrolled past.
+const ROWS_UP_TO = 1600;
 
 /** What of the fleet the board shows and how; all of it is in the address, so that a view can be shared. */
 export class BoardView {

@@ -18,11 +18,14 @@ class GpuMemory:
     """What the board remembers of one GPU between samples."""
 
     __slots__ = (
+        "_at",
         "_count",
+        "_count_before",
         "_filled",
         "_minute",
         "_ring",
         "_sum",
+        "_sum_before",
         "_taken",
         "claim",
         "empty_since",
@@ -51,8 +54,12 @@ class GpuMemory:
         self._taken: bool | None = None
         self._ring = array("f", [nan]) * MINUTES
         self._minute: int | None = None
+        self._at = 0.0
         self._sum = 0.0
         self._count = 0
+        # The same of the minute before, if something was heard in it.
+        self._sum_before = 0.0
+        self._count_before = 0
         # Minutes without a sample of their own, and how many missed ones have filled each.
         self._filled: dict[int, int] = {}
 
@@ -72,6 +79,7 @@ class GpuMemory:
             self.quiet_since = None
         elif self.quiet_since is None:
             self.quiet_since = at
+        self._at = at
         self._sum += percent
         self._count += 1
 
@@ -115,12 +123,26 @@ class GpuMemory:
         self._ring[before % MINUTES] = self._average()
         for skipped in range(before + 1, min(minute, before + MINUTES) + 1):
             self._ring[skipped % MINUTES] = nan
+        follows = minute == before + 1
+        self._sum_before = self._sum if follows else 0.0
+        self._count_before = self._count if follows else 0
         self._minute = minute
         self._sum = 0.0
         self._count = 0
 
     def _average(self) -> float:
         return self._sum / self._count if self._count else nan
+
+    def last_minute(self) -> float | None:
+        """Mean utilisation of the minute that ended with the newest sample; None before the first.
+
+        Of the calendar minute before, the part counts that lies within: no sample has to be kept.
+        """
+        if not self._count:
+            return None
+        share = 1 - self._at % 60 / 60
+        count = self._count + share * self._count_before
+        return (self._sum + share * self._sum_before) / count
 
     def activity(self) -> Activity:
         """The memory as the verdict wants it."""

@@ -127,6 +127,10 @@ def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag
         reason=verdict.reason,
         flags=verdict.flags,
         utilization_percent=reading.utilization_percent,
+        # What cannot be told now has no mean either.
+        utilization_minute_percent=None
+        if reading.utilization_percent is None
+        else _whole(memory.last_minute()),
         memory_used_bytes=reading.memory_used_bytes,
         memory_total_bytes=reading.memory_total_bytes,
         temperature_celsius=reading.temperature_celsius,

@@ -125,7 +125,9 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     since: float | None
     reason: Reason
     flags: tuple[Flag, ...]
+    # The newest sample, by which verdicts go; and the mean of the last minute, which people can read.
     utilization_percent: float | None
+    utilization_minute_percent: float | None
     memory_used_bytes: int | None
     memory_total_bytes: int | None
     temperature_celsius: float | None

@@ -148,7 +148,7 @@ def test_everything_can_be_done_with_keys(page: Page, demo: RunningBoard) -> Non
 
 
 def test_arrows_move_between_gpus_and_enter_opens_one(page: Page, demo: RunningBoard) -> None:
-    """The table is one stop of the Tab key; Escape leads back to it."""
+    """The table is one stop of the Tab key; Enter opens the detail, and then the page; Escape leads back."""
     open_board(page, demo, "?view=rows&sort=name")
     page.locator(f"{CELLS}[tabindex='0']").focus()
     # The keys arrive with the first focus.
@@ -162,6 +162,8 @@ def test_arrows_move_between_gpus_and_enter_opens_one(page: Page, demo: RunningB
     chosen = page.evaluate("document.activeElement.dataset.uuid")
     expect(page.get_by_role("tooltip")).to_be_visible()
     keep(page, "hover-detail")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(f"/gpus/{chosen}"))
     page.keyboard.press("Escape")
@@ -177,6 +179,8 @@ def test_the_first_arrow_leads_to_the_gpus_and_escape_back_to_the_same(
     wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") is not None)
     first = page.evaluate("document.activeElement.dataset.uuid")
     page.wait_for_load_state("networkidle")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/gpus/GPU-"))
     page.keyboard.press("Escape")
@@ -220,7 +224,7 @@ def test_the_name_is_never_what_is_cut(page: Page, demo: RunningBoard) -> None:
     """Whose an idle or booked GPU is matters more than for how long."""
     open_board(page, demo, "?view=rows")
     cut = page.evaluate(
-        """() => [...document.querySelectorAll('.cell.fill-idle > span, .cell.fill-booked > span')]
+        """() => [...document.querySelectorAll('.cell:is(.fill-idle, .fill-booked) u')]
           .map((name) => [name.textContent, name.scrollWidth > name.clientWidth])"""
     )
     assert cut
@@ -229,7 +233,7 @@ def test_the_name_is_never_what_is_cut(page: Page, demo: RunningBoard) -> None:
 
 # Gives every holder a long name, and tells which cells then lack their word, their end or the name.
 LACKING = """() => [...document.querySelectorAll('.cell')].flatMap((cell) => {
-  const [main, side, time] = [cell.querySelector('b'), cell.querySelector('span'), cell.querySelector('em')];
+  const [main, side, time] = [cell.querySelector('b'), cell.querySelector('u'), cell.querySelector('em')];
   const held = !cell.matches('.fill-free, .fill-stale');
   if (held) side.textContent = 'a-very-long-name-of-a-person';
   const room = cell.getBoundingClientRect();
@@ -265,7 +269,7 @@ def test_the_end_of_a_booking_reads_as_an_end(page: Page, demo: RunningBoard) ->
     expect(cell).to_contain_text("until")
     expect(cell).to_have_attribute("aria-label", re.compile(r"booked, until \w"))
     cell.hover()
-    expect(page.get_by_role("tooltip").locator("header")).to_contain_text("until")
+    expect(page.get_by_role("tooltip")).to_contain_text("until")
     open_board(page, demo, "?view=cards&q=booked")
     expect(page.locator("article header").first).to_contain_text("until")
     page.locator("article header a").first.click()

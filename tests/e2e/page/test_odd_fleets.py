@@ -13,15 +13,17 @@ from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, free_port, running_board
-from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
+from tests.browser import DESKTOP, NUMBERS, PHONE, Size, assert_fits, keep, visit
+from tests.pushing import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 CARD = "GPU-0"
 NOT_COUNTED = "8 \N{MULTIPLICATION SIGN} RTX 4090 24 GB, not counted"
 # The words of cells that have no room for them.
-CUT = """[...document.querySelectorAll('.cell > b')]
-  .filter((each) => each.getBoundingClientRect().right > each.parentElement.getBoundingClientRect().right + 1)
+CUT = """[...document.querySelectorAll('.cell b')]
+  .filter((each) =>
+    each.getBoundingClientRect().right > each.closest('.cell').getBoundingClientRect().right + 1)
   .map((each) => each.textContent)"""
 
 
@@ -84,16 +86,56 @@ def test_an_instance_is_never_called_like_another_gpu(
         page.goto(f"{mig_board.url}?view=rows")
         expect(page.locator(".answer strong")).to_have_text("1")
         expect(page.locator(".answer")).to_contain_text("of 3 GPUs free")
-        labels = page.locator(".cell[data-uuid] small, .cells small")
-        expect(labels).to_have_text(["0", "0:1", "0:2", "1"])
+        wait_until(lambda: page.locator(".cells").evaluate(NUMBERS) == ["0", "0:1", "0:2", "1"])
         expect(page.locator("[data-uuid='MIG-1']")).to_have_attribute(
             "aria-label", re.compile(r"^cutter GPU 0:1, .* 3g\.20gb")
         )
-        expect(page.locator("[data-uuid='GPU-0']")).to_have_attribute("aria-label", re.compile("MIG"))
+        card = page.locator("[data-uuid='GPU-0']")
+        expect(card).to_have_accessible_name("cutter GPU 0, A100 40 GB, divided into MIG instances, MIG")
         assert_fits(page)
         keep(page, f"mig-{'phone' if size == PHONE else 'desktop'}")
         page.emulate_media(color_scheme="dark")
         keep(page, f"mig-{'phone' if size == PHONE else 'desktop'}-dark")
+
+
+# Whether the cells of these two instances, and no other, lie within the edge of their card.
+INSIDE = """() => {
+  const edge = document.querySelector(".cut").getBoundingClientRect();
+  return [...document.querySelectorAll(".cell")].filter((cell) => {
+    const { left, right, top, bottom } = cell.getBoundingClientRect();
+    return left >= edge.left && right <= edge.right && top >= edge.top && bottom <= edge.bottom;
+  }).map((cell) => cell.dataset.uuid);
+}"""
+
+
+@SIZES
+def test_instances_are_drawn_inside_of_their_card(
+    browser: Browser, mig_board: RunningBoard, size: Size
+) -> None:
+    """The card is an edge around them with its number, and no busy GPU beside them."""
+    with visit(browser, mig_board.url, size=size) as page:
+        page.goto(f"{mig_board.url}?view=rows")
+        expect(page.locator(".cell").first).to_be_visible()
+        assert page.evaluate(INSIDE) == ["MIG-1", "MIG-2"]
+        expect(page.locator(".cell[data-uuid='GPU-0']")).to_have_count(0)
+        page.locator("[data-uuid='GPU-0']").click()
+        expect(page.get_by_role("dialog")).to_contain_text("Divided into MIG instances; take one of those.")
+        expect(page.get_by_role("dialog").locator(".badge")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["?view=cards", "nodes/cutter"])
+def test_a_card_that_is_cut_is_an_edge_around_the_cards_of_its_instances(
+    browser: Browser, mig_board: RunningBoard, path: str
+) -> None:
+    """In the cards of the board and on the page of the node; it says why it is none itself."""
+    with visit(browser, mig_board.url) as page:
+        page.goto(f"{mig_board.url}{path}")
+        edge = page.locator("section[data-uuid='GPU-0']")
+        expect(edge).to_contain_text("Divided into MIG instances; take one of those.")
+        expect(edge.locator("article")).to_have_count(2)
+        expect(page.locator("article")).to_have_count(3)
+        assert_fits(page)
+        keep(page, f"mig-cards-{path[:5].strip('?')}")
 
 
 def test_processes_stand_with_their_instance_and_not_with_its_namesake(

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
-FETCHED = """() => ['Detail', 'ProcessTable', 'GpuUsers', 'VerdictBadge', 'more'].every((name) =>
+FETCHED = """() => ['Detail', 'ProcessTable', 'VerdictBadge', 'more'].every((name) =>
   performance.getEntriesByType('resource').some((each) => each.name.includes(`/${name}-`)))"""
 TRANSPARENT = "rgba(0, 0, 0, 0)"
 # Whatever is drawn in a colour of "free", or says that it is live.

@@ -61,8 +61,7 @@ export function navigate(event: KeyboardEvent, rows: Row[], app: App): { row: st
   const rowKey = cell?.closest<HTMLElement>('[data-row]')?.dataset['row'];
   if (!cell || event.altKey || event.metaKey) return null;
   const uuid = cell.dataset['uuid']!;
-  if (event.key === 'Enter') app.router.go(app.router.gpu(uuid));
-  if (event.key === ' ') {
+  if (event.key === 'Enter' || event.key === ' ') {
     event.preventDefault();
     app.selection.pin(uuid, cell.getBoundingClientRect());
   }

@@ -1,5 +1,7 @@
 import type { GpuRow } from '../../api/wire';
 import type { Row, Section } from '../../state/arrange';
+import { cutCards, type Card } from '../../state/cards';
+import type { Gpu } from '../../state/fleet.svelte';
 import { isEnded, isHeld } from '../../state/people';
 
 /** What the list draws, one below the other. */
@@ -33,20 +35,42 @@ export function itemKey(item: Item): string {
   return item.kind === 'section' ? `# ${item.section.title}` : item.row.key;
 }
 
-function lines(row: Row, slots: number): number {
-  return Math.max(1, Math.ceil(row.node.gpus.length / slots));
+/** How many of a line's places a card takes: one for each instance, and one for the edge around them. */
+export function placesOf({ whole, parts }: Card, slots: number): number {
+  return Math.min(slots, parts.length + (whole ? 1 : 0));
+}
+
+/** How many lines the GPUs of a node take, so that no card is torn apart. */
+export function linesOf(gpus: Gpu[], slots: number): number {
+  const cards = cutCards(gpus);
+  if (!cards) return Math.max(1, Math.ceil(gpus.length / slots));
+  let lines = 1;
+  let taken = 0;
+  for (const card of cards) {
+    const places = placesOf(card, slots);
+    if (taken + places > slots) {
+      lines++;
+      taken = 0;
+    }
+    taken += places;
+    if (card.parts.length > slots) lines += Math.ceil(card.parts.length / slots) - 1;
+  }
+  return lines;
 }
 
 export function rowHeight(item: Item, slots: number): number {
   if (item.kind === 'section') return SECTION;
-  const count = lines(item.row, slots);
+  const count = linesOf(item.row.node.gpus, slots);
   return count * CELL + (count - 1) * CELL_GAP + ROW_EDGE;
 }
 
 export function cardHeight(item: Item): number {
   if (item.kind === 'section') return SECTION;
-  const cells = Math.max(1, Math.ceil(item.row.shown.size / CARD_SLOTS));
   const { record, gpus } = item.row.node;
+  const cells = linesOf(
+    gpus.filter((gpu) => item.row.shown.has(gpu)),
+    CARD_SLOTS,
+  );
   const some = (holds: (gpu: GpuRow) => boolean) => gpus.some((gpu) => holds(gpu.record));
   const foot =
     record.state !== 'live' || record.problems.length
@@ -58,6 +82,5 @@ export function cardHeight(item: Item): number {
 /** How many cells of a node fit beside each other. */
 export function slotsFor(width: number, most: number): number {
   const room = Math.floor(width / 92);
-  const fitting = [16, 8, 6, 4, 3, 2, 1].find((count) => count <= room && count <= Math.max(most, 1)) ?? 1;
-  return Math.min(8, fitting);
+  return [8, 6, 4, 3, 2, 1].find((count) => count <= room && count <= Math.max(most, 1)) ?? 1;
 }

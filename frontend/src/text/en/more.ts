@@ -80,6 +80,7 @@ export const more = {
   hourUnknown: 'nothing known about the last hour',
   minutesAgo: '60 min ago',
   now: 'now',
+  useNow: 'now {percent} %',
   processes: 'Processes',
   process: { one: '{count} process', other: '{count} processes' },
   measured: '{count} of {total} known',
@@ -146,7 +147,6 @@ export const more = {
   persistence: 'Persistence mode',
   mig: 'MIG',
   migParent: 'part of {uuid}',
-  verdictSince: 'since {time} ({lasted})',
 
   // People page
   peopleIntro: { one: '{count} person holds {gpus}', other: '{count} people hold {gpus}' },

@@ -114,22 +114,27 @@ export const words = {
   map: 'Map',
   shownOf: '{shown} of {total} GPUs',
   flagLegend: 'needs a look',
+  meanLegend: 'use: mean of the last minute',
 
   // Rows
   node: 'Node',
   gpu: 'GPU',
+  gpuColumn: 'GPUs',
+  number: 'No.',
   host: 'Host',
   nFree: { one: '{count} free', other: '{count} free' },
   lastSeenAt: 'last seen {time}',
   neverSeen: 'never seen',
   dataAge: '{ago} ago',
   until: 'until {time}',
+  verdictSince: 'since {time} ({lasted})',
   // The same in a cell, before a time: as short as it can be.
   to: 'until',
   bookedNow: 'booked · {who}',
   ended: 'ended {ago} ago',
   gpusNotKnown: 'GPUs not known',
   notCounted: 'not counted',
+  divided: 'divided into MIG instances',
   clockAhead: '{time} ahead of the board',
   clockBehind: '{time} behind the board',
   noGpus: 'no GPU',
@@ -179,7 +184,6 @@ export const words = {
   hours: '{n} h',
   hoursMinutes: '{h} h {m}',
   days: '{n} d',
-  justNow: 'just now',
 } as const satisfies Entries;
 
 export type Entries = Record<string, string | { one: string; other: string }>;

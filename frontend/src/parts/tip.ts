@@ -1,0 +1,30 @@
+/** What is said of a GPU when one points at it: one line, whole sentences stand in the detail. */
+
+import type { GpuRow } from '../api/wire';
+import type { Language } from '../text/language.svelte';
+import { reasonText } from '../text/reasons';
+import { endedWords, flagWords, isIgnored, lasting, steadyUse, userNames } from './words';
+
+export function tipWords(gpu: GpuRow, now: number, language: Language): string {
+  const { memory, number, say } = language;
+  const mute = ['stale', 'broken', 'unknown'].includes(gpu.verdict) || gpu.reason.code === 'divided';
+  if (mute && !isIgnored(gpu)) return reasonText(gpu.reason, now, language, gpu.since);
+  const use = steadyUse(gpu);
+  const facts = [
+    isIgnored(gpu) ? say('notCounted') : say(gpu.verdict),
+    lasting(gpu, now, language),
+    endedWords(gpu, now, language),
+  ];
+  if (gpu.verdict === 'booked') facts.push(gpu.claim?.who ?? '');
+  else if (gpu.verdict !== 'free') {
+    if (use !== null) facts.push(`${number(use)} %`);
+    if (use !== null && gpu.utilization_percent !== null)
+      facts.push(say('useNow', { percent: gpu.utilization_percent }));
+    if (gpu.memory_used_bytes !== null)
+      facts.push(
+        say('usedOf', { used: memory(gpu.memory_used_bytes), total: memory(gpu.memory_total_bytes) }),
+      );
+    facts.push(...userNames(gpu, language));
+  }
+  return [...facts, ...flagWords(gpu, language)].filter(Boolean).join(' · ');
+}
