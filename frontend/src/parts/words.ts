@@ -152,6 +152,7 @@ export function takeCommand(
   { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
   name: string,
   gpus: Pick<GpuRow, 'uuid' | 'label'>[],
+  person: string | null = null,
 ): string {
   // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
   const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);
@@ -162,9 +163,20 @@ export function takeCommand(
     node: name,
     address: safe(address) ? address : name,
     devices: devices.text,
+    uuids: devices.numbered ? '' : devices.text,
+    indexes: gpus.map(({ label }) => label).join(),
+    // Whoever has not said who they are, or is not called as an account can be, is who the shell says.
+    person: person && safe(person) ? person : '$USER',
   };
   let copy = board?.copy ?? '';
   // Otherwise CUDA numbers the fastest first, not as the driver does.
   if (devices.numbered) copy = copy.replace('env CUDA_V', 'env CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_V');
-  return copy.replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
+  // Half a command is none: where a value is missing there is nothing to copy.
+  let whole = true;
+  const command = copy.replace(/\{(\w+)\}/g, (written, key: string) => {
+    const value = values[key] ?? written;
+    if (!/^(?:\$USER|\{\w+\}|[A-Za-z0-9][A-Za-z0-9,._:/-]*)$/.test(value)) whole = false;
+    return value;
+  });
+  return whole ? command : '';
 }

@@ -41,7 +41,7 @@ const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use', model: 'model' };
 
 // Drivers, error correction and MIG keep some of what is printed on the box; the board's own rule is the same.
-const BOX_SHARE = 0.92;
+export const BOX_SHARE = 0.92;
 
 interface Figure {
   of: (facts: Facts) => number | null;

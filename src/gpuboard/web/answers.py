@@ -11,6 +11,8 @@ AnyRequest = Request[Any, Any, Any]
 # The application's own compression, made for answers that differ, leaves these alone.
 COMPRESSED: Final = "compressed_by_route"
 COMPRESS_FROM_BYTES: Final = 1024
+# What visitors ask for in their own words must not fill the memory between two ticks.
+MOST_KEPT: Final = 256
 # As for live frames: most of the gain for a fraction of the time.
 _COMPRESSION_LEVEL: Final = 1
 
@@ -39,9 +41,9 @@ class Answers:
         self._answers: dict[Hashable, SharedBody] = {}
 
     def get(self, what: Hashable, make: Callable[[], bytes]) -> SharedBody:
-        """The answer to this question; keys are few: routes and tiers, nothing that a visitor writes."""
+        """The answer to this question."""
         version = self._version()
-        if version != self._made_for:
+        if version != self._made_for or len(self._answers) >= MOST_KEPT:
             self._made_for, self._answers = version, {}
         answer = self._answers.get(what)
         if answer is None:

@@ -6,7 +6,7 @@ import { copyText } from '../../ui/copy';
 
 /** Copies the command of the GPU that is looked at, if it is offered; returns what to tell about it. */
 export async function take(app: App): Promise<string> {
-  const { fleet, language, router, selection } = app;
+  const { fleet, language, preferences, router, selection } = app;
   const { say } = language;
   const uuid = selection.uuid ?? (router.route.page === 'gpu' ? router.route.uuid : '');
   const gpu = fleet.gpus.get(uuid)?.record;
@@ -15,7 +15,7 @@ export async function take(app: App): Promise<string> {
   const name = `${gpu.node} ${say('gpu')} ${gpu.label}`;
   const why = whyNot(gpu, app);
   if (why) return say('nothingCopied', { gpu: name, why });
-  const done = await copyText(takeCommand(fleet, gpu.node, [gpu]));
+  const done = await copyText(takeCommand(fleet, gpu.node, [gpu], preferences.me));
   return done ? `${say('copied')}. ${name}` : say('nothingCopied', { gpu: name, why: say('copyFailed') });
 }
 

@@ -130,8 +130,9 @@ async def get_people(request: AnyRequest, services: Services) -> People:
     return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
-@get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
-async def get_free(
+@get("/free", summary="Where GPUs are free now", opt={COMPRESSED: True}, responses=problems(400, 401))
+async def get_free(  # noqa: PLR0913 - a question has as many parts as people ask for
+    request: AnyRequest,
     services: Services,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
     memory: Annotated[
@@ -144,20 +145,37 @@ async def get_free(
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
     same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
-) -> FreeAnswer:
-    """The free GPUs that fit, the largest blocks of one node first."""
+    limit: Annotated[
+        int | None, Parameter(ge=1, le=1024, description="How many blocks are told, the best; null: all.")
+    ] = None,
+) -> Response[FreeAnswer]:
+    """The free GPUs that fit, best fit first.
+
+    That is the smallest block of one node that suffices, then of those that are too small alone the largest;
+    what was just freed comes last. `chosen` says how many of each block's GPUs, the first, to take for the wish.
+    """
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
+    # What was just freed is so no longer after a while, whether or not anything else happens.
+    second = int(services.fleet.clock.now())
+    made = services.broadcaster.answers.get(
+        ("free", second, wish, limit), lambda: _encode_free(services, wish, limit)
+    )
+    return cast("Response[FreeAnswer]", respond(request, made))
+
+
+def _encode_free(services: Services, wish: Wish, limit: int | None) -> bytes:
     rows = services.tracker
-    return find_free(
+    found = find_free(
         rows.nodes.values(),
         rows.gpus.values(),
         wish,
         at=services.fleet.clock.now(),
         sources_unknown=rows.sources_unknown,
     )
+    return msgspec.json.encode(replace(found, blocks=found.blocks[:limit]))
 
 
 ROUTER = Router(
