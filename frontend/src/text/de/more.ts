@@ -35,7 +35,7 @@ export const more: MoreWords = {
   severalNodes: 'auf mehreren Knoten',
   freshExplained: 'Eben frei Gewordenes (unter {time}) kommt zuletzt: vielleicht startet jemand nur neu.',
   nextClaim: 'Als Nächstes endet die Buchung auf {node}, {time}.',
-  nextClaims: 'Buchungen, die bis {time} enden, ließen genug frei.',
+  nextClaims: 'Bis {time} enden genug Buchungen dafür.',
   idleHidden: {
     one: '{count} GPU ist belegt, aber untätig.',
     other: '{count} GPUs sind belegt, aber untätig.',

@@ -29,7 +29,7 @@ export const more: MoreWords = {
   nothingFree: '目前沒有可用的 GPU。',
   nothingFits: '目前沒有符合的 GPU。',
   notEnough: '目前沒有足夠的 GPU。',
-  freeIf: '現在可用的替代方案：',
+  freeIf: '現在可行的替代方案：',
   withoutTerm: '不要求 {term}',
   severalNodes: '分散在多個節點',
   freshExplained: '剛釋出（不到 {time}）的排在最後：使用者可能只是在重新啟動。',
