@@ -141,7 +141,7 @@ def test_the_chosen_gpus_can_be_changed_and_what_is_copied_is_seen(page: Page, d
 
 def test_where_nothing_fits_it_says_what_would(page: Page, demo: RunningBoard) -> None:
     """Who holds idle ones, and which wish to drop; dropping it brings the offers back."""
-    open_board(page, demo, "?q=model:H100+free>%3D8")
+    page.goto(f"{demo.url}?q=model:H100+free>%3D8")
     expect(panel(page)).to_contain_text("Not enough for this right now.")
     expect(panel(page)).to_contain_text(re.compile(r"held but idle; ask:.*\(\d+"))
     keep(page, "need-nothing")
@@ -156,7 +156,7 @@ def test_names_of_idle_holders_are_told_only_where_names_are(browser: Browser, t
         running_board("--demo", "12", "--anonymous", "counts", log=tmp_path / "log") as board,
         visit(browser, board.url) as page,
     ):
-        open_board(page, board, "?q=model:H100+free>%3D8")
+        page.goto(f"{board.url}?q=model:H100+free>%3D8")
         expect(panel(page)).to_contain_text(re.compile(r"\d+ GPUs are held but idle\."))
         assert panel(page).get_by_role("link").count() == 0
 

@@ -61,7 +61,7 @@ export const words: Words = {
   moreModels: { one: 'Alle Modelle', other: 'Alle {count} Modelle' },
   iNeed: 'Ich brauche',
   howMany: 'Wie viele GPUs',
-  anyMemory: 'beliebig viel Speicher',
+  anyMemory: 'jeder Speicher',
   anyModel: 'jedes Modell',
   onOneNode: 'auf einem Knoten',
   share: 'Teilen',
