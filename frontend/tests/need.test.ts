@@ -135,6 +135,21 @@ describe('what is needed', () => {
     }
   });
 
+  test('is nobody: a name narrows nothing, a node or a model does', () => {
+    const fleet = fleetOf([
+      ...free('pair', 2, { model: 'RTX 4090' }),
+      gpu({ uuid: 'x', node: 'one', verdict: 'busy', users: using('ana') }),
+    ]);
+    const fitting = (words: string) => {
+      const { need } = needing(`?q=${words}`, fleet);
+      return [need.narrows, need.fitting];
+    };
+    expect(fitting('ana')).toEqual([false, 2]);
+    expect(fitting('nobody')).toEqual([false, 2]);
+    expect(fitting('4090')).toEqual([true, 2]);
+    expect(fitting('one')).toEqual([true, 0]);
+  });
+
   test('can be met on one node only where that node has enough', () => {
     const { need } = needing('?q=free>%3D9');
     expect([need.isEnough, need.fitting, need.wouldBeEnough(null, 9, false)]).toEqual([false, 0, true]);

@@ -1,6 +1,6 @@
 import type { Client } from '../api/client';
 import type { FreeBlock } from '../api/wire';
-import { BOX_SHARE, toggleTerm, wordTerm, type Filter } from './filter';
+import { BOX_SHARE, toggleTerm, wordTerm, type Filter, type Term } from './filter';
 import type { Fleet, Gpu } from './fleet.svelte';
 import { findOffers, sizesOf, type Offer } from './offers';
 import type { Router } from './router.svelte';
@@ -17,6 +17,7 @@ const MODEL = /^model:"?([^"]+)"?$/i;
 // What is going on on a GPU, not what it is: whoever looks for one to take means none of these.
 const DOING =
   /^-?(?:(?:is|user|use|util|since|temp\w*|power|memory_free)[:<>=]|(?:free|busy|idle|booked|stale|broken|unknown)(?:[\s,]|$))/i;
+const KEYED = /^-?\w+\s*[:<>=]/;
 
 const size = (offers: Offer[]) => offers.reduce((sum, { gpus }) => sum + gpus.length, 0);
 const suffices = (offers: Offer[], count: number, oneNode: boolean) =>
@@ -34,7 +35,8 @@ export class Need {
 
   /** The part of the filter that says what a GPU is. */
   readonly filter = $derived.by((): Filter => {
-    const isKind = ({ text }: { text: string }) => !DOING.test(text) && !NUMBER.test(text);
+    const isKind = (term: Term) =>
+      !DOING.test(term.text) && !NUMBER.test(term.text) && (KEYED.test(term.text) || this.#isHardware(term));
     return { terms: this.view.filter.terms.filter(isKind), errors: [] };
   });
   readonly #found = $derived(this.#find());
@@ -164,6 +166,21 @@ export class Need {
     if (this.filter.terms.length === known) query.set('limit', String(SHOWN));
     return String(query);
   });
+
+  /** Whether a bare word names a node or a model; otherwise it is a person's, and no wish. */
+  #isHardware(term: Term): boolean {
+    const passes = this.view.passing({ terms: [term], errors: [] });
+    for (const node of this.fleet.nodes.values()) {
+      let last: string | undefined;
+      for (const { record, model } of node.gpus) {
+        if (model === last) continue;
+        last = model;
+        const nobodys = { ...record, users: null, claim: null, ended_claim: null };
+        if (passes({ record: nobodys } as unknown as Gpu, node)) return true;
+      }
+    }
+    return false;
+  }
 
   #find(without: string | null = null, gpus = this.count, oneNode = this.oneNode): Offer[] {
     const terms = this.filter.terms.filter(({ text }) => text !== without);

@@ -58,7 +58,7 @@ export const words: Words = {
   totalsSpoken: '{free} von {total} GPUs frei, {idle} untätig, {stale} veraltet.',
   ofGpusFit: { one: 'von {count} GPU passt', other: 'von {count} GPUs passen' },
   freeInAll: { one: '{count} frei insgesamt', other: '{count} frei insgesamt' },
-  moreModels: { one: 'Alle Modelle', other: 'Alle {count} Modelle' },
+  moreModels: { one: '{count} weiteres Modell', other: '{count} weitere Modelle' },
   iNeed: 'Ich brauche',
   howMany: 'Wie viele GPUs',
   anyMemory: 'jeder Speicher',

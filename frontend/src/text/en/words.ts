@@ -66,7 +66,7 @@ export const words = {
   totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   ofGpusFit: { one: 'of {count} GPU fits', other: 'of {count} GPUs fit' },
   freeInAll: { one: '{count} free in all', other: '{count} free in all' },
-  moreModels: { one: 'All models', other: 'All {count} models' },
+  moreModels: { one: '{count} more model', other: '{count} more models' },
   iNeed: 'I need',
   howMany: 'How many GPUs',
   anyMemory: 'any memory',

@@ -58,7 +58,7 @@ export const words: Words = {
   totalsSpoken: '{free} GPU libres sur {total}, {idle} inactifs, {stale} périmés.',
   ofGpusFit: { one: 'convient sur {count} GPU', other: 'conviennent sur {count} GPU' },
   freeInAll: { one: '{count} libre en tout', other: '{count} libres en tout' },
-  moreModels: { one: 'Tous les modèles', other: 'Les {count} modèles' },
+  moreModels: { one: '{count} autre modèle', other: '{count} autres modèles' },
   iNeed: 'Il me faut',
   howMany: 'Combien de GPU',
   anyMemory: 'toute mémoire',

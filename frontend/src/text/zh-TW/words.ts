@@ -58,7 +58,7 @@ export const words: Words = {
   totalsSpoken: '{total} 張 GPU 中 {free} 張可用，{idle} 張閒置，{stale} 張過時。',
   ofGpusFit: { other: '/ {count} 張 GPU 符合' },
   freeInAll: { other: '共 {count} 張可用' },
-  moreModels: { other: '全部 {count} 種型號' },
+  moreModels: { other: '還有 {count} 種型號' },
   iNeed: '我需要',
   howMany: '需要幾張 GPU',
   anyMemory: '不限記憶體',
