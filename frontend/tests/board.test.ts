@@ -6,7 +6,8 @@ import { cardHeight, items, rowHeight, slotsFor } from '../src/pages/board/layou
 import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { placeBeside } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
-import { cellSentence, cellWords, cudaDevices, hardware, lasting, takeCommand } from '../src/parts/words';
+import { cudaDevices, takeCommand } from '../src/parts/command';
+import { cellSentence, cellWords, hardware, lasting } from '../src/parts/words';
 import { freeByModel, troubled } from '../src/state/answers';
 import { findOffers } from '../src/state/offers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';

@@ -1,6 +1,6 @@
 import type { GpuRow } from '../api/wire';
 import type { Fleet } from '../state/fleet.svelte';
-import { cudaDevices, takeCommand } from './words';
+import { cudaDevices, takeCommand } from './command';
 
 export type Form = 'command' | 'export' | 'docker' | 'uuids';
 

@@ -1,5 +1,6 @@
 import type { GpuRow } from '../../api/wire';
-import { isIgnored, takeCommand } from '../../parts/words';
+import { takeCommand } from '../../parts/command';
+import { isIgnored } from '../../parts/words';
 import { isOffered } from '../../state/answers';
 import type { App } from '../../state/context';
 import { copyText } from '../../ui/copy';
