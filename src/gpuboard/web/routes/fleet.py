@@ -131,7 +131,7 @@ async def get_people(request: AnyRequest, services: Services) -> People:
 
 
 @get("/free", summary="Where GPUs are free now", opt={COMPRESSED: True}, responses=problems(400, 401))
-async def get_free(  # noqa: PLR0913 - a question has as many parts as people ask for
+async def get_free(
     request: AnyRequest,
     services: Services,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
