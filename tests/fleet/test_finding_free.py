@@ -58,7 +58,8 @@ def test_only_nodes_that_meet_the_whole_wish_are_listed_if_there_are_any() -> No
 def free_on(node: str, count: int, **facts: float | None) -> list[GpuRow]:
     """As many free GPUs, long since unless told otherwise."""
     changes = {"since": None, **facts}
-    return [replace(row, uuid=f"GPU-{node}-{row.index}", **changes) for row in rows(**{node: "free"})[:count]]
+    found = [replace(row, node=node, uuid=f"GPU-{node}-{row.index}", **changes) for row in rows(any="free")]
+    return found[:count]
 
 
 def taken(answer: FreeAnswer) -> list[tuple[str, int]]:

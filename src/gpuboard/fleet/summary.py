@@ -131,8 +131,8 @@ def find_free(
 ) -> FreeAnswer:
     """Where the wish can be met now: best fit first.
 
-    That is the smallest block that suffices, so that small jobs leave whole nodes whole; then what is too small
-    alone, the largest first. What was just freed counts only where a node has nothing else, and comes last.
+    That is the smallest block that suffices, so that small jobs leave whole nodes whole; then what is too
+    small alone, the largest first. What was just freed comes last, and counts only where nothing else is.
     """
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
     unsure: Counter[str] = Counter()

@@ -77,7 +77,7 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     memory_total_bytes: int | None
     # How many of them became free only just now; they stand last.
     just_freed: int
-    # How many of them to take for the wish: the first. Blocks that are too small make it up together, in their order.
+    # How many of them, the first, to take for the wish; blocks that are too small make it up together.
     chosen: int = 0
 
 

@@ -63,15 +63,15 @@ def test_the_copied_command_is_that_of_the_admin(browser: Browser, board: Runnin
         command.click()
         expect(command).to_contain_text("Copied")
         copied = page.evaluate("navigator.clipboard.readText()")
-        assert re.fullmatch(
-            rf"ssh {node}\.lab\.example -t CUDA_VISIBLE_DEVICES=GPU-[0-9a-f-]+ bash", copied
-        )
+        assert re.fullmatch(rf"ssh {node}\.lab\.example -t CUDA_VISIBLE_DEVICES=GPU-[0-9a-f-]+ bash", copied)
 
 
 def test_on_a_phone_only_what_is_shown_is_told_of(browser: Browser, board: RunningBoard) -> None:
-    """A filter leaves the view as it is, and takes away what it hides: nothing free, nothing to tell of it."""
+    """A filter leaves the view as it is, and takes away what it hides: nothing free is told of."""
     with visit(browser, board.url, size=PHONE) as page:
-        page.add_init_script("navigator.share = (what) => { window.shared = what.text; return Promise.resolve(); }")
+        page.add_init_script(
+            "navigator.share = (what) => { window.shared = what.text; return Promise.resolve(); }"
+        )
         for query, told in (("free", r"free \(GPU \d"), ("busy", r"^[^(]*$")):
             page.goto(f"{board.url}?q={query}")
             page.wait_for_selector(".card .cell")

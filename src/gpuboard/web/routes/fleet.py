@@ -134,6 +134,7 @@ async def get_people(request: AnyRequest, services: Services) -> People:
 async def get_free(
     request: AnyRequest,
     services: Services,
+    *,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
     memory: Annotated[
         str,
@@ -144,7 +145,7 @@ async def get_free(
         ),
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
-    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
+    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,
     limit: Annotated[
         int | None, Parameter(ge=1, le=1024, description="How many blocks are told, the best; null: all.")
     ] = None,
@@ -152,7 +153,7 @@ async def get_free(
     """The free GPUs that fit, best fit first.
 
     That is the smallest block of one node that suffices, then of those that are too small alone the largest;
-    what was just freed comes last. `chosen` says how many of each block's GPUs, the first, to take for the wish.
+    what was just freed comes last. `chosen` says how many GPUs of each block, the first, to take.
     """
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
