@@ -8,6 +8,7 @@ import App from './App.svelte';
 import { Clock } from './state/clock.svelte';
 import { Connection } from './state/connection.svelte';
 import { Fleet } from './state/fleet.svelte';
+import { Need } from './state/need.svelte';
 import { Preferences } from './state/preferences.svelte';
 import { Selection } from './state/selection.svelte';
 import { Router } from './state/router.svelte';
@@ -50,9 +51,10 @@ async function start(): Promise<void> {
   ]);
   const language = new Language(tag, await LANGUAGES[tag].load(), () => !connection.isCurrent);
   const view = new BoardView(fleet, router, preferences);
+  const need = new Need(fleet, router, view);
   const selection = new Selection();
   const client = new Client(base);
-  const app = { fleet, clock, connection, router, preferences, language, view, selection, client };
+  const app = { fleet, clock, connection, router, preferences, language, view, need, selection, client };
   mount(App, { target: document.getElementById('app')!, props: { app } });
 }
 

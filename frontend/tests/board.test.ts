@@ -7,10 +7,12 @@ import { layOut, lineName, neighbour, squareAt, steady } from '../src/pages/boar
 import { paint, type Painted, type Palette, type Tiles } from '../src/pages/board/mapPaint';
 import { dockSide, placeTip } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
+import { cudaDevices, takeCommand } from '../src/parts/command';
 import { tipWords } from '../src/parts/tip';
-import { cellSentence, cellWords, cudaDevices, hardware, lasting, takeCommand } from '../src/parts/words';
-import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
+import { cellSentence, cellWords, hardware, lasting } from '../src/parts/words';
+import { freeByModel, troubled } from '../src/state/answers';
 import { cutCards } from '../src/state/cards';
+import { findOffers } from '../src/state/offers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
@@ -162,39 +164,6 @@ describe('the rows', () => {
 });
 
 describe('the answers', () => {
-  test('offer the biggest block first, and the just freed only where nothing else is', () => {
-    const fresh = NOW - 10;
-    const fleet = fleetOf(
-      [node({ name: 'one' }), node({ name: 'two' }), node({ name: 'three' })],
-      [
-        gpu({ uuid: 'a', node: 'one', index: 0, since: fresh }),
-        gpu({ uuid: 'b', node: 'one', index: 1, since: fresh }),
-        gpu({ uuid: 'c', node: 'two', index: 0, since: 0 }),
-        gpu({ uuid: 'd', node: 'two', index: 1, since: fresh }),
-        gpu({ uuid: 'e', node: 'three', index: 0, since: 5 }),
-        gpu({ uuid: 'f', node: 'three', index: 1, since: 9 }),
-      ],
-    );
-    const blocks = freeBlocks(fleet.nodes.values(), NOW, 300);
-    expect(blocks.map((block) => [block.node.record.name, block.gpus.length, block.justFreed])).toEqual([
-      ['three', 2, false],
-      ['two', 1, false],
-      ['one', 2, true],
-    ]);
-  });
-
-  test('say how many more were freed just now, and offer them last', () => {
-    const fleet = fleetOf(
-      [node({ name: 'one' })],
-      [
-        gpu({ uuid: 'a', node: 'one', index: 0, since: 9 }),
-        gpu({ uuid: 'b', node: 'one', index: 1, since: NOW - 10 }),
-      ],
-    );
-    const [block] = freeBlocks(fleet.nodes.values(), NOW, 300);
-    expect([block?.gpus.length, block?.fresh, block?.justFreed]).toEqual([1, 1, false]);
-  });
-
   test('split what is free by model and never count the stale', () => {
     const counts = freeByModel(smallFleet().gpus.values());
     expect(counts.map(({ model, free, total }) => [model, free, total])).toEqual([
@@ -310,7 +279,8 @@ describe('the answers', () => {
 
   test('offer no GPU that is not counted, though it is free', () => {
     const fleet = fleetOf([node({ name: 'm' })], [gpu({ node: 'm', counted: false, since: 0 })]);
-    expect(freeBlocks(fleet.nodes.values(), NOW, 300)).toEqual([]);
+    const wish = { gpus: 1, oneNode: false };
+    expect(findOffers(fleet.nodes.values(), () => true, wish, NOW, 300)).toEqual([]);
     expect(fleet.counts.free).toBe(0);
   });
 
@@ -505,10 +475,16 @@ describe('what a node has', () => {
 });
 
 describe('the command to copy', () => {
-  const take = (name: string, gpus: GpuRow[], address: string | null = null, copy?: string) => {
+  const take = (
+    name: string,
+    gpus: GpuRow[],
+    address: string | null = null,
+    copy?: string,
+    person: string | null = null,
+  ) => {
     const fleet = fleetOf([node({ name, address })], []);
     const board = { ...fleet.board!, ...(copy ? { copy } : {}) };
-    return takeCommand({ board, nodes: fleet.nodes }, name, gpus);
+    return takeCommand({ board, nodes: fleet.nodes }, name, gpus, person);
   };
 
   test('names the devices by UUID', () => {
@@ -525,6 +501,25 @@ describe('the command to copy', () => {
   test('is the one of the admin', () => {
     const copy = 'srun -w {node} --gpus {devices} # {what}';
     expect(take('tejo', [gpu()], 'tejo.lab.example', copy)).toBe('srun -w tejo --gpus GPU-1 # {what}');
+  });
+
+  const pair = [gpu({ uuid: 'GPU-1', label: '0' }), gpu({ uuid: 'MIG-2', label: '1:0' })];
+  const ALL = "ssh {person}@{node} 'use {uuids} # {indexes}'";
+
+  test('names UUIDs, numbers and the person where the admin wants them', () => {
+    expect(take('n', pair, null, ALL, 'ana')).toBe("ssh ana@n 'use GPU-1,MIG-2 # 0,1:0'");
+  });
+
+  test.each([null, "o'neil", 'Ana María', '$(id)', '-oProxyCommand=x', '{node}'])(
+    'leaves it to the shell who %j is',
+    (person) => {
+      expect(take('n', pair, null, ALL, person)).toBe("ssh $USER@n 'use GPU-1,MIG-2 # 0,1:0'");
+    },
+  );
+
+  test('is none where it would lack something', () => {
+    expect(take('n', [gpu({ uuid: 'n:0', label: '0' })], null, ALL)).toBe('');
+    expect(take('n', [gpu({ label: "0';id" })], null, ALL)).toBe('');
   });
 
   test('falls back to the index where the UUID is made up', () => {

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import expected from '../../tests/golden/expected.json';
 import told from '../../tests/golden/snapshot.json';
 import type { Snapshot } from '../src/api/wire';
-import { freeBlocks } from '../src/state/answers';
 import { matches, parseFilter } from '../src/state/filter';
 import { Fleet, type Gpu } from '../src/state/fleet.svelte';
+import { findOffers } from '../src/state/offers';
 import { people } from '../src/state/people';
 
 const fleet = new Fleet();
@@ -24,24 +24,33 @@ test('counts', () => {
 });
 
 test('what to take', () => {
-  const blocks = freeBlocks(fleet.nodes.values(), now, fleet.justFreedSeconds);
-  const offered = blocks.map(({ node, gpus, fresh }) => ({
-    places: gpus.map(place).sort(),
-    fresh,
+  const wish = { gpus: 1, oneNode: false };
+  const offers = findOffers(fleet.nodes.values(), () => true, wish, now, fleet.justFreedSeconds);
+  const offered = offers.map(({ node, gpus, fresh }) => ({
     node: node.record.name,
+    labels: gpus.map((gpu) => gpu.record.label),
+    just_freed: fresh,
   }));
-  const settled = expected.free.map(({ node, labels, just_freed }) => ({
-    places: labels
-      .slice(0, labels.length - just_freed)
-      .map((label) => `${node}:${label}`)
-      .sort(),
-    fresh: just_freed,
-    node,
-  }));
-  // Blocks of the same size and age may stand in any order.
-  const sorted = (all: typeof offered) => all.map((block) => JSON.stringify(block)).sort();
-  expect(sorted(offered)).toEqual(sorted(settled));
-  expect(offered.map(({ places }) => places.length)).toEqual(settled.map(({ places }) => places.length));
+  expect(offered).toEqual(expected.free);
+});
+
+test.each(expected.wishes)('what to take for $gpus GPUs, memory $memory, one node: $same_node', (wish) => {
+  const { terms } = parseFilter(`memory>=${wish.memory}`);
+  const offers = findOffers(
+    fleet.nodes.values(),
+    // As every wish without a size does, this one takes what has none to tell.
+    ({ record }) =>
+      wish.memory === '0' ||
+      matches({ terms, errors: [] }, { gpu: record, node: undefined, nodeFree: 0, now, me: null }),
+    { gpus: wish.gpus, oneNode: wish.same_node },
+    now,
+    fleet.justFreedSeconds,
+  );
+  const taken = offers.map(({ node, gpus, chosen }) => {
+    const labels = gpus.slice(0, chosen).map((gpu) => gpu.record.label);
+    return `${node.record.name}:${labels.join()}`;
+  });
+  expect(taken).toEqual(wish.take);
 });
 
 test('people', () => {

@@ -30,13 +30,14 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_enough_free_gpus_are_listed(board: RunningBoard) -> None:
-    """The largest block first, and 0."""
+    """The smallest block first, what was just freed last, and 0."""
     done = run("free", "--board", board.url)
     found = [
         re.fullmatch(r"\S+\t(\d+) x .*?(?:, (\d+) just freed)?", line) for line in done.stdout.splitlines()
     ]
-    settled = [int(line[1]) - int(line[2] or 0) for line in found if line]
-    assert (done.returncode, len(settled), settled) == (0, len(found), sorted(settled, reverse=True))
+    sizes = [(int(line[1]), int(line[2] or 0)) for line in found if line]
+    ranks = [(fresh == size, size if fresh == size else size - fresh) for size, fresh in sizes]
+    assert (done.returncode, len(ranks), ranks) == (0, len(found), sorted(ranks))
 
 
 def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: RunningBoard) -> None:

@@ -9,6 +9,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free
 from gpuboard.model.verdict import VerdictWord
 from gpuboard.probes.simulated import simulate
+from gpuboard.wire.summary import FreeAnswer
 from gpuboard.wire.views import GpuRow
 
 
@@ -52,3 +53,48 @@ def test_only_nodes_that_meet_the_whole_wish_are_listed_if_there_are_any() -> No
     short = find_free([], few, Wish(gpus=2, same_node=True), at=0.0)
     assert [block.node for block in enough.blocks] == ["many"]
     assert (short.enough, [block.node for block in short.blocks]) == (False, ["few"])
+
+
+def free_on(node: str, count: int, **facts: float | None) -> list[GpuRow]:
+    """As many free GPUs, long since unless told otherwise."""
+    changes = {"since": None, **facts}
+    found = [replace(row, node=node, uuid=f"GPU-{node}-{row.index}", **changes) for row in rows(any="free")]
+    return found[:count]
+
+
+def taken(answer: FreeAnswer) -> list[tuple[str, int]]:
+    """What to take of which node."""
+    return [(block.node, block.chosen) for block in answer.blocks]
+
+
+LAB = [*free_on("big", 8), *free_on("pair", 2), *free_on("one", 1), *free_on("new", 1, since=90.0)]
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [
+        (Wish(gpus=1), [("one", 1), ("pair", 1), ("big", 1), ("new", 1)]),
+        (Wish(gpus=2), [("pair", 2), ("big", 2), ("one", 1), ("new", 1)]),
+        (Wish(gpus=2, same_node=True), [("pair", 2), ("big", 2)]),
+        # Nobody has so many: the largest first, and of the next only what is missing.
+        (Wish(gpus=9), [("big", 8), ("pair", 1), ("one", 0), ("new", 0)]),
+    ],
+)
+def test_the_best_fit_stands_first(wish: Wish, expected: list[tuple[str, int]]) -> None:
+    """A job for one GPU must not break up the only node that has eight; what was just freed comes last."""
+    assert taken(find_free([], LAB, wish, at=100.0)) == expected
+
+
+def test_of_blocks_of_one_size_the_smaller_memory_comes_first() -> None:
+    """Who needs 24 GB does not take the card with 80; whose size nobody knows comes after both."""
+    sizes = {"unknown": None, "large": 80 * 2**30, "small": 24 * 2**30}
+    fleet = [row for node, size in sizes.items() for row in free_on(node, 1, memory_total_bytes=size)]
+    found = find_free([], fleet, Wish(), at=0.0)
+    assert [block.node for block in found.blocks] == ["small", "large", "unknown"]
+
+
+def test_the_order_is_the_same_however_the_rows_come() -> None:
+    """Whoever asks twice, or asks another output, gets the same."""
+    assert taken(find_free([], LAB, Wish(gpus=2), at=100.0)) == taken(
+        find_free([], LAB[::-1], Wish(gpus=2), at=100.0)
+    )

@@ -160,13 +160,41 @@ def test_without_names_the_counts_are_the_same(golden: Golden) -> None:
 
 
 def test_what_is_free(http: httpx.Client) -> None:
-    """The largest blocks first, what was just freed last, and sizes as on the box."""
+    """The best fit first, what was just freed last, and sizes as on the box."""
     found = http.get("api/v1/free").json()
     shown = [{key: block[key] for key in ("node", "labels", "just_freed")} for block in found["blocks"]]
     assert (shown, found["free"]) == (EXPECTED["free"], VERDICTS["free"])
     of_80 = http.get("api/v1/free", params={"memory": "80G"}).json()["blocks"]
     places = [f"{block['node']}:{label}" for block in of_80 for label in block["labels"]]
     assert sorted(places) == sorted(EXPECTED["free_80G"])
+
+
+def places(block: dict[str, Any]) -> str:
+    """What to take of a block, as people say it."""
+    return f"{block['node']}:{','.join(block['labels'][: block['chosen']])}"
+
+
+@pytest.mark.parametrize("wish", EXPECTED["wishes"], ids=str)
+def test_what_to_take_for_a_wish(
+    http: httpx.Client, url: str, capsys: pytest.CaptureFixture[str], wish: dict[str, Any]
+) -> None:
+    """By the API and by the command, block by block; the page's own tests read the same table."""
+    asked = {key: wish[key] for key in ("gpus", "memory", "same_node")}
+    found = http.get("api/v1/free", params=asked).json()
+    assert ([places(block) for block in found["blocks"]], found["enough"]) == (wish["take"], wish["enough"])
+    words = ["-n", str(wish["gpus"]), "--memory", wish["memory"], *["--same-node"] * wish["same_node"]]
+    printed = json.loads(say(capsys, "free", "--board", url, "--format", "json", *words))
+    assert [places(block) for block in printed["blocks"]] == wish["take"]
+    listed = say(capsys, "free", "--board", url, *words).splitlines()
+    assert [line.split(":")[0] for line in listed] == [block["node"] for block in found["blocks"]]
+
+
+def test_as_many_blocks_as_somebody_wants_to_hear_of(http: httpx.Client) -> None:
+    """The best ones; whether there is enough does not depend on it."""
+    everything = http.get("api/v1/free", params={"gpus": 6}).json()
+    two = http.get("api/v1/free", params={"gpus": 6, "limit": 2}).json()
+    assert two["blocks"] == everything["blocks"][:2]
+    assert {**two, "blocks": 0, "at": 0} == {**everything, "blocks": 0, "at": 0}
 
 
 def test_people(http: httpx.Client) -> None:

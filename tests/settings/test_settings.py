@@ -136,6 +136,7 @@ def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table:
         ("[board]\nbase_path = '//evil'", 'base_path = "/gpus/"'),
         ("[board]\nbase_path = '../x'", 'base_path = "/gpus/"'),
         ("[board]\ncopy = 'ssh {address'", "a brace is open"),
+        ("[board]\ncopy = 'ssh {who}@{node}'", "nothing is known as {who}; {address}, {node}, {devices}"),
         ("[verdict]\nignore = ['']", "a part of every name"),
         ("[board]\ntick = 0", "tick = 0: must be from 100ms to 10s"),
         ("[board]\ntick = nan", "= nan: expected a time span"),

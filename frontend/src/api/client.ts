@@ -1,4 +1,4 @@
-import type { ActivityHour, GpuView, NodeView } from './wire';
+import type { ActivityHour, FreeAnswer, GpuView, NodeView } from './wire';
 
 /** The board said no, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -19,6 +19,9 @@ export class Client {
   /** The last hour, of one node or of all. */
   activity = (node: string | null): Promise<ActivityHour> =>
     this.#get(node === null ? 'activity' : `activity?node=${encodeURIComponent(node)}`);
+
+  /** Where GPUs are free now that fit, the best first. */
+  free = (query: string): Promise<FreeAnswer> => this.#get(`free?${query}`);
 
   async #get<Answer>(path: string): Promise<Answer> {
     let response: Response;

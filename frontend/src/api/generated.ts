@@ -98,6 +98,7 @@ export interface FreeBlock {
   uuids: (string)[];
   memory_total_bytes: number | null;
   just_freed: number;
+  chosen: number;
 }
 
 export interface Gone {

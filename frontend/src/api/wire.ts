@@ -15,6 +15,8 @@ export type {
   Bye,
   ClaimView,
   ComponentView,
+  FreeAnswer,
+  FreeBlock,
   GpuProcess,
   GpuReading,
   GpuRow,

@@ -1,7 +1,6 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
-import type { Fleet } from '../state/fleet.svelte';
 import { nominalModel, summarizeModels } from '../state/models';
 import { isEnded } from '../state/people';
 import type { Language } from '../text/language.svelte';
@@ -134,36 +133,4 @@ export function hardware(node: NodeRow, gpus: GpuRow[], language: Language): str
   const all = counted || summarizeModels(gpus.map((gpu) => ({ ...gpu, counted: true })));
   if (!all) return withoutGpus(node, language);
   return counted || `${all}, ${language.say('notCounted')}`;
-}
-
-/** What CUDA calls these devices: by UUID, or by number where one has no UUID, never a mix; empty if neither does. */
-export function cudaDevices(gpus: Pick<GpuRow, 'uuid' | 'label'>[]): { text: string; numbered: boolean } {
-  // A UUID that two nodes have stands before the name of its node.
-  const uuids = gpus.map(({ uuid }) => uuid.split('@')[0]!);
-  const numbered = !uuids.every((uuid) => /^(GPU|MIG)-[A-Za-z0-9/-]+$/.test(uuid));
-  // Cards of a second vendor count from 1000 here: no driver knows those numbers.
-  const names = numbered ? gpus.map(({ label }) => label) : uuids;
-  return { text: numbered && names.some((label) => !/^\d{1,3}$/.test(label)) ? '' : names.join(','), numbered };
-}
-
-/** The admin's shell line for these devices of a node; empty if a name could not go there safely. */
-export function takeCommand(
-  { board, nodes }: Pick<Fleet, 'board' | 'nodes'>,
-  name: string,
-  gpus: Pick<GpuRow, 'uuid' | 'label'>[],
-): string {
-  // Where it goes may itself be inside of quotes; so nothing passes that a shell would not take as it is.
-  const safe = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text);
-  const devices = cudaDevices(gpus);
-  if (!safe(name) || !devices.text) return '';
-  const address = nodes.get(name)?.record.address ?? '';
-  const values: Record<string, string> = {
-    node: name,
-    address: safe(address) ? address : name,
-    devices: devices.text,
-  };
-  let copy = board?.copy ?? '';
-  // Otherwise CUDA numbers the fastest first, not as the driver does.
-  if (devices.numbered) copy = copy.replace('env CUDA_V', 'env CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_V');
-  return copy.replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole);
 }

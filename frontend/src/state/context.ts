@@ -3,6 +3,7 @@ import type { Language } from '../text/language.svelte';
 import type { Clock } from './clock.svelte';
 import type { Connection } from './connection.svelte';
 import type { Fleet } from './fleet.svelte';
+import type { Need } from './need.svelte';
 import type { Preferences } from './preferences.svelte';
 import type { Client } from '../api/client';
 import type { Selection } from './selection.svelte';
@@ -18,6 +19,7 @@ export interface App {
   preferences: Preferences;
   language: Language;
   view: BoardView;
+  need: Need;
   selection: Selection;
   client: Client;
 }

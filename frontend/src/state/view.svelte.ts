@@ -1,6 +1,6 @@
 import { isOffered } from './answers';
 import { arrange, GROUPINGS, SORTS, type Grouping, type Section, type Sort } from './arrange';
-import { matches, parseFilter, type Filter } from './filter';
+import { matches, parseFilter, toggleVerdict, type Filter } from './filter';
 import { countVerdicts, type Fleet, type FleetNode, type Gpu } from './fleet.svelte';
 import type { Density, Preferences } from './preferences.svelte';
 import type { Router } from './router.svelte';
@@ -21,7 +21,7 @@ export class BoardView {
   #sections = $derived.by(() => {
     const keepEmpty = !this.#filter.terms.length;
     return this.#steady(
-      arrange(this.fleet.nodes.values(), this.#passes(), this.grouping, this.sort, keepEmpty),
+      arrange(this.fleet.nodes.values(), this.passing(this.#filter), this.grouping, this.sort, keepEmpty),
     );
   });
   #shown = $derived.by(() => {
@@ -101,6 +101,17 @@ export class BoardView {
 
   readonly counts = $derived(countVerdicts(this.#shown));
 
+  /** What there is of each verdict, whichever of them the filter asks for. */
+  readonly verdictCounts = $derived.by(() => {
+    const text = toggleVerdict(this.text, null);
+    const { terms } = parseFilter(text);
+    if (!terms.length) return this.fleet.counts;
+    if (terms.length === this.#filter.terms.length) return this.counts;
+    const passes = this.passing({ terms, errors: [] });
+    const nodes = [...this.fleet.nodes.values()];
+    return countVerdicts(nodes.flatMap((node) => node.gpus.filter((gpu) => passes(gpu, node))));
+  });
+
   #collapsed = $state.raw<ReadonlySet<string>>(new Set());
 
   /** What can be folded away: sections of a grouping, or the nodes of the cards. */
@@ -134,8 +145,8 @@ export class BoardView {
     this.#heldUntil = performance.now() + REST_MS;
   }
 
-  #passes(): (gpu: Gpu, node: FleetNode) => boolean {
-    const filter = this.#filter;
+  /** Whether a GPU passes a filter, as things are now. */
+  passing(filter: Filter): (gpu: Gpu, node: FleetNode) => boolean {
     if (!filter.terms.length) return () => true;
     const now = this.fleet.at ?? 0;
     const me = this.preferences.me;

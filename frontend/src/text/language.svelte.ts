@@ -1,3 +1,4 @@
+import { untrack } from 'svelte';
 import type { remedies } from './de/remedies';
 import type { trouble } from './de/trouble';
 import type { Words } from './en/words';
@@ -117,7 +118,10 @@ export class Language {
 
   /** Learn the words of what opens later. */
   async complete(): Promise<void> {
-    if (!this.knows('help')) await this.change(this.#tag);
+    // Untracked: a part that waited for words is not drawn anew, and its focus lost, whenever more are learnt.
+    await untrack(async () => {
+      if (!this.knows('help')) await this.change(this.#tag);
+    });
   }
 
   /** Learn the words of what can be wrong with a node, or of what to do then; without them the board's English stays. */

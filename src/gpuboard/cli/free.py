@@ -17,7 +17,9 @@ from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
 from gpuboard.model.units import format_size, parse_size
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
 
-EPILOG = """Ends with 0 if there are enough, 1 if not, 3 if that cannot be told (no board, or GPUs that would
+EPILOG = """The best fit stands first: the smallest block of one node that suffices; what was just freed last.
+
+Ends with 0 if there are enough, 1 if not, 3 if that cannot be told (no board, or GPUs that would
 fit are on nodes that do not report).
 
   eval "$(gpuboard free -n 2 --memory 40G --same-node --format env)" && ssh "$GPUBOARD_NODE" …"""

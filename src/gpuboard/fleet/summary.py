@@ -1,10 +1,12 @@
 """Sums over the fleet's rows. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Final, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuboard.model.names import place_key
 from gpuboard.model.units import fits_size
@@ -127,7 +129,11 @@ class Wish(Struct, frozen=True, kw_only=True):
 def find_free(
     nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, at: float, sources_unknown: int = 0
 ) -> FreeAnswer:
-    """Where the wish can be met now: the largest blocks of one node first, what was just freed last."""
+    """Where the wish can be met now: best fit first.
+
+    That is the smallest block that suffices, so that small jobs leave whole nodes whole; then what is too
+    small alone, the largest first. What was just freed comes last, and counts only where nothing else is.
+    """
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
     unsure: Counter[str] = Counter()
     for row in filter(wish.fits, gpus):
@@ -135,7 +141,7 @@ def find_free(
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
-    ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], at), block[0], block[1] or ""))
+    ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
     found = [_block(node, model, blocks[node, model], at) for node, model in ranked]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
@@ -155,15 +161,31 @@ def find_free(
         nodes_unknown=unknown,
         sources_unknown=sources_unknown,
         could_be_enough=could_be_enough,
-        blocks=tuple(found),
+        blocks=tuple(_chosen(found, wish.gpus)),
     )
 
 
-def _rank(rows: list[GpuRow], at: float) -> tuple[bool, int, float]:
-    """What was just freed last, then most GPUs first, then the longest free."""
+def _rank(rows: list[GpuRow], wish: Wish, at: float) -> tuple[bool, bool, int, float, float]:
+    """The best fit first: by number, then by memory, then the longest free."""
     settled = [row for row in rows if not is_just_freed(row.since, at)]
     offered = settled or rows
-    return not settled, -len(offered), max(row.since or 0.0 for row in offered)
+    is_short = len(offered) < wish.gpus
+    size = -len(offered) if is_short else len(offered)
+    memory = min((row.memory_total_bytes for row in rows if row.memory_total_bytes is not None), default=inf)
+    return not settled, is_short, size, memory, max(row.since or 0.0 for row in offered)
+
+
+def _chosen(blocks: list[FreeBlock], wanted: int) -> Iterator[FreeBlock]:
+    """How many to take of each: all that is wanted, or what those before have left of it."""
+    left = wanted
+    for block in blocks:
+        size = len(block.uuids)
+        if size >= wanted:
+            yield replace(block, chosen=wanted)
+            continue
+        taken = min(size, left)
+        left -= taken
+        yield replace(block, chosen=taken)
 
 
 def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:

@@ -33,7 +33,7 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     listen: Annotated[str, Meta(examples=["0.0.0.0:8042"]), Rule(check_listen)] = DEFAULT_LISTEN
     # What people call the board; empty: nothing but GPUs.
     title: Annotated[str, Meta(max_length=200)] = ""
-    # What people get who copy a command for GPUs: {address}, {node}, {devices} are filled in.
+    # What people get who copy a command for GPUs; `check_copy` knows what is filled in.
     copy: Annotated[str, Meta(max_length=1000), Rule(check_copy)] = DEFAULT_COPY
     # Where the bars of hosts and of GPUs get darker, in percent.
     host_lines: Annotated[tuple[Percent, Percent], Rule(check_lines)] = (35.0, 70.0)

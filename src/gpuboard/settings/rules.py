@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from gpuboard.model.address import is_address, split_address
 from gpuboard.model.errors import UsageError
 
-_FILLED_IN: Final = frozenset({"address", "node", "devices"})
+_FILLED_IN: Final = ("address", "node", "devices", "uuids", "indexes", "person")
 _HOW_TO_STORE: Final = (
     'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
 )
@@ -39,9 +39,8 @@ def check_copy(value: str) -> None:
     if unknown or is_open or not value.isprintable():
         wrong = "a brace is open" if is_open else "it must be one line"
         wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else wrong
-        raise ValueError(
-            f'{wrong}; {{address}}, {{node}} and {{devices}} are filled in, as in "ssh {{address}}"'
-        )
+        known = ", ".join(f"{{{name}}}" for name in _FILLED_IN)
+        raise ValueError(f'{wrong}; {known} are filled in, as in "ssh {{address}}"')
 
 
 def check_ignored(value: tuple[str, ...]) -> None:

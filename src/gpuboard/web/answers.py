@@ -12,6 +12,9 @@ Made = TypeVar("Made")
 # The application's own compression, made for answers that differ, leaves these alone.
 COMPRESSED: Final = "compressed_by_route"
 COMPRESS_FROM_BYTES: Final = 1024
+# What visitors ask for in their own words must not fill the memory between two ticks.
+MOST_KEPT: Final = 256
+MOST_KEPT_BYTES: Final = 16 * 1024 * 1024
 # As for live frames: most of the gain for a fraction of the time.
 _COMPRESSION_LEVEL: Final = 1
 
@@ -38,16 +41,22 @@ class Answers:
         self._version = version
         self._made_for: Hashable = None
         self._made: dict[Hashable, Any] = {}
+        self._bytes = 0
 
     def get(self, what: Hashable, make: Callable[[], bytes]) -> SharedBody:
-        """The answer to this question; keys are few: routes and tiers, nothing that a visitor writes."""
-        return self.once(what, lambda: SharedBody(make()))
+        """The answer to this question."""
+        return self.once(what, lambda: self._weighed(SharedBody(make())))
+
+    def _weighed(self, answer: SharedBody) -> SharedBody:
+        self._bytes += len(answer.body)
+        return answer
 
     def once(self, what: Hashable, make: Callable[[], Made]) -> Made:
         """The same for what is no answer yet; a key is one kind of thing."""
         version = self._version()
-        if version != self._made_for:
-            self._made_for, self._made = version, {}
+        is_full = len(self._made) >= MOST_KEPT or self._bytes >= MOST_KEPT_BYTES
+        if version != self._made_for or is_full:
+            self._made_for, self._made, self._bytes = version, {}, 0
         if what not in self._made:
             self._made[what] = make()
         return cast("Made", self._made[what])

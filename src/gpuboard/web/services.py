@@ -39,12 +39,7 @@ class Services(Struct, frozen=True, kw_only=True):
         return self._summarize(wish)
 
     def free(self, wish: Wish) -> FreeAnswer:
-        """Where GPUs are free that fit; for those who want just any, it is made once a tick."""
-        if wish == EVERYTHING:
-            return self.broadcaster.answers.once("free", lambda: self._find_free(wish))
-        return self._find_free(wish)
-
-    def _find_free(self, wish: Wish) -> FreeAnswer:
+        """Where GPUs are free that fit."""
         rows = self.tracker
         return find_free(
             rows.nodes.values(),

@@ -24,7 +24,7 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     just_freed_seconds: float = JUST_FREED_SECONDS
     # What the admin calls the board; null: nothing but GPUs.
     title: str | None = None
-    # The command for chosen GPUs that people copy: {address}, {node} and {devices} are to be filled in.
+    # The command for chosen GPUs that people copy; {address}, {devices} and others are to be filled in.
     copy: str = "ssh {address}"
     # Where bars get darker, in percent.
     host_lines: tuple[float, ...] = (35.0, 70.0)

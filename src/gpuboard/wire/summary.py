@@ -77,6 +77,8 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     memory_total_bytes: int | None
     # How many of them became free only just now; they stand last.
     just_freed: int
+    # How many of them, the first, to take for the wish; blocks that are too small make it up together.
+    chosen: int = 0
 
 
 class FreeAnswer(Struct, frozen=True, kw_only=True):

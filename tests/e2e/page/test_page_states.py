@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
-FETCHED = """() => ['Detail', 'ProcessTable', 'VerdictBadge', 'more'].every((name) =>
+FETCHED = """() => ['Detail', 'VerdictBadge', 'more'].every((name) =>
   performance.getEntriesByType('resource').some((each) => each.name.includes(`/${name}-`)))"""
 TRANSPARENT = "rgba(0, 0, 0, 0)"
 # Whatever is drawn in a colour of "free", or says that it is live.
@@ -69,7 +69,7 @@ def test_a_gpu_opens_for_the_first_time_without_a_connection(browser: Browser, t
         expect(page.get_by_role("button", name=re.compile("^Reconnecting"))).to_be_visible()
         cell = page.locator(".cell.fill-free").first
         expect(cell).to_have_accessible_name(re.compile(", was free"))
-        offer = page.get_by_role("region", name="These were free")
+        offer = page.get_by_role("region", name="Asked for")
         expect(offer.get_by_role("button", name=re.compile("^Copy")).first).to_be_disabled()
         cell.click()
         expect(page.get_by_role("dialog")).to_be_visible()

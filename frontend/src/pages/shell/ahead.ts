@@ -4,6 +4,7 @@ import type { Language } from '../../text/language.svelte';
 export async function fetchAhead(language: Language): Promise<void> {
   const parts = [
     language.complete(),
+    import('../board/CopyForms.svelte'),
     import('../board/Detail.svelte'),
     import('../board/gridKeys'),
     import('../gpu/GpuPage.svelte'),

@@ -1,12 +1,13 @@
 import type { GpuRow } from '../../api/wire';
-import { isIgnored, takeCommand } from '../../parts/words';
+import { takeCommand } from '../../parts/command';
+import { isIgnored } from '../../parts/words';
 import { isOffered } from '../../state/answers';
 import type { App } from '../../state/context';
 import { copyText } from '../../ui/copy';
 
 /** Copies the command of the GPU that is looked at, if it is offered; returns what to tell about it. */
 export async function take(app: App): Promise<string> {
-  const { fleet, language, router, selection } = app;
+  const { fleet, language, preferences, router, selection } = app;
   const { say } = language;
   const uuid = selection.uuid ?? (router.route.page === 'gpu' ? router.route.uuid : '');
   const gpu = fleet.gpus.get(uuid)?.record;
@@ -15,7 +16,7 @@ export async function take(app: App): Promise<string> {
   const name = `${gpu.node} ${say('gpu')} ${gpu.label}`;
   const why = whyNot(gpu, app);
   if (why) return say('nothingCopied', { gpu: name, why });
-  const done = await copyText(takeCommand(fleet, gpu.node, [gpu]));
+  const done = await copyText(takeCommand(fleet, gpu.node, [gpu], preferences.me));
   return done ? `${say('copied')}. ${name}` : say('nothingCopied', { gpu: name, why: say('copyFailed') });
 }
 

@@ -33,7 +33,20 @@ export const more = {
 
   // The answer
   nothingFree: 'Nothing is free right now.',
+  nothingFits: 'Nothing fits right now.',
+  notEnough: 'Not enough for this right now.',
+  freeIf: 'Free now, if:',
+  withoutTerm: 'without {term}',
+  severalNodes: 'on several nodes',
+  freshExplained: 'Just freed (under {time}) comes last: its user may only be restarting.',
   nextClaim: 'Next booking to end: {node}, {time}.',
+  nextClaims: 'Bookings that end at {time} would leave enough.',
+  idleHidden: { one: '{count} GPU is held but idle.', other: '{count} GPUs are held but idle.' },
+  form_command: 'Command',
+  form_export: 'On the node',
+  form_docker: 'Docker',
+  form_uuids: 'UUIDs',
+  noForm: 'CUDA knows these by no name.',
   idleHeld: { one: '{count} GPU is held but idle; ask:', other: '{count} GPUs are held but idle; ask:' },
 
   // Tools
@@ -50,6 +63,8 @@ export const more = {
   someone: 'someone',
   mapLabel: 'Map of {total} GPUs, {free} free. Arrow keys move; the list beside it says the same.',
   was_nothingFree: 'Nothing was free.',
+  was_nothingFits: 'Nothing fitted.',
+  was_notEnough: 'There was not enough for this.',
   was_mapLabel: 'Map of {total} GPUs, {free} were free. Arrow keys move; the list beside it says the same.',
   was_about_free: 'Nobody was on it when the board was last heard; somebody may be by now.',
   mapList: 'Nodes on the map',

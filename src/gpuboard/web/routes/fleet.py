@@ -134,9 +134,11 @@ async def get_people(request: AnyRequest, services: Services) -> People:
     return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
-@get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
+@get("/free", summary="Where GPUs are free now", opt={COMPRESSED: True}, responses=problems(400, 401))
 async def get_free(
+    request: AnyRequest,
     services: Services,
+    *,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
     memory: Annotated[
         str,
@@ -147,14 +149,31 @@ async def get_free(
         ),
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
-    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
-) -> FreeAnswer:
-    """The free GPUs that fit, the largest blocks of one node first."""
+    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,
+    limit: Annotated[
+        int | None, Parameter(ge=1, le=1024, description="How many blocks are told, the best; null: all.")
+    ] = None,
+) -> Response[FreeAnswer]:
+    """The free GPUs that fit, best fit first.
+
+    That is the smallest block of one node that suffices, then of those that are too small alone the largest;
+    what was just freed comes last. `chosen` says how many GPUs of each block, the first, to take.
+    """
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
-    return services.free(wish)
+    # What was just freed is so no longer after a while, whether or not anything else happens.
+    second = int(services.fleet.clock.now())
+    made = services.broadcaster.answers.get(
+        ("free", second, wish, limit), lambda: _encode_free(services, wish, limit)
+    )
+    return cast("Response[FreeAnswer]", respond(request, made))
+
+
+def _encode_free(services: Services, wish: Wish, limit: int | None) -> bytes:
+    found = services.free(wish)
+    return msgspec.json.encode(replace(found, blocks=found.blocks[:limit]))
 
 
 ROUTER = Router(

@@ -1,0 +1,208 @@
+import type { Client } from '../api/client';
+import type { FreeBlock } from '../api/wire';
+import { toggleTerm, wordTerm, type Filter, type Term } from './filter';
+import { BOX_SHARE } from './models';
+import type { Fleet, Gpu } from './fleet.svelte';
+import { findOffers, sizesOf, type Offer } from './offers';
+import type { Router } from './router.svelte';
+import type { BoardView } from './view.svelte';
+
+/** How many offers are shown. */
+export const SHOWN = 3;
+const REST_MS = 150;
+const EVERY_MS = 1000;
+
+const NUMBER = /^free>=(\d+)$/i;
+const MEMORY = /^mem(?:ory)?>=(.+)$/i;
+const MODEL = /^model:"?([^"]+)"?$/i;
+// What is going on on a GPU, not what it is: whoever looks for one to take means none of these.
+const DOING =
+  /^-?(?:(?:is|user|use|util|since|temp\w*|power|memory_free)[:<>=]|(?:free|busy|idle|booked|stale|broken|unknown)(?:[\s,]|$))/i;
+const KEYED = /^-?\w+\s*[:<>=]/;
+
+const size = (offers: Offer[]) => offers.reduce((sum, { gpus }) => sum + gpus.length, 0);
+const suffices = (offers: Offer[], count: number, oneNode: boolean) =>
+  oneNode ? offers.some(({ gpus }) => gpus.length >= count) : size(offers) >= count;
+
+/**
+ * What somebody needs, as the filter says it (`memory>=40G model:h100`, and `free>=4`: four on one node), and the
+ * address (`need=4`: four, wherever); and what of the fleet fits.
+ */
+export class Need {
+  #answer = $state.raw<{ question: string; blocks: FreeBlock[] } | null>(null);
+  #picked = $state.raw<ReadonlyMap<string, ReadonlySet<string>>>(new Map());
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #askedAt = -Infinity;
+
+  /** The part of the filter that says what a GPU is. */
+  readonly filter = $derived.by((): Filter => {
+    const isKind = (term: Term) =>
+      !DOING.test(term.text) && !NUMBER.test(term.text) && (KEYED.test(term.text) || this.#isHardware(term));
+    return { terms: this.view.filter.terms.filter(isKind), errors: [] };
+  });
+  readonly #found = $derived(this.#find());
+  /** What fits, in the board's own order as soon as that is known. */
+  readonly offers = $derived.by((): Offer[] => {
+    const { blocks, question } = this.#answer ?? {};
+    if (!blocks || question !== this.#question) return this.#found;
+    const place = (key: string) => {
+      const at = blocks.findIndex(({ node, model }) => key === `${node} ${model ?? ''}`);
+      return at < 0 ? Infinity : at;
+    };
+    return this.#found.toSorted((a, b) => place(a.key) - place(b.key) || 0);
+  });
+  /** Whether the wish can be met. */
+  readonly isEnough = $derived(suffices(this.#found, this.count, this.oneNode));
+  /** How many GPUs can be taken for it. */
+  readonly fitting = $derived(this.oneNode && !this.isEnough ? 0 : size(this.#found));
+  readonly #changes = $derived(
+    this.#found.map(({ key, fresh, since, gpus }) => [key, fresh, since, gpus.map((gpu) => gpu.record.uuid)]),
+  );
+
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly router: Router,
+    private readonly view: BoardView,
+  ) {}
+
+  get count(): number {
+    const asked = Number(this.#written(NUMBER) ?? this.router.query.get('need'));
+    return Number.isInteger(asked) && asked > 0 && asked <= 1024 ? asked : 1;
+  }
+
+  set count(count: number) {
+    if (this.oneNode && count > 1) this.#write(NUMBER, `free>=${count}`);
+    else {
+      this.#write(NUMBER, null);
+      this.router.setQuery({ need: count > 1 ? String(count) : null });
+    }
+  }
+
+  get oneNode(): boolean {
+    return this.#written(NUMBER) !== null;
+  }
+
+  set oneNode(yes: boolean) {
+    const { count } = this;
+    this.#write(NUMBER, yes ? `free>=${count}` : null);
+    this.router.setQuery({ need: yes || count === 1 ? null : String(count) });
+  }
+
+  /** As written: `40G`; empty: any. */
+  get memory(): string {
+    return this.#written(MEMORY) ?? '';
+  }
+
+  set memory(size: string) {
+    this.#write(MEMORY, size && `memory>=${size}`);
+  }
+
+  get model(): string {
+    return this.#written(MODEL) ?? '';
+  }
+
+  set model(model: string) {
+    this.#write(MODEL, model && wordTerm('model', model));
+  }
+
+  /** Whether fewer fit than are free. */
+  get narrows(): boolean {
+    return this.filter.terms.length > 0 || this.oneNode;
+  }
+
+  get sizes(): number[] {
+    return sizesOf(this.fleet.gpus.values(), BOX_SHARE);
+  }
+
+  /** Whether another wish could be met: without a term of the filter, with another number, or on more nodes. */
+  wouldBeEnough(without: string | null, count = this.count, oneNode = this.oneNode): boolean {
+    return suffices(this.#find(without, count, oneNode), count, oneNode);
+  }
+
+  /** The GPUs of an offer that somebody wants: those the board has chosen, unless they were changed. */
+  picked({ key, gpus, chosen }: Offer): Gpu[] {
+    const mine = this.#picked.get(`${this.#question} ${key}`);
+    return mine ? gpus.filter((gpu) => mine.has(gpu.record.uuid)) : gpus.slice(0, chosen);
+  }
+
+  pick(offer: Offer, { record: { uuid } }: Gpu): void {
+    const uuids = new Set(this.picked(offer).map((gpu) => gpu.record.uuid));
+    if (!uuids.delete(uuid)) uuids.add(uuid);
+    this.#picked = new Map(this.#picked).set(`${this.#question} ${offer.key}`, uuids);
+  }
+
+  /** Rises whenever the board should be asked anew. */
+  get changes(): string {
+    return this.#question + JSON.stringify(this.#changes);
+  }
+
+  /** Ask the board for its ranking: soon, and about once a second at most. */
+  ask(client: Client, mayAsk: () => boolean): void {
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (!mayAsk()) return;
+        this.#askedAt = performance.now();
+        const question = this.#question;
+        client.free(question).then(
+          ({ blocks }) => (this.#answer = { question, blocks }),
+          () => {},
+        );
+      },
+      Math.max(REST_MS, this.#askedAt + EVERY_MS - performance.now()),
+    );
+  }
+
+  /** What the board is asked; it does not know all the words of the filter. */
+  readonly #question = $derived.by(() => {
+    const query = new URLSearchParams({ gpus: String(this.count), same_node: String(this.oneNode) });
+    if (this.memory) query.set('memory', this.memory);
+    const { model } = this;
+    if (model) {
+      // The board knows a model by its own name, not by the one that people see.
+      const models = new Set(this.#found.flatMap(({ gpus }) => gpus.map(({ record }) => record.model)));
+      query.set('model', (models.size === 1 && [...models][0]) || model);
+    }
+    const known = Number(!!this.memory) + Number(!!model);
+    if (this.filter.terms.length === known) query.set('limit', String(SHOWN));
+    return String(query);
+  });
+
+  /** Whether a bare word names a node or a model; otherwise it is a person's, and no wish. */
+  #isHardware(term: Term): boolean {
+    const passes = this.view.passing({ terms: [term], errors: [] });
+    for (const node of this.fleet.nodes.values()) {
+      let last: string | undefined;
+      for (const { record, model } of node.gpus) {
+        if (model === last) continue;
+        last = model;
+        const nobodys = { ...record, users: null, claim: null, ended_claim: null };
+        if (passes({ record: nobodys } as unknown as Gpu, node)) return true;
+      }
+    }
+    return false;
+  }
+
+  #find(without: string | null = null, gpus = this.count, oneNode = this.oneNode): Offer[] {
+    const terms = this.filter.terms.filter(({ text }) => text !== without);
+    const fits = this.view.passing({ terms, errors: [] });
+    const { at, justFreedSeconds, nodes } = this.fleet;
+    return findOffers(nodes.values(), fits, { gpus, oneNode }, at ?? 0, justFreedSeconds);
+  }
+
+  #written(pattern: RegExp): string | null {
+    for (const { text } of this.view.filter.terms) {
+      const found = pattern.exec(text);
+      if (found) return found[1]!;
+    }
+    return null;
+  }
+
+  #write(pattern: RegExp, term: string | null): void {
+    let text = this.view.text;
+    for (const each of this.view.filter.terms)
+      if (pattern.test(each.text)) text = toggleTerm(text, each.text);
+    if (term) text = toggleTerm(text, term);
+    if (text !== this.view.text) this.view.text = text;
+  }
+}

@@ -1,0 +1,94 @@
+/** What to take: the free GPUs that fit a wish. The ranking is the board's own (`find_free`). Pure. */
+
+import { isOffered } from './answers';
+import type { FleetNode, Gpu } from './fleet.svelte';
+
+export interface Wish {
+  gpus: number;
+  oneNode: boolean;
+}
+
+/** Free GPUs of one model on one node. */
+export interface Offer {
+  key: string;
+  node: FleetNode;
+  /** What was just freed stands last. */
+  gpus: Gpu[];
+  fresh: number;
+  /** How many of them, the first, to take for the wish. */
+  chosen: number;
+  /** Since when all are free that are not just freed. */
+  since: number | null;
+}
+
+export type Fits = (gpu: Gpu, node: FleetNode) => boolean;
+
+/** What `find_free` answers, in its order: known before the board is asked, and while it is. */
+export function findOffers(
+  nodes: Iterable<FleetNode>,
+  fits: Fits,
+  { gpus: wanted, oneNode }: Wish,
+  now: number,
+  justFreed: number,
+): Offer[] {
+  const isFresh = ({ record: { since } }: Gpu) => since !== null && now - since < justFreed;
+  let found: { offer: Offer; rank: (number | string)[] }[] = [];
+  for (const node of nodes) {
+    const byModel = new Map<string, Gpu[]>();
+    for (const gpu of node.gpus) {
+      if (!isOffered(gpu.record) || !fits(gpu, node)) continue;
+      const model = gpu.record.model ?? '';
+      byModel.set(model, [...(byModel.get(model) ?? []), gpu]);
+    }
+    for (const [model, free] of byModel) {
+      const settled = free.filter((gpu) => !isFresh(gpu));
+      const gpus = [...settled, ...free.filter(isFresh)];
+      const counted = settled.length ? settled : free;
+      const short = counted.length < wanted;
+      const { name } = node.record;
+      const sinces = counted.flatMap(({ record }) => record.since ?? []);
+      const since = sinces.length ? Math.max(...sinces) : null;
+      found.push({
+        offer: { key: `${name} ${model}`, node, gpus, fresh: gpus.length - settled.length, chosen: 0, since },
+        rank: [
+          Number(!settled.length),
+          Number(short),
+          short ? -counted.length : counted.length,
+          Math.min(...free.map(({ record }) => record.memory_total_bytes ?? Infinity)),
+          since ?? 0,
+          name,
+          model,
+        ],
+      });
+    }
+  }
+  const suffices = ({ offer }: (typeof found)[number]) => offer.gpus.length >= wanted;
+  if (oneNode && found.some(suffices)) found = found.filter(suffices);
+  let left = wanted;
+  return found
+    .sort((a, b) => compare(a.rank, b.rank))
+    .map(({ offer }) => {
+      offer.chosen = Math.min(offer.gpus.length, offer.gpus.length < wanted ? left : wanted);
+      if (offer.gpus.length < wanted) left -= offer.chosen;
+      return offer;
+    });
+}
+
+function compare(a: (number | string)[], b: (number | string)[]): number {
+  const place = a.findIndex((value, at) => value !== b[at]);
+  return place < 0 ? 0 : a[place]! < b[place]! ? -1 : 1;
+}
+
+// What is printed on boxes, in GB; where two are close, the smaller: it is asked for with "at least".
+const BOXES = [4, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 80, 94, 128, 141, 180, 256, 288];
+
+/** The sizes of memory that the fleet has, as people say them; `share` of a box is what cards tell at least. */
+export function sizesOf(gpus: Iterable<Gpu>, share: number): number[] {
+  const found = new Set<number>();
+  for (const { record } of gpus) {
+    const size = record.counted && (record.memory_total_bytes ?? 0) / 2 ** 30;
+    const box = size && BOXES.findLast((each) => size >= share * each);
+    if (box) found.add(box);
+  }
+  return [...found].sort((a, b) => a - b);
+}

@@ -1,0 +1,308 @@
+"""`I need` on the board page: from a wish to a command, in the order of the API and the CLI."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.units import GIB
+from gpuboard.wire.drop import encode_drop
+from tests.board import RunningBoard, running_board
+from tests.browser import DESKTOP, PHONE, assert_fits, keep, visit
+from tests.cli.conftest import COMMAND
+from tests.pushing import wait_until
+
+pytestmark = pytest.mark.xdist_group("browser")
+LAPTOP: Final = (1280, 720)
+# What was there before had as many controls above the first row, with four offers of eight GPUs.
+MOST_CONTROLS: Final = 60
+# What the panel offers: nodes, and the GPUs that are chosen.
+OFFERED: Final = """() => [...document.querySelectorAll('[aria-labelledby=need] li')].map((offer) =>
+  `${offer.querySelector('a').textContent}:${
+    [...offer.querySelectorAll('[aria-pressed=true]')].map((chip) => chip.textContent)}`)"""
+ABOVE: Final = """() => {
+  const first = document.querySelector('[role=row][data-row]').getBoundingClientRect().top;
+  const controls = [...document.querySelectorAll('main :is(a, button, select, input)')];
+  return [first, controls.filter((each) => each.checkVisibility() &&
+    each.getBoundingClientRect().bottom <= first).length];
+}"""
+
+
+def panel(page: Page) -> Locator:
+    """Where the wish is told."""
+    return page.get_by_role("region", name="I need")
+
+
+def open_board(page: Page, board: RunningBoard, query: str = "") -> None:
+    """Open the board and wait for its GPUs."""
+    page.goto(f"{board.url}{query}")
+    expect(page.locator(".cell[data-uuid]").first).to_be_visible()
+
+
+def best_of(board: RunningBoard, **wish: str | int) -> list[str]:
+    """The three best blocks by the API: nodes, and the GPUs to take."""
+    found: dict[str, Any] = httpx.get(f"{board.url}api/v1/free", params=wish).raise_for_status().json()
+    blocks = found["blocks"][:3] if found["enough"] else []
+    return [f"{block['node']}:{','.join(block['labels'][: block['chosen']])}" for block in blocks]
+
+
+def expect_best(page: Page, board: RunningBoard, **wish: str | int) -> None:
+    """The page offers what the API does, in its order."""
+    wait_until(lambda: page.evaluate(OFFERED) == best_of(board, **wish))
+
+
+def test_the_first_row_stands_high_on_a_small_laptop(browser: Browser, demo: RunningBoard) -> None:
+    """It used to begin at 460, below half a screen of preamble, and there are no more controls than then."""
+    for locale in ("en-GB", "de-DE", "fr-FR", "zh-TW"):
+        with visit(browser, demo.url, size=LAPTOP, locale=locale) as page:
+            open_board(page, demo, "?view=rows")
+            top, controls = page.evaluate(ABOVE)
+            keep(page, f"need-laptop-{locale}")
+            assert (locale, top <= 330, controls <= MOST_CONTROLS) == (locale, True, True), (top, controls)
+
+
+def test_a_wish_is_offered_as_the_api_offers_it(page: Page, demo: RunningBoard) -> None:
+    """One for a start; then four large ones on one node, and the address keeps the wish."""
+    open_board(page, demo, "?view=rows")
+    expect_best(page, demo)
+    panel(page).get_by_role("button", name="2", exact=True).click()
+    expect(page).to_have_url(re.compile("need=2"))
+    expect_best(page, demo, gpus=2)
+    panel(page).get_by_role("combobox", name="Memory").select_option("48G")
+    panel(page).get_by_role("checkbox", name="on one node").check()
+    expect(page.locator("#filter")).to_have_value("memory>=48G free>=2")
+    expect_best(page, demo, gpus=2, memory="48G", same_node="true")
+    keep(page, "need-two")
+    page.reload()
+    expect(panel(page).get_by_role("checkbox")).to_be_checked()
+    expect_best(page, demo, gpus=2, memory="48G", same_node="true")
+
+
+def test_number_chips_and_rows_follow_the_wish(page: Page, demo: RunningBoard) -> None:
+    """The panel used to ignore what was typed, and "All" stayed pressed."""
+    open_board(page, demo)
+    chips = page.get_by_role("list", name="Verdicts")
+    every = chips.get_by_role("button", name="All")
+    expect(every).to_have_attribute("aria-pressed", "true")
+    page.locator("#filter").fill("model:4090")
+    expect(every).to_have_attribute("aria-pressed", "false")
+
+    def fitting() -> int:
+        return int(httpx.get(f"{demo.url}api/v1/free?model=4090").json()["free"])
+
+    answer = page.locator(".answer")
+    wait_until(lambda: answer.locator("strong").inner_text() == str(fitting()))
+    expect(answer).to_contain_text(re.compile(r"of 96 GPUs fit.*\d+ free in all", re.DOTALL))
+    wait_until(lambda: f"free {fitting()}" in chips.inner_text().lower().replace("\n", " "))
+    assert {each.split(":")[0][:6] for each in page.evaluate(OFFERED)} == {"vision"}
+    every.click()
+    expect(page.locator("#filter")).to_have_value("")
+
+
+def test_the_chosen_gpus_can_be_changed_and_what_is_copied_is_seen(page: Page, demo: RunningBoard) -> None:
+    """One is chosen, not the whole node; each form stands there before it is taken."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_board(page, demo, "?q=free>%3D2&need=1")
+    panel(page).get_by_role("button", name="1", exact=True).click()
+    offer = panel(page).get_by_role("listitem").filter(has=page.locator(".chips button:nth-of-type(2)")).first
+    chips = offer.locator(".chips button")
+    expect(offer.locator(".chips button[aria-pressed=true]")).to_have_count(1)
+    chips.nth(0).click()
+    chips.nth(1).click()
+    label = chips.nth(1).inner_text()
+    node = offer.get_by_role("link").inner_text()
+    offer.get_by_role("button", name=re.compile("^Copy")).click()
+    sheet = page.get_by_role("dialog")
+    gpus = httpx.get(f"{demo.url}api/v1/nodes/{node}").json()["gpus"]
+    uuid = next(gpu["uuid"] for gpu in gpus if gpu["label"] == label)
+    forms = {
+        "Command": f"ssh -t {node} 'env CUDA_VISIBLE_DEVICES={uuid} $SHELL -l'",
+        "On the node": f"export CUDA_VISIBLE_DEVICES={uuid}",
+        "Docker": f"docker run --gpus '\"device={uuid}\"'",
+        "UUIDs": uuid,
+    }
+    keep(page, "need-forms")
+    for form, text in forms.items():
+        button = sheet.get_by_role("button", name=re.compile(f"^{form}"))
+        expect(button.locator("code")).to_have_text(text)
+        button.click()
+        expect(button).to_contain_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == text
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+
+
+def test_where_nothing_fits_it_says_what_would(page: Page, demo: RunningBoard) -> None:
+    """Who holds idle ones, and which wish to drop; dropping it brings the offers back."""
+    page.goto(f"{demo.url}?q=model:H100+free>%3D8")
+    expect(panel(page)).to_contain_text("Not enough for this right now.")
+    expect(panel(page)).to_contain_text(re.compile(r"held but idle; ask:.*\(\d+"))
+    keep(page, "need-nothing")
+    panel(page).get_by_role("button", name="without model:H100").click()
+    expect(page.locator("#filter")).to_have_value("free>=8")
+    expect_best(page, demo, gpus=8, same_node="true")
+
+
+def test_names_of_idle_holders_are_told_only_where_names_are(browser: Browser, tmp_path: Path) -> None:
+    """How many are idle, all the same."""
+    with (
+        running_board("--demo", "12", "--anonymous", "counts", log=tmp_path / "log") as board,
+        visit(browser, board.url) as page,
+    ):
+        page.goto(f"{board.url}?q=model:H100+free>%3D8")
+        expect(panel(page)).to_contain_text(re.compile(r"\d+ GPUs are held but idle\."))
+        assert panel(page).get_by_role("link").count() == 0
+
+
+def test_old_data_offers_nothing(page: Page, demo: RunningBoard) -> None:
+    """Neither a command nor a choice; the heading is of the past."""
+    open_board(page, demo)
+    page.keyboard.press("p")
+    asked = page.get_by_role("region", name="Asked for")
+    expect(asked).to_be_visible()
+    expect(asked.get_by_role("button", name=re.compile("^Copy")).first).to_be_disabled()
+    expect(asked.locator(".chips button").first).to_be_disabled()
+
+
+def test_on_a_phone_the_wish_is_one_line_that_opens(browser: Browser, demo: RunningBoard) -> None:
+    """And everything in it can be hit with a thumb."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        open_board(page, demo)
+        expect(panel(page).get_by_role("listitem")).to_have_count(0)
+        panel(page).get_by_role("button", name=re.compile("^I need 1 GPU")).tap()
+        expect(panel(page).get_by_role("listitem").first).to_be_visible()
+        assert_fits(page)
+        keep(page, "need-phone")
+        small = panel(page).evaluate(
+            """(panel) => [...panel.querySelectorAll('button, select, label')]
+              .filter((each) => each.offsetHeight < 44 && !each.closest('[role=group]:not(.chips)'))
+              .map((each) => each.textContent)"""
+        )
+        assert small == []
+
+
+def test_on_a_phone_a_node_is_shared(browser: Browser, demo: RunningBoard) -> None:
+    """By the phone's own means, or copied where it has none: an ssh line helps nobody there."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.add_init_script(
+            "navigator.share = (what) => { window.shared = what; return Promise.resolve(); }"
+        )
+        open_board(page, demo, "?q=free")
+        page.get_by_role("button", name=re.compile("^Share · ")).first.tap()
+        wait_until(lambda: page.evaluate("window.shared !== undefined"))
+        shared = page.evaluate("window.shared")
+        assert shared["url"].startswith(f"{demo.url}nodes/")
+        assert re.fullmatch(r"[\w-]+: 8 . .*\d+ free \(GPU \d.*\)", shared["text"])
+        page.evaluate("delete navigator.share; navigator.share = undefined")
+        page.get_by_role("button", name=re.compile("^Share · ")).first.tap()
+        expect(page.get_by_role("button", name=re.compile("^Share · ")).first).to_contain_text("Copied")
+        assert shared["url"] in page.evaluate("navigator.clipboard.readText()")
+
+
+HARDWARE: Final = {"n1": "AAAA", "n2": "AABB", "n3": "B", "n4": "BBBB"}
+MODELS: Final = {"A": ("NVIDIA A100-SXM4-80GB", 80), "B": ("NVIDIA GeForce RTX 4090", 24)}
+PLACES: Final = [f"{node}:{number}" for node, kinds in HARDWARE.items() for number in range(len(kinds))]
+
+
+def drop(share: Path, busy: set[str]) -> None:
+    """What the nodes say: somebody is on some of their GPUs."""
+    process = GpuProcess(pid=1, user="ana", uid=1, memory_used_bytes=GIB)
+    for node, kinds in HARDWARE.items():
+        gpus = tuple(
+            GpuReading(
+                uuid=f"GPU-{node}-{number}",
+                index=number,
+                model=MODELS[kind][0],
+                memory_total_bytes=MODELS[kind][1] * GIB,
+                memory_used_bytes=GIB if f"{node}:{number}" in busy else 0,
+                processes=(process,) if f"{node}:{number}" in busy else (),
+            )
+            for number, kind in enumerate(kinds)
+        )
+        report = NodeReport(node=node, taken_at=time.time(), interval_seconds=3600, gpus=gpus)
+        (share / f"{node}.new").write_bytes(encode_drop(report))
+        (share / f"{node}.new").rename(share / f"{node}.json")
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningBoard, Path]]:
+    """A board and the folder that its nodes write to."""
+    folder = tmp_path_factory.mktemp("changing")
+    share = folder / "share"
+    share.mkdir()
+    drop(share, set())
+    config = folder / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n')
+    with running_board("--config", str(config), log=folder / "log") as board:
+        yield board, share
+
+
+def busy_on(board: RunningBoard) -> set[str]:
+    """What the board calls busy."""
+    nodes = httpx.get(f"{board.url}api/v1/fleet").json()["nodes"]
+    return {
+        f"{node['name']}:{gpu['label']}"
+        for node in nodes
+        for gpu in node["gpus"]
+        if gpu["verdict"]["word"] == "busy"
+    }
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    busy=st.sets(st.sampled_from(PLACES)),
+    count=st.sampled_from([1, 2, 4]),
+    memory=st.sampled_from(["", "40G"]),
+    one_node=st.booleans(),
+)
+def test_page_api_and_command_offer_the_same_of_any_fleet(
+    browser: Browser,
+    changing: tuple[RunningBoard, Path],
+    busy: set[str],
+    count: int,
+    memory: str,
+    *,
+    one_node: bool,
+) -> None:
+    """In the same order, with what was freed between two examples last."""
+    board, share = changing
+    drop(share, busy)
+    wait_until(lambda: busy_on(board) == busy)
+    query: dict[str, str | int] = {
+        "gpus": count,
+        "same_node": str(one_node and count > 1).lower(),
+        **({"memory": memory} if memory else {}),
+    }
+    terms = [f"memory>={memory}"] * bool(memory) + [f"free>={count}"] * (one_node and count > 1)
+    with visit(browser, board.url, size=DESKTOP) as page:
+        page.goto(
+            str(httpx.URL(board.url, params={"q": " ".join(terms), "need": str(count), "view": "rows"}))
+        )
+        expect(panel(page)).to_be_visible()
+        expect_best(page, board, **query)
+        assert page.evaluate(OFFERED) == best_of(board, **query)
+    words = ["-n", str(count), *["--same-node"] * (one_node and count > 1), "--memory", memory or "0"]
+    done = subprocess.run(
+        [*COMMAND, "free", "--board", board.url, "--format", "json", *words],
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    said = json.loads(done.stdout)
+    blocks = said["blocks"][:3] if said["enough"] else []
+    taken = [f"{block['node']}:{','.join(block['labels'][: block['chosen']])}" for block in blocks]
+    assert taken == best_of(board, **query)
