@@ -1,4 +1,5 @@
-import type { ComponentView, Problem, Reason } from '../api/wire';
+import type { ComponentView, NodeRow, Problem, Reason } from '../api/wire';
+import type { Gpu } from '../state/fleet.svelte';
 import type { Language } from './language.svelte';
 
 /**
@@ -65,6 +66,33 @@ export function problemText(
   // After the sentence of its kind come names and numbers, which are the same in every language.
   if (language.knows(key)) return language.say(key) + (detail ? `: ${detail}` : '');
   return told && detail ? text.replace(told, () => detail) : text;
+}
+
+// How the probes call a GPU in a sentence.
+const NAMED = /: (?:GPU|MIG instance) \d+ \((?:[^()]|\([^()]*\))*\)([:,] )?/;
+
+/**
+ * A problem of a node as people say it: "GPU 6: fallen off the bus". Its GPU is named once, by its number; `brief`
+ * leaves out what concerns one GPU alone, for those who say how many there are.
+ */
+export function problemLine(
+  problem: Problem,
+  { record, gpus }: { record: NodeRow; gpus: Gpu[] },
+  language: Language,
+  brief = false,
+): string {
+  const { kind, text, detail, gpu_uuid } = problem;
+  if (brief && kind !== 'xid')
+    return problemText(
+      { kind, text: detail ? text.replace(`: ${detail}`, '') : text, detail: null },
+      language,
+    );
+  const label = gpus.find((gpu) => gpu.record.uuid === gpu_uuid)?.record.label;
+  let line = problemText(problem, language, record.clock_offset_seconds);
+  if (label !== undefined) line = line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''));
+  for (const gpu of gpus)
+    line = line.replaceAll(gpu.record.uuid, `${language.say('gpu')} ${gpu.record.label}`);
+  return label === undefined || brief ? line : `${language.say('gpu')} ${label}: ${line}`;
 }
 
 /** How a node's clock goes beside that of the board. */
