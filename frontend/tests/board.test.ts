@@ -7,7 +7,7 @@ import { layOut, neighbour, squareAt, steady } from '../src/pages/board/mapLayou
 import { placeBeside } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
 import { cellSentence, cellWords, cudaDevices, hardware, lasting, takeCommand } from '../src/parts/words';
-import { freeBlocks, freeByModel, troubled } from '../src/state/answers';
+import { freeBlocks, freeByModel } from '../src/state/answers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
@@ -227,24 +227,6 @@ describe('the answers', () => {
     );
     const named = ['uid 1000', 'unknown'];
     expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
-  });
-
-  test('list the nodes that need a look, first those that do not report', () => {
-    const problem = { kind: 'gpu-lost', text: '', remedy: '', detail: null, gpu_uuid: null, since: null };
-    const nodes = [
-      node({ name: 'fine' }),
-      node({ name: 'b-10', problems: [problem] }),
-      node({ name: 'b-9', problems: [problem] }),
-      node({ name: 'z', state: 'lost' }),
-    ];
-    const found = troubled(fleetOf(nodes, []).nodes.values());
-    expect(found.map(({ record }) => record.name)).toEqual(['z', 'b-9', 'b-10']);
-  });
-
-  test('do not list nodes that have yet to report', () => {
-    const nodes = [node({ name: 'a', state: 'never' }), node({ name: 'b', state: 'refused' })];
-    const found = troubled(fleetOf(nodes, []).nodes.values());
-    expect(found.map(({ record }) => record.name)).toEqual(['b']);
   });
 
   test('count the instances of a card and not the card, and call them as the board does', () => {

@@ -1,4 +1,4 @@
-import type { ActivityHour, GpuView, NodeView } from './wire';
+import type { ActivityHour, GpuView, NodeView, Readiness } from './wire';
 
 /** The board said no, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -19,6 +19,9 @@ export class Client {
   /** The last hour, of one node or of all. */
   activity = (node: string | null): Promise<ActivityHour> =>
     this.#get(node === null ? 'activity' : `activity?node=${encodeURIComponent(node)}`);
+
+  /** Whether the board works, and how its parts are. */
+  readiness = (): Promise<Readiness> => this.#get('../../readyz');
 
   async #get<Answer>(path: string): Promise<Answer> {
     let response: Response;

@@ -24,6 +24,7 @@ export type {
   NodeRow,
   NodeView,
   Problem,
+  Readiness,
   Reason,
 } from './generated';
 

@@ -21,6 +21,7 @@ export function reasonText(
   let key = `reason_${code}`;
   if (code === 'process' && !users.length) key = 'reason_processes';
   if ((code === 'idle' || code === 'memory') && !users.length) key = `reason_${code}Hidden`;
+  if (code === 'free' && number('seen_since') !== null) key = 'reason_freeSeen';
   if (code === 'booked' && !who) key = 'reason_bookedUntil';
   // Not every board sends every value; then its own English is better than a sentence with a hole.
   const said = knows(key)
@@ -32,7 +33,7 @@ export function reasonText(
           until === null ? (since === null ? number('seconds') : now - since) : null,
           duration,
         ),
-        ...filled('time', until, (at) => time(at, now)),
+        ...filled('time', until ?? number('seen_since'), (at) => time(at, now)),
         ...filled('memory', number('memory_bytes') ?? number('bytes'), memory),
         ...filled('percent', number('percent'), (value) => language.number(value)),
         ...filled('xid', number('xid') ?? number('code'), String),
