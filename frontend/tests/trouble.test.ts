@@ -39,7 +39,7 @@ describe('What needs a look', () => {
       node({ name: 'b-9', problems: lost('v') }),
     ];
     const gpus = [gpu({ uuid: 'u', node: 'b-10', label: '6' }), gpu({ uuid: 'v', node: 'b-9', label: '2' })];
-    expect(told(nodes, gpus)).toEqual([['gpu-lost', 'b-9 2,b-10 6']]);
+    expect(told(nodes, gpus)).toEqual([['gpu-lost false', 'b-9 2,b-10 6']]);
   });
 
   test('comes with the heaviest first, then with the newest', () => {
@@ -78,7 +78,7 @@ describe('What needs a look', () => {
 
   test('leaves trifles out where something grave is wrong', () => {
     const nodes = [node({ name: 'a', problems: [problem('gpu-lost'), problem('clock-off')] })];
-    expect(told(nodes)).toEqual([['gpu-lost', 'a']]);
+    expect(told(nodes)).toEqual([['gpu-lost false', 'a']]);
   });
 });
 

@@ -17,6 +17,8 @@ export interface Place {
 export interface Cause {
   key: string;
   rank: number;
+  /** When it began at its newest place. */
+  since: number;
   places: Place[];
 }
 
@@ -30,58 +32,54 @@ export interface Trouble {
   waiting: number;
 }
 
+const isAway = (state: string) => !['live', 'never'].includes(state);
+
 /** Whether anything may be wrong with a node. */
 export const isTroubled = ({ record }: FleetNode): boolean =>
-  record.problems.length > 0 || !['live', 'never'].includes(record.state);
+  record.problems.length > 0 || isAway(record.state);
 
-/** The board says how grave what is (`severities`); it also sorts the problems of one node. */
+/** The board says how grave what is (`severities`, the heaviest first); it also sorts the problems of one node. */
 export function findTrouble(
   nodes: Iterable<FleetNode>,
   severities: BoardInfo['severities'] | undefined,
 ): Trouble {
   const kinds = Object.values(severities ?? {});
-  const rankOf = (kind: string) => kinds.findIndex((each) => each.includes(kind)) >>> 0;
   const lightest = kinds.length - 1;
+  const rankOf = (kind: string) => [...kinds, [kind]].findIndex((each) => each.includes(kind));
   const causes = new Map<string, Cause>();
-  const troubled = new Set<FleetNode>();
   const late: FleetNode[] = [];
-  let waiting = 0;
-  const add = (key: string, rank: number, place: Place) => {
-    troubled.add(place.node);
-    const cause = causes.get(key) ?? { key, rank, places: [] };
-    causes.set(key, cause);
-    const before = cause.places.at(-1);
-    if (before?.node !== place.node || before.label !== place.label) cause.places.push(place);
-  };
-  for (const node of nodes) {
-    const { problems, reason, sampled_at: since, source, state } = node.record;
-    if (state === 'never') waiting++;
-    if (isTroubled(node) && state !== 'live' && state !== 'never') {
-      const rank = rankOf(state);
-      // What it last said of its GPUs is as old as the rest.
-      if (rank === lightest) late.push(node);
-      else
-        add(`${state} ${reason?.code} ${source.split(' ')[0]}`, rank, {
-          node,
-          label: null,
-          problem: null,
-          since,
-        });
+  const all = [...nodes];
+  const troubled = all.filter(isTroubled).sort((a, b) => (a.sortKey < b.sortKey ? -1 : 1));
+  for (const node of troubled) {
+    const { problems, reason, sampled_at, source, state } = node.record;
+    // What one that is away last said of its GPUs is as old as the rest.
+    const found = isAway(state) ? [null] : problems;
+    const worst = rankOf(found[0]?.kind ?? state);
+    if (isAway(state) && worst === lightest) {
+      late.push(node);
       continue;
     }
-    const worst = problems[0] ? rankOf(problems[0].kind) : 0;
-    for (const problem of problems) {
-      const rank = rankOf(problem.kind);
+    for (const problem of found) {
+      const kind = problem?.kind ?? state;
+      const rank = rankOf(kind);
       // Beside something grave, trifles are for the page of the node.
       if (rank >= lightest && rank > worst) continue;
-      const gpu = problem.gpu_uuid && node.gpus.find((each) => each.record.uuid === problem.gpu_uuid);
-      // Each error of a GPU has its number, which is a cause of its own.
-      const key = problem.kind === 'xid' ? `xid ${problem.detail}` : problem.kind;
-      add(key, rank, { node, label: gpu ? gpu.record.label : null, problem, since: problem.since });
+      // The number of an error is its cause; nodes that are away are looked for by how they are read.
+      const what = problem ? kind === 'xid' && problem.detail : `${reason?.code} ${source.split(' ')[0]}`;
+      const key = `${kind} ${what}`;
+      const since = problem ? problem.since : sampled_at;
+      const label = node.gpus.find((gpu) => gpu.record.uuid === problem?.gpu_uuid)?.record.label ?? null;
+      const cause = causes.get(key) ?? { key, rank, since: 0, places: [] };
+      causes.set(key, cause);
+      cause.since = Math.max(cause.since, since ?? 0);
+      const before = cause.places.at(-1);
+      if (before?.node !== node || before.label !== label) cause.places.push({ node, label, problem, since });
     }
   }
-  const newest = ({ places }: Cause) => Math.max(...places.map((place) => place.since ?? 0));
-  const sorted = [...causes.values()].sort((a, b) => a.rank - b.rank || newest(b) - newest(a));
-  for (const { places } of sorted) places.sort((a, b) => (a.node.sortKey < b.node.sortKey ? -1 : 1));
-  return { causes: sorted, late, count: troubled.size, waiting };
+  return {
+    causes: [...causes.values()].sort((a, b) => a.rank - b.rank || b.since - a.since),
+    late,
+    count: troubled.length - late.length,
+    waiting: all.filter(({ record }) => record.state === 'never').length,
+  };
 }

@@ -53,7 +53,7 @@ export const more: MoreWords = {
   firstRunSsh: '透過 ssh：在 gpuboard.toml 列出主機。',
   firstRunAgent: '在節點上執行代理程式：',
   firstRunDemo: '只想看看？用虛構的機群：',
-  noGpuTitle: '找不到 GPU',
+  noGpuTitle: '無法讀取任何 GPU',
   sources: '看板觀察的來源',
   sourceWaits: '尚未查看',
   sourceEmpty: '沒有找到節點',
