@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { words as en } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
-import { clockText, partText, problemText, reasonText, remedyText } from '../src/text/reasons';
+import { clockText, problemText, reasonText } from '../src/text/reasons';
+import { partText, remedyText } from '../src/text/remedy';
 
 const english = { ...en, ...more };
 const tags = Object.keys(LANGUAGES) as Tag[];

@@ -4,7 +4,7 @@ import { Fleet } from '../src/state/fleet.svelte';
 import { findTrouble } from '../src/state/trouble';
 import { Language } from '../src/text/language.svelte';
 import { words } from '../src/text/en/words';
-import { problemLine } from '../src/text/reasons';
+import { kindLine, problemLine } from '../src/text/reasons';
 import { gpu, node, snapshot } from './samples';
 
 function problem(kind: string, change: Partial<Problem> = {}): Problem {
@@ -85,9 +85,9 @@ describe('What needs a look', () => {
 describe('A problem in a line', () => {
   const language = new Language('en', words);
 
-  function line(change: Partial<Problem>, brief = false) {
+  function line(change: Partial<Problem>) {
     const fleet = fleetOf([node()], [gpu({ uuid: 'vm:2', label: '2' })]);
-    return problemLine(problem('gpu-lost', change), fleet.nodes.get('dgx-01')!, language, brief);
+    return problemLine(problem('gpu-lost', change), fleet.nodes.get('dgx-01')!, language);
   }
 
   test('names its GPU once, by its number', () => {
@@ -105,6 +105,7 @@ describe('A problem in a line', () => {
 
   test('leaves out what is true of one alone where several have it', () => {
     const detail = 'GPU 2 (vm:2)';
-    expect(line({ text: `lost: ${detail}`, detail, gpu_uuid: 'vm:2' }, true)).toBe('lost');
+    expect(kindLine(problem('gpu-lost', { text: `lost: ${detail}`, detail }), language)).toBe('lost');
+    expect(kindLine(problem('xid', { text: 'error: 79', detail: '79' }), language)).toBe('error: 79');
   });
 });

@@ -1,4 +1,4 @@
-import type { ComponentView, NodeRow, Problem, Reason } from '../api/wire';
+import type { NodeRow, Problem, Reason } from '../api/wire';
 import type { Gpu } from '../state/fleet.svelte';
 import type { Language } from './language.svelte';
 
@@ -49,13 +49,6 @@ export function reasonText(
   return said ?? problemText(kind, language);
 }
 
-/** Why a part of the board is in trouble; who sees names also sees what exactly, as the board says it. */
-export function partText({ code, name, reason }: ComponentView, now: number, language: Language): string {
-  const exactly = reason ?? '';
-  const said = code === null ? exactly : reasonText({ code, text: exactly, values: {} }, now, language);
-  return said === exactly || name === null ? said : `${said} (${exactly})`;
-}
-
 /** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
 export function problemText(
   { kind, text, detail: told }: Pick<Problem, 'kind' | 'text' | 'detail'>,
@@ -72,39 +65,31 @@ export function problemText(
 // How the probes call a GPU in a sentence.
 const NAMED = /: (?:GPU|MIG instance) \d+ \((?:[^()]|\([^()]*\))*\)([:,] )?/;
 
-/**
- * A problem of a node as people say it: "GPU 6: fallen off the bus". Its GPU is named once, by its number; `brief`
- * leaves out what concerns one GPU alone, for those who say how many there are.
- */
+/** A problem of a node as people say it: "GPU 6: fallen off the bus". GPUs are called by their numbers, each once. */
 export function problemLine(
   problem: Problem,
   { record, gpus }: { record: NodeRow; gpus: Gpu[] },
   language: Language,
-  brief = false,
 ): string {
-  const { kind, text, detail, gpu_uuid } = problem;
-  if (brief && kind !== 'xid')
-    return problemText(
-      { kind, text: detail ? text.replace(`: ${detail}`, '') : text, detail: null },
-      language,
-    );
-  const label = gpus.find((gpu) => gpu.record.uuid === gpu_uuid)?.record.label;
   let line = problemText(problem, language, record.clock_offset_seconds);
-  if (label !== undefined) line = line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''));
-  for (const gpu of gpus)
-    line = line.replaceAll(gpu.record.uuid, `${language.say('gpu')} ${gpu.record.label}`);
-  return label === undefined || brief ? line : `${language.say('gpu')} ${label}: ${line}`;
+  for (const { record: gpu } of gpus) {
+    const name = `${language.say('gpu')} ${gpu.label}`;
+    if (gpu.uuid === problem.gpu_uuid)
+      line = `${name}: ${line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''))}`;
+    line = line.replaceAll(gpu.uuid, name);
+  }
+  return line;
+}
+
+/** The same without saying where, and without what is true of one place alone; the number of an error is its name. */
+export function kindLine({ kind, text, detail }: Problem, language: Language): string {
+  const more = kind === 'xid' ? '' : `: ${detail}`;
+  return problemText({ kind, text: text.replace(more, ''), detail: more ? null : detail }, language);
 }
 
 /** How a node's clock goes beside that of the board. */
 export function clockText(offset: number, { say, duration }: Language): string {
   return say(offset < 0 ? 'clockBehind' : 'clockAhead', { time: duration(Math.abs(offset)) });
-}
-
-/** What to do about it. */
-export function remedyText({ kind, remedy }: Problem, { knows, say }: Language): string {
-  const key = `remedy_${kind}`;
-  return knows(key) ? say(key) : remedy;
 }
 
 function filled(

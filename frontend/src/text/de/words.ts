@@ -57,11 +57,8 @@ export const words: Words = {
   gpusUnknown: { other: '{count} unbekannt' },
   attention: { one: '{count} Knoten prüfen', other: '{count} Knoten prüfen' },
   attentionAll: 'Alles, und was zu tun ist',
-  nLate: { one: '{count} verspätet', other: '{count} verspätet' },
-  heardSoFar: {
-    one: 'Bisher {heard} von {count} Knoten gehört',
-    other: 'Bisher {heard} von {count} Knoten gehört',
-  },
+  nLate: '{count} verspätet',
+  heardSoFar: 'Bisher {heard} von {count} Knoten gehört',
   totalsSpoken: '{free} von {total} GPUs frei, {idle} untätig, {stale} veraltet.',
   takeOne: 'Davon eine nehmen',
   copy: 'Kopieren',

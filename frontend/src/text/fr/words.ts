@@ -58,11 +58,8 @@ export const words: Words = {
   gpusUnknown: { one: '{count} inconnu', other: '{count} inconnus' },
   attention: { one: '{count} nœud à vérifier', other: '{count} nœuds à vérifier' },
   attentionAll: 'Tout, et que faire',
-  nLate: { one: '{count} en retard', other: '{count} en retard' },
-  heardSoFar: {
-    one: '{heard} nœud sur {count} entendu jusqu’ici',
-    other: '{heard} nœuds sur {count} entendus jusqu’ici',
-  },
+  nLate: '{count} en retard',
+  heardSoFar: '{heard} nœuds sur {count} entendus jusqu’ici',
   totalsSpoken: '{free} GPU libres sur {total}, {idle} inactifs, {stale} périmés.',
   takeOne: 'À prendre',
   copy: 'Copier',
