@@ -98,7 +98,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "give this user access to /dev/nvidia* (often the group video or render), or run as root",
     ),
     "gpu-lost": _Words(
-        "the GPU has fallen off the bus",
+        "fallen off the bus",
         "reboot; if it comes back lost, check its power, seating and temperature, and dmesg for Xid 79",
         severity="critical",
         breaks=True,
@@ -206,19 +206,19 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "if it is one machine under two names, remove one from its source; otherwise look which node lies",
     ),
     "gpu-missing": _Words(
-        "the GPU is missing: the node no longer mentions it",
+        "missing: the node no longer mentions it",
         "look for it with nvidia-smi and dmesg (Xid 79), and reboot; a card that was taken out is forgotten "
         "after a day, or at once with gpuboard node forget",
         severity="critical",
         breaks=True,
     ),
     "gpu-replaced": _Words(
-        "the GPU has been replaced by another",
+        "replaced by another",
         "nothing, if somebody changed the card; bookings of this number hold for the new one",
         severity="minor",
     ),
     "gpu-renumbered": _Words(
-        "the GPU has another number than before",
+        "another number than before",
         "bookings hold for numbers, and so for other cards now: tell those who booked, and book anew; for a "
         "day no card counts as free whose earlier number is booked",
     ),
