@@ -98,9 +98,7 @@ def test_trouble_is_told_by_cause_with_the_heaviest_first(
         assert box["height"] < 50
         expect(strip).to_contain_text("2 late")
         if size == DESKTOP:
-            expect(strip).to_contain_text(
-                "3 \N{MULTIPLICATION SIGN} fallen off the bus: ana-1 GPU 2"
-            )
+            expect(strip).to_contain_text("3 \N{MULTIPLICATION SIGN} fallen off the bus: ana-1 GPU 2")
             expect(strip.get_by_role("link", name="gone No report for")).to_be_visible()
         assert "aa-late" not in strip.inner_text()
         assert_fits(page)
