@@ -384,9 +384,9 @@ def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, de
 @pytest.mark.parametrize(
     ("locale", "sentence", "remedy"),
     [
-        ("de-DE", "Eine GPU ist vom Bus gefallen: Xid 79", "Neu starten"),
-        ("fr-FR", "Un GPU a disparu du bus: Xid 79", "Redémarrer"),
-        ("zh-TW", "有 GPU 脫離匯流排: Xid 79", "重新開機"),
+        ("de-DE", "GPU 6: Vom Bus gefallen: Xid 79", "Neu starten"),
+        ("fr-FR", "GPU 6: Disparu du bus: Xid 79", "Redémarrer"),
+        ("zh-TW", "GPU 6: 已脫離匯流排: Xid 79", "重新開機"),
     ],
 )
 def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(
