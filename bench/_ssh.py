@@ -67,7 +67,13 @@ class Ages:
         self.gpus = 0
         self.troubles = 0
 
-    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+    def expect(
+        self,
+        nodes: Iterable[str],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,
+    ) -> None:
         """Know them already."""
 
     def report(self, node: str, report: NodeReport) -> bool:

@@ -10,7 +10,7 @@ import devices from '../../tests/golden/devices.json';
 import { cudaDevices, takeCommand } from '../src/parts/command';
 import { tipWords } from '../src/parts/tip';
 import { cellSentence, cellWords, hardware, lasting } from '../src/parts/words';
-import { freeByModel, troubled } from '../src/state/answers';
+import { freeByModel } from '../src/state/answers';
 import { cutCards } from '../src/state/cards';
 import { findOffers } from '../src/state/offers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
@@ -214,24 +214,6 @@ describe('the answers', () => {
     );
     const named = ['uid 1000', 'unknown'];
     expect(people(fleet.nodes.values()).map((person) => person.user)).toEqual(named);
-  });
-
-  test('list the nodes that need a look, first those that do not report', () => {
-    const problem = { kind: 'gpu-lost', text: '', remedy: '', detail: null, gpu_uuid: null, since: null };
-    const nodes = [
-      node({ name: 'fine' }),
-      node({ name: 'b-10', problems: [problem] }),
-      node({ name: 'b-9', problems: [problem] }),
-      node({ name: 'z', state: 'lost' }),
-    ];
-    const found = troubled(fleetOf(nodes, []).nodes.values());
-    expect(found.map(({ record }) => record.name)).toEqual(['z', 'b-9', 'b-10']);
-  });
-
-  test('do not list nodes that have yet to report', () => {
-    const nodes = [node({ name: 'a', state: 'never' }), node({ name: 'b', state: 'refused' })];
-    const found = troubled(fleetOf(nodes, []).nodes.values());
-    expect(found.map(({ record }) => record.name)).toEqual(['b']);
   });
 
   test('count the instances of a card and not the card, and call them as the board does', () => {

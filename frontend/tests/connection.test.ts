@@ -23,13 +23,14 @@ let visibility = 'visible';
 
 function start() {
   const fleet = new Fleet();
-  const connection = new Connection(fleet, new Clock(() => Date.now() / 1000), {
+  const clock = new Clock(() => Date.now() / 1000);
+  const connection = new Connection(fleet, clock, {
     address: new URL('http://board.example/api/v1/stream'),
     socket: () => new FakeSocket() as unknown as WebSocket,
     random: () => 1,
   });
   const stop = connection.start();
-  return { fleet, connection, stop };
+  return { clock, fleet, connection, stop };
 }
 
 async function hear(message: unknown): Promise<void> {
@@ -165,6 +166,25 @@ describe('the connection', () => {
     await hear({ kind: 'heartbeat', sequence: 2, at: 2010 });
     await vi.advanceTimersByTimeAsync(11_000);
     expect(fleet.counts.busy).toBe(1);
+    stop();
+  });
+
+  test('ages stand while what is shown is old, and go on with the next data', async () => {
+    const { clock, connection, stop } = start();
+    const ticking = clock.start();
+    await hear(snapshot([node()], [gpu()], { at: 2000 }));
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect([clock.shown, clock.coarse]).toEqual([2012, 2010]);
+    connection.pause();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect([clock.second, clock.shown, clock.coarse]).toEqual([2014, 2000, 2000]);
+    connection.resume();
+    await hear({ kind: 'heartbeat', sequence: 1, at: 2030 });
+    expect(clock.shown).toBe(2030);
+    await close(1006);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(clock.shown).toBe(2030);
+    ticking();
     stop();
   });
 });

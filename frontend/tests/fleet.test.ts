@@ -29,6 +29,7 @@ describe('the fleet', () => {
       kind: 'consul',
       name: 'gpu-host',
       state: 'trouble',
+      nodes: null,
       code: 'timeout',
       reason: 'no answer',
       since: 900,

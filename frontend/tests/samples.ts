@@ -88,6 +88,11 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
       title: null,
       host_lines: [35, 70],
       gpu_lines: [20, 60],
+      severities: {
+        critical: ['lost', 'error', 'gpu-lost', 'xid'],
+        serious: ['second-file'],
+        minor: ['late', 'clock-off'],
+      },
       copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),

@@ -3,8 +3,10 @@ import { linePath } from '../src/charts/path';
 import { ActivityFeed } from '../src/state/activity.svelte';
 import type { Client } from '../src/api/client';
 import { nominalModel, summarizeModels } from '../src/state/models';
+import { Polled } from '../src/state/polled.svelte';
 import { Preferences } from '../src/state/preferences.svelte';
 import { parseRoute } from '../src/state/router.svelte';
+import { favicon } from '../src/pages/shell/tab';
 import { tops, visibleRange } from '../src/ui/virtual';
 import { gpu } from './samples';
 
@@ -110,4 +112,36 @@ describe('an hour of use', () => {
       }
     },
   );
+});
+
+describe('the icon of the tab', () => {
+  test.each([
+    [7, '7'],
+    [27, '27'],
+    [180, '180'],
+    [1641, '1k'],
+    [16_410, '16k'],
+  ])('says of %i free GPUs no number that is wrong', (free, text) => {
+    expect(decodeURIComponent(favicon(free, true))).toContain(`>${text}</text>`);
+  });
+});
+
+describe('what is asked for again and again', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+
+  test('is asked for soon after it failed, however seldom it is asked for else', async () => {
+    vi.useFakeTimers();
+    vi.stubGlobal('document', { visibilityState: 'visible' });
+    const ask = vi.fn<() => Promise<number>>().mockRejectedValueOnce(new Error('away')).mockResolvedValue(1);
+    const polled = new Polled(ask, 60);
+    const stop = polled.start();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect([polled.value, polled.error]).toEqual([1, null]);
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(ask).toHaveBeenCalledTimes(2);
+    stop();
+  });
 });

@@ -61,6 +61,39 @@ def test_the_demo_has_every_verdict_at_every_hour_of_a_week() -> None:
     assert {hour: what for hour, what in lacking.items() if what} == {}
 
 
+def contradictions_at(moment: float) -> list[str]:
+    """What the demo would say then that cannot be true."""
+    fleet = Fleet(HandClock(moment))
+    sink = fleet.sink("simulated")
+    found = []
+    for node in NODES:
+        # As its source does: an hour of the past, then now.
+        for age in range(3600, -1, -300):
+            sink.report(node, replace(simulate(node, moment - age), age_seconds=float(age)))
+        report = simulate(node, moment)
+        up = report.host.uptime_seconds if report.host else None
+        starts = [p.started_at for gpu in report.gpus or () for p in gpu.processes or () if p.started_at]
+        if up is not None and min(starts, default=moment) < moment - up:
+            found.append(f"{node}: a process is older than its machine")
+    fleet.settle()
+    for known in fleet:
+        for gpu in known.shown:
+            verdict = known.gpus[gpu.uuid].verdict
+            began = [p.started_at for p in gpu.processes or () if p.started_at]
+            since = verdict.since if verdict and verdict.word == "idle" else None
+            if since is not None and min(began, default=since) > since:
+                found.append(f"{known.name} GPU {gpu.index}: idle for longer than its process runs")
+    return found
+
+
+def test_the_demo_does_not_contradict_itself_at_any_hour_of_a_week() -> None:
+    """Once somebody was idle for 73 minutes with a process that was 25 minutes old."""
+    hours = [(MONDAY + timedelta(hours=number, minutes=13)).timestamp() for number in range(7 * 24)]
+    # Machines begin anew now and then; just after that they are youngest.
+    reboot = hours[0] // (40 * 86400) * 40 * 86400
+    assert {at: said for at in (*hours, reboot + 600) if (said := contradictions_at(at))} == {}
+
+
 def test_a_test_chooses_the_hour_of_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same people whatever the clock says; without a wish the demo lives in the present."""
     assert demo_ahead(1_800_000_000.0) == 0.0

@@ -17,16 +17,24 @@ class RecordingSink:
     def __init__(self) -> None:
         self.expected: list[set[str]] = []
         self.addresses: dict[str, str] = {}
+        self.files: dict[str, str] = {}
         self.reports: list[tuple[str, NodeReport]] = []
         self.troubles: list[tuple[str, Reason, str]] = []
         self.mended: list[str] = []
         self.taken: list[tuple[str, NodeReport, bool]] = []
         self._news = asyncio.Event()
 
-    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+    def expect(
+        self,
+        nodes: Iterable[str],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,
+    ) -> None:
         """Take the list of nodes."""
         self.expected.append(set(nodes))
         self.addresses = dict(addresses or {})
+        self.files = dict(files or {})
         self._news.set()
 
     def report(self, node: str, report: NodeReport) -> bool:

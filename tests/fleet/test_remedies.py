@@ -78,3 +78,30 @@ def test_the_lost_node_of_a_demo_has_a_remedy_too() -> None:
     fleet.sink("simulated").report("a", replace(REPORT, gpus=()))
     clock.time += 3600
     assert [one.kind for one in problems_in(fleet)] == ["silent-simulated"]
+
+
+def test_the_file_of_a_silent_node_is_named() -> None:
+    """Whoever looks after it need not search the folder."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink = fleet.sink("folder")
+    sink.expect(["a"], files={"a": "/share/a.json"})
+    sink.report("a", replace(REPORT, gpus=()))
+    clock.time += 3600
+    (found,) = problems_in(fleet)
+    assert (found.kind, found.detail) == ("silent-folder", "/share/a.json")
+
+
+def test_a_node_that_could_never_be_read_says_where_to_look() -> None:
+    """As one does that has fallen silent."""
+    fleet = Fleet(HandClock())
+    fleet.sink("pull").trouble("a", Reason(code="connection-refused", text="a refuses the connection"))
+    assert [one.kind for one in problems_in(fleet)] == ["silent-pull"]
+
+
+def test_the_gravest_problem_of_a_node_comes_first() -> None:
+    """Rows that have room for one line show that."""
+    fleet = Fleet(HandClock())
+    told = (problem("slow-driver"), problem("gpu-lost", gpu_uuid="GPU-2"))
+    fleet.sink("push").report("a", replace(REPORT, gpus=REPORT.gpus[1:], problems=told))  # type: ignore[index]
+    assert problems_in(fleet)[0].kind == "gpu-lost"

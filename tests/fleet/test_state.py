@@ -162,6 +162,19 @@ def test_a_held_gpu_becomes_idle_after_half_an_hour() -> None:
     assert (words[0], words[29], words[31]) == ("busy", "busy", "idle")
 
 
+def test_who_comes_to_a_quiet_gpu_is_not_idle_at_once() -> None:
+    """Not every format says when a process began."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    held = replace(GPU, processes=(GpuProcess(pid=1, user="ana", kind="compute"),))
+    words = []
+    for gpu in [GPU] * 40 + [held] * 32:
+        fleet.sink("push").report("a", replace(REPORT, gpus=(gpu,)))
+        words.append(word_of(fleet))
+        clock.time += 60
+    assert (words[39], words[40], words[69], words[71]) == ("free", "busy", "busy", "idle")
+
+
 def test_a_claim_books_a_free_gpu() -> None:
     """Booked while the claim lasts, free after."""
     clock = HandClock()

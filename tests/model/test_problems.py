@@ -3,7 +3,8 @@ from typing import get_args
 import pytest
 
 from gpuboard.model.chips import shares_host_memory
-from gpuboard.model.problems import ProblemKind, problem
+from gpuboard.model.problems import BREAKING, SEVERITIES, ProblemKind, heaviest_first, problem
+from gpuboard.model.report import Problem
 
 
 @pytest.mark.parametrize("kind", get_args(ProblemKind))
@@ -35,3 +36,28 @@ def test_chips_with_the_hosts_memory_are_known_by_one_list(model: str) -> None:
     """Whichever probe reads them."""
     assert shares_host_memory(model)
     assert not shares_host_memory("NVIDIA GH200 480GB")
+
+
+@pytest.mark.parametrize("kind", [*get_args(ProblemKind), "lost", "late", "refused", "error"])
+def test_every_kind_and_every_absence_has_one_severity(kind: str) -> None:
+    """Whoever sorts trouble finds it in the table, once."""
+    assert [kind in kinds for kinds in SEVERITIES.values()].count(True) == 1
+
+
+def test_what_breaks_is_critical_and_a_late_node_is_not() -> None:
+    """It may only be slow."""
+    assert set(SEVERITIES["critical"]) >= BREAKING | {"lost"}
+    assert "late" in SEVERITIES["minor"]
+
+
+def test_the_heaviest_problem_comes_first_and_one_of_another_program_last() -> None:
+    """Equally grave ones stay in their order."""
+    strange = Problem(kind="from-tomorrow", text="", remedy="")
+    told = [strange, problem("clock-off"), problem("second-file"), problem("xid"), problem("gpu-lost")]
+    assert [one.kind for one in heaviest_first(told)] == [
+        "xid",
+        "gpu-lost",
+        "second-file",
+        "clock-off",
+        "from-tomorrow",
+    ]

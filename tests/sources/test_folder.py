@@ -55,6 +55,7 @@ async def test_the_crontab_line_of_many_labs_works_unchanged(tmp_path: Path) -> 
     sink = RecordingSink()
     async with running(source(tmp_path, "cml*"), sink):
         await sink.reports_of("cml10", 1)
+    assert sink.files == {"cml10": str(tmp_path / "cml10")}
     gpus = sink.reports[0][1].gpus or ()
     assert [(gpu.uuid, gpu.utilization_percent) for gpu in gpus] == [("cml10:0", 97), ("cml10:1", 0)]
 

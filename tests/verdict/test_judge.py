@@ -177,3 +177,20 @@ def test_hot_and_slowed_down_gpus_are_flagged() -> None:
     hot = judge(replace(GPU, temperature_celsius=90, throttle_reasons=("thermal",)), now=NOW)
     capped = judge(replace(GPU, throttle_reasons=("power-cap",)), now=NOW)
     assert (hot.flags, capped.flags) == (("hot", "throttled"), ())
+
+
+def test_nobody_idles_longer_than_he_is_there() -> None:
+    """The GPU was quiet for hours before somebody came."""
+    came = replace(ANA, started_at=NOW - 2400)
+    verdict = judge(replace(GPU, processes=(came,)), now=NOW, activity=QUIET)
+    assert (verdict.word, verdict.since, verdict.reason.values["seconds"]) == ("idle", NOW - 2400, 2400)
+    just = replace(ANA, started_at=NOW - 60)
+    assert word(replace(GPU, processes=(just,)), activity=QUIET) == "busy"
+
+
+def test_a_free_gpu_that_nobody_was_seen_to_leave_says_since_when_it_was_seen() -> None:
+    """After a start of the board nobody knows more."""
+    seen = judge(GPU, now=NOW, activity=Activity(seen_empty_since=NOW - 600))
+    assert (seen.since, seen.reason.values) == (None, {"seen_since": NOW - 600})
+    left = judge(GPU, now=NOW, activity=Activity(empty_since=NOW - 60, seen_empty_since=NOW - 600))
+    assert (left.since, left.reason.values) == (NOW - 60, {})

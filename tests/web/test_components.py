@@ -124,6 +124,12 @@ def test_every_part_in_trouble_says_which_one_why_and_since_when(troubled: Runni
     assert all(one["since"] > 1e9 and one["reason"] for one in found.values())
 
 
+def test_a_source_says_how_many_nodes_it_has_and_other_parts_do_not(troubled: RunningBoard) -> None:
+    """One that could not look yet does not say none."""
+    found = {one["component"]: one["nodes"] for one in ready(troubled)["components"]}
+    assert (found["simulated"], found["push"], found["folder"], found["storage"]) == (1, 0, None, None)
+
+
 def test_a_board_with_a_part_in_trouble_is_ready_but_not_ok(troubled: RunningBoard) -> None:
     """It still answers with what it has: nobody should take it out of service."""
     answer = httpx.get(f"{troubled.url}readyz")

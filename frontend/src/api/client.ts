@@ -1,4 +1,4 @@
-import type { ActivityHour, FreeAnswer, GpuView, NodeView } from './wire';
+import type { ActivityHour, FreeAnswer, GpuView, NodeView, Readiness } from './wire';
 
 /** The board said no, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -22,6 +22,9 @@ export class Client {
 
   /** Where GPUs are free now that fit, the best first. */
   free = (query: string): Promise<FreeAnswer> => this.#get(`free?${query}`);
+
+  /** Whether the board works, and how its parts are. */
+  readiness = (): Promise<Readiness> => this.#get('../../readyz');
 
   async #get<Answer>(path: string): Promise<Answer> {
     let response: Response;

@@ -22,6 +22,7 @@ export interface BoardInfo {
   copy: string;
   host_lines: (number)[];
   gpu_lines: (number)[];
+  severities: Record<string, (string)[]>;
 }
 
 export interface Bye {
@@ -51,6 +52,7 @@ export interface ComponentView {
   kind: string;
   name: string | null;
   state: "ok" | "trouble";
+  nodes: number | null;
   code: string | null;
   reason: string | null;
   since: number | null;

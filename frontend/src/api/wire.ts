@@ -26,6 +26,7 @@ export type {
   NodeRow,
   NodeView,
   Problem,
+  Readiness,
   Reason,
 } from './generated';
 

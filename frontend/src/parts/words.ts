@@ -1,10 +1,11 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
+import type { Gpu } from '../state/fleet.svelte';
 import { nominalModel, summarizeModels } from '../state/models';
 import { isEnded } from '../state/people';
 import type { Language } from '../text/language.svelte';
-import { problemText, reasonText } from '../text/reasons';
+import { problemLine, reasonText } from '../text/reasons';
 
 export interface CellWords {
   /** The verdict, or what stands for it; it is never cut. */
@@ -113,12 +114,12 @@ export function nodeTrouble(node: NodeRow, now: number, language: Language): str
     : language.say(`state_${node.state}`);
 }
 
-/** What is wrong with a node in one line: why it is not live, or the first of its problems. */
-export function nodeProblem(node: NodeRow, now: number, language: Language): string {
+/** What is wrong with a node in one line: why it is not live, or the gravest of its problems. */
+export function nodeProblem(node: NodeRow, now: number, language: Language, gpus: Gpu[] = []): string {
   const more = node.problems.length > 1 ? ` +${node.problems.length - 1}` : '';
   return (
     nodeTrouble(node, now, language) ||
-    (node.problems[0] ? problemText(node.problems[0], language, node.clock_offset_seconds) + more : '')
+    (node.problems[0] ? problemLine(node.problems[0], { record: node, gpus }, language) + more : '')
   );
 }
 

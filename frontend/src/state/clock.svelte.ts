@@ -2,7 +2,9 @@
 export class Clock {
   #offset = 0;
   #second = $state(0);
-  #coarse = $derived(Math.floor(this.#second / 10) * 10);
+  #held: () => number | null = () => null;
+  #shown = $derived(Math.floor(this.#held() ?? this.#second));
+  #coarse = $derived(Math.floor(this.#shown / 10) * 10);
 
   constructor(private readonly wall: () => number = () => Date.now() / 1000) {
     this.#second = Math.floor(this.exact());
@@ -13,13 +15,23 @@ export class Clock {
     return this.#second;
   }
 
-  /** Board time to ten seconds: enough for ages in a thousand cells. */
+  /** The same for what is shown: while that is old, nobody can know what has lasted on, and it stands. */
+  get shown(): number {
+    return this.#shown;
+  }
+
+  /** That to ten seconds: enough for ages in a thousand cells. */
   get coarse(): number {
     return this.#coarse;
   }
 
   exact(): number {
     return this.wall() + this.#offset;
+  }
+
+  /** Stand at the moment that this says, while it says one. */
+  hold(at: () => number | null): void {
+    this.#held = at;
   }
 
   /** The board says it is `at` now. */

@@ -31,6 +31,7 @@ export class Connection {
     private readonly clock: Clock,
     parts: StreamParts,
   ) {
+    clock.hold(() => (this.isCurrent ? null : fleet.at));
     this.#stream = new Stream(parts, {
       asking: (seconds) => (this.#askingSeconds = seconds),
       message: (message) => this.#take(message),

@@ -1,5 +1,8 @@
 import { ApiError } from '../api/client';
 
+// A board that was away may be back: nobody waits a minute for that.
+const RETRY_SECONDS = 5;
+
 /** One answer of the API, asked again while somebody looks. The last good answer stays, with the error beside it. */
 export class Polled<Answer> {
   #value = $state.raw<Answer | null>(null);
@@ -33,7 +36,8 @@ export class Polled<Answer> {
           this.#error = error instanceof ApiError ? error : new ApiError(0, String(error));
         }
       }
-      timer = setTimeout(() => void round(), this.everySeconds * 1000);
+      const wait = this.#error ? Math.min(RETRY_SECONDS, this.everySeconds) : this.everySeconds;
+      timer = setTimeout(() => void round(), wait * 1000);
     };
     void round();
     return () => {

@@ -129,8 +129,13 @@ export class Language {
     if (this.#learnt.has(part)) return;
     this.#learnt.add(part);
     const tag = this.#tag;
-    const words = await LANGUAGES[tag][part]().catch(() => ({}));
-    if (tag === this.#tag) this.#words = { ...this.#words, ...words };
+    try {
+      const words = await LANGUAGES[tag][part]();
+      if (tag === this.#tag) this.#words = { ...this.#words, ...words };
+    } catch {
+      // The board may be away; whoever asks next tries again.
+      this.#learnt.delete(part);
+    }
   }
 
   say = (key: Key, values: Values = {}): string => {

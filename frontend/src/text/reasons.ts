@@ -1,4 +1,5 @@
-import type { ComponentView, Problem, Reason } from '../api/wire';
+import type { NodeRow, Problem, Reason } from '../api/wire';
+import type { Gpu } from '../state/fleet.svelte';
 import type { Language } from './language.svelte';
 
 /**
@@ -20,6 +21,7 @@ export function reasonText(
   let key = `reason_${code}`;
   if (code === 'process' && !users.length) key = 'reason_processes';
   if ((code === 'idle' || code === 'memory') && !users.length) key = `reason_${code}Hidden`;
+  if (code === 'free' && number('seen_since') !== null) key = 'reason_freeSeen';
   if (code === 'booked' && !who) key = 'reason_bookedUntil';
   // Not every board sends every value; then its own English is better than a sentence with a hole.
   const said = knows(key)
@@ -31,7 +33,7 @@ export function reasonText(
           until === null ? (since === null ? number('seconds') : now - since) : null,
           duration,
         ),
-        ...filled('time', until, (at) => time(at, now)),
+        ...filled('time', until ?? number('seen_since'), (at) => time(at, now)),
         ...filled('memory', number('memory_bytes') ?? number('bytes'), memory),
         ...filled('percent', number('percent'), (value) => language.number(value)),
         ...filled('xid', number('xid') ?? number('code'), String),
@@ -47,13 +49,6 @@ export function reasonText(
   return said ?? problemText(kind, language);
 }
 
-/** Why a part of the board is in trouble; who sees names also sees what exactly, as the board says it. */
-export function partText({ code, name, reason }: ComponentView, now: number, language: Language): string {
-  const exactly = reason ?? '';
-  const said = code === null ? exactly : reasonText({ code, text: exactly, values: {} }, now, language);
-  return said === exactly || name === null ? said : `${said} (${exactly})`;
-}
-
 /** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
 export function problemText(
   { kind, text, detail: told }: Pick<Problem, 'kind' | 'text' | 'detail'>,
@@ -67,15 +62,34 @@ export function problemText(
   return told && detail ? text.replace(told, () => detail) : text;
 }
 
+// How the probes call a GPU in a sentence.
+const NAMED = /: (?:GPU|MIG instance) \d+ \((?:[^()]|\([^()]*\))*\)([:,] )?/;
+
+/** A problem of a node as people say it: "GPU 6: fallen off the bus". GPUs are called by their numbers, each once. */
+export function problemLine(
+  problem: Problem,
+  { record, gpus }: { record: NodeRow; gpus: Gpu[] },
+  language: Language,
+): string {
+  let line = problemText(problem, language, record.clock_offset_seconds);
+  for (const { record: gpu } of gpus) {
+    const name = `${language.say('gpu')} ${gpu.label}`;
+    if (gpu.uuid === problem.gpu_uuid)
+      line = `${name}: ${line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''))}`;
+    line = line.replaceAll(gpu.uuid, name);
+  }
+  return line;
+}
+
+/** The same without saying where, and without what is true of one place alone; the number of an error is its name. */
+export function kindLine({ kind, text, detail }: Problem, language: Language): string {
+  const more = kind === 'xid' ? '' : `: ${detail}`;
+  return problemText({ kind, text: text.replace(more, ''), detail: more ? null : detail }, language);
+}
+
 /** How a node's clock goes beside that of the board. */
 export function clockText(offset: number, { say, duration }: Language): string {
   return say(offset < 0 ? 'clockBehind' : 'clockAhead', { time: duration(Math.abs(offset)) });
-}
-
-/** What to do about it. */
-export function remedyText({ kind, remedy }: Problem, { knows, say }: Language): string {
-  const key = `remedy_${kind}`;
-  return knows(key) ? say(key) : remedy;
 }
 
 function filled(

@@ -161,11 +161,17 @@ class Sources:
             raise AssertionError("a source has its sink before it runs")
         keeper = entry.keeper = Keeper(sink.identity.name, lambda: source.run(sink), pause=self._pause)
         add = self._components.add
+
+        def nodes_of() -> int | None:
+            return sink.nodes
+
         entry.forget = [add(part.kind, part.name, _asking(part)) for part in entry.parts]
         if isinstance(source, Troubled):
-            entry.forget.append(add(source.kind, source.name, lambda: keeper.trouble() or source.trouble))
+            entry.forget.append(
+                add(source.kind, source.name, lambda: keeper.trouble() or source.trouble, nodes=nodes_of)
+            )
         else:
-            entry.forget.append(add(source.kind, "", keeper.trouble))
+            entry.forget.append(add(source.kind, "", keeper.trouble, nodes=nodes_of))
 
     def _start(self, entries: Sequence[SourceOfTable]) -> None:
         for entry in entries:

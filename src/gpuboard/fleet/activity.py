@@ -33,6 +33,7 @@ class GpuMemory:
         "people",
         "quiet_since",
         "recent",
+        "seen_empty_since",
         "shown",
         "verdict",
     )
@@ -41,6 +42,7 @@ class GpuMemory:
         self.recent: tuple[float, ...] = ()
         self.quiet_since: float | None = None
         self.empty_since: float | None = None
+        self.seen_empty_since: float | None = None
         self.verdict: Verdict | None = None
         # The claim that held when that was said.
         self.claim: Claim | None = None
@@ -102,6 +104,7 @@ class GpuMemory:
         self.recent = ()
         self.quiet_since = None
         self.empty_since = None
+        self.seen_empty_since = None
         self.people = None
         self._taken = None
 
@@ -111,8 +114,13 @@ class GpuMemory:
         taken = None if processes is None else any(map(is_working, processes))
         if taken is False and self._taken:
             self.empty_since = at
+        elif taken is False and self._taken is None:
+            self.seen_empty_since = at
         elif taken is not False:
-            self.empty_since = None
+            self.empty_since = self.seen_empty_since = None
+            if self._taken is False:
+                # Who comes to a quiet GPU has not been idle since before.
+                self.quiet_since = None
         self._taken = taken
 
     def _advance(self, minute: int) -> None:
@@ -147,7 +155,10 @@ class GpuMemory:
     def activity(self) -> Activity:
         """The memory as the verdict wants it."""
         return Activity(
-            recent_percent=self.recent, quiet_since=self.quiet_since, empty_since=self.empty_since
+            recent_percent=self.recent,
+            quiet_since=self.quiet_since,
+            empty_since=self.empty_since,
+            seen_empty_since=self.seen_empty_since,
         )
 
     def last_hour(self, now: float) -> list[float | None]:

@@ -11,6 +11,7 @@ from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
+from gpuboard.model.problems import heaviest_first
 from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
@@ -43,6 +44,8 @@ class Node:
         self.identity = identity
         # Where its source's list says it is.
         self.address: str | None = None
+        # The file that its source reads it from.
+        self.file: str | None = None
         self.report: NodeReport | None = None
         self.sampled_at: float | None = None
         self.received_at: float | None = None
@@ -122,18 +125,20 @@ class Node:
             told = tuple([_about(problem, self.names) for problem in told])
         counted = self._memory_errors(told)
         broken = unreadable_file(self.trouble)
-        mute = None if broken else silent(self.identity.kind, self.freshness, self.sampled_at)
+        mute = None if broken else silent(self.identity.kind, self.freshness, self.sampled_at, file=self.file)
         if not (self.also_from or self.twins or self.notes or self.clock_ahead or counted or broken or mute):
-            return told
-        return (
-            *((mute,) if mute else ()),
-            *told,
-            *counted,
-            *self.notes,
-            *((broken,) if broken else ()),
-            *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
-            *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
-            *(duplicate_gpu(other) for other in sorted(self.twins)),
+            return heaviest_first(told) if len(told) > 1 else told
+        return heaviest_first(
+            [
+                *((mute,) if mute else ()),
+                *told,
+                *counted,
+                *self.notes,
+                *((broken,) if broken else ()),
+                *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
+                *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
+                *(duplicate_gpu(other) for other in sorted(self.twins)),
+            ]
         )
 
     def _memory_errors(self, told: tuple[Problem, ...]) -> list[Problem]:

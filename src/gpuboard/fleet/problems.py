@@ -30,9 +30,9 @@ def unreadable_file(trouble: Trouble | None) -> Problem | None:
     return problem("unreadable-file", clean_text(trouble.reason.text))
 
 
-def silent(kind: str, told: Freshness, since: float | None) -> Problem | None:
-    """Nothing comes from a node any more, and its source does not say what to do."""
-    if told.state != "lost" or kind not in SILENT:
+def silent(kind: str, told: Freshness, since: float | None, *, file: str | None = None) -> Problem | None:
+    """Nothing comes from a node any more, or never did, and its source does not say what to do."""
+    if told.state not in ("lost", "error") or kind not in SILENT:
         return None
     reason = told.reason
     if reason is not None and reason.code == "left":
@@ -40,7 +40,7 @@ def silent(kind: str, told: Freshness, since: float | None) -> Problem | None:
     # A token that was revoked is no riddle, and some sources know a remedy for the very fault.
     if reason is not None and (reason.code == "revoked" or "remedy" in reason.values):
         return None
-    return problem(SILENT[kind], since=since)
+    return problem(SILENT[kind], file, since=since)
 
 
 def gpu_missing(number: int, card: Card, name: str) -> Problem:

@@ -37,6 +37,9 @@ class SinkFleet(Protocol):
     def set_address(self, node: Node, address: str) -> None:
         """Note where a node is listed."""
 
+    def set_file(self, node: Node, file: str) -> None:
+        """Note from which file a node is read."""
+
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed."""
 
@@ -61,7 +64,18 @@ class FleetSink:
         """Whether the source has named its nodes yet, be it that there are none."""
         return self._has_named
 
-    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes the source has; None: it has not named them yet, and reads none."""
+        return len(self._names) if self._has_named or self._names else None
+
+    def expect(
+        self,
+        nodes: Iterable[str],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,
+    ) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone."""
         before, self._names, self._has_named = self._names, frozenset(nodes), True
         for name in self._names - before:
@@ -70,6 +84,8 @@ class FleetSink:
             self._fleet.leave(name, self)
         for name in self._names & (addresses or {}).keys():
             self._fleet.set_address(self._fleet.ensure(name, self), (addresses or {})[name])
+        for name in self._names & (files or {}).keys():
+            self._fleet.set_file(self._fleet.ensure(name, self), (files or {})[name])
 
     def report(self, node: str, report: NodeReport) -> bool:
         """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""

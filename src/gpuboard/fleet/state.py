@@ -240,6 +240,12 @@ class Fleet:
             node.address = address
             self._touched.add(node.name)
 
+    def set_file(self, node: Node, file: str) -> None:
+        """Note from which file a node is read."""
+        if node.file != file:
+            node.file = file
+            self._touched.add(node.name)
+
     def forget(self, name: str) -> None:
         """Forget all about a node; a source that still names it begins anew with it."""
         for sink in self._forget(name):

@@ -1,12 +1,14 @@
-"""What can be wrong with a node or a GPU: each kind in words, with what to do, and whether it breaks."""
+"""What can be wrong with a node or a GPU: each kind in words, with what to do, how grave, if it breaks."""
 
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
 from gpuboard.model.report import Problem
 
+# Heaviest first: something is out of work; somebody should look; good to know.
+Severity = Literal["critical", "serious", "minor"]
 ProblemKind = Literal[
     "no-driver",
     "no-devices",
@@ -57,6 +59,7 @@ ProblemKind = Literal[
 class _Words(NamedTuple):
     text: str
     remedy: str
+    severity: Severity = "serious"
     # Whether the GPU, or all of the node, cannot be used while it lasts; others only say less.
     breaks: bool = False
 
@@ -65,6 +68,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "no-driver": _Words(
         "no NVIDIA driver is running here",
         "install the NVIDIA driver and load it (modprobe nvidia); a new kernel may need its module rebuilt",
+        severity="critical",
         breaks=True,
     ),
     "no-devices": _Words(
@@ -74,16 +78,19 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "driver-mismatch": _Words(
         "the driver's library and its loaded kernel module have different versions",
         "reboot, or stop everything on the GPUs and reload the module (rmmod nvidia_uvm nvidia)",
+        severity="critical",
         breaks=True,
     ),
     "driver-hung": _Words(
         "the driver does not answer",
         "look for Xid errors in dmesg; a hung driver mostly needs a reboot",
+        severity="critical",
         breaks=True,
     ),
     "driver-error": _Words(
         "the driver answered with an error",
         "look for Xid errors in dmesg; in a container, restart it",
+        severity="critical",
         breaks=True,
     ),
     "no-permission": _Words(
@@ -91,31 +98,37 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "give this user access to /dev/nvidia* (often the group video or render), or run as root",
     ),
     "gpu-lost": _Words(
-        "a GPU has fallen off the bus",
+        "fallen off the bus",
         "reboot; if it comes back lost, check its power, seating and temperature, and dmesg for Xid 79",
+        severity="critical",
         breaks=True,
     ),
     "gpu-needs-reset": _Words(
         "the GPU must be reset before it can work again",
         "stop its processes and run nvidia-smi --gpu-reset as root, or reboot",
+        severity="critical",
         breaks=True,
     ),
     "gpus-missing": _Words(
         "not all GPUs answer",
         "see the problem of each missing GPU; one that was taken out is forgotten at the next start",
+        severity="minor",
     ),
     "ecc-uncorrected": _Words(
         "the GPU's memory has had errors that could not be corrected",
         "results computed on it may be wrong: reset it, and have it replaced if the errors return",
+        severity="critical",
         breaks=True,
     ),
     "sensor-error": _Words(
         "the GPU cannot tell some of its own values",
         "a broken fan or sensor shows like this; if more values go, look for Xid errors in dmesg",
+        severity="minor",
     ),
     "truncated-output": _Words(
         "the output ends in the middle",
         "the next sample should be whole; if not, see whether the command is killed or the disk full",
+        severity="minor",
     ),
     "unreadable-output": _Words(
         "the output is not what nvidia-smi writes",
@@ -124,6 +137,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "unattributed-process": _Words(
         "a process runs on a device that is not in the list",
         "a MIG instance may have just changed: nvidia-smi -L lists them",
+        severity="minor",
     ),
     "no-device-access": _Words(
         "the driver runs, but its devices cannot be opened from here",
@@ -132,6 +146,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "slow-driver": _Words(
         "the driver takes seconds to answer",
         "enable persistence mode: nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
+        severity="minor",
     ),
     "vendor-unreadable": _Words(
         "the GPUs of one vendor cannot be read, those of others can",
@@ -144,31 +159,38 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "too-many-processes": _Words(
         "more processes are on the GPUs than a report can hold",
         "those with the most memory are shown",
+        severity="minor",
     ),
     "report-too-large": _Words(
         "this node has more to say than a report can hold, which leaves out",
         "nothing else is lost; see which processes or problems are so many or so long",
+        severity="minor",
     ),
     "disk-hung": _Words(
         "a disk does not answer, so nothing is known of the GPUs either",
         "find it with df and dmesg; a hung disk mostly needs a reboot",
+        severity="critical",
     ),
     "processes-hung": _Words(
         "the list of processes or of users does not answer, so nothing is known of the GPUs either",
         "try ps aux and getent passwd there; a directory server (LDAP) may be down",
+        severity="critical",
     ),
     "no-process-ids": _Words(
         "the file names processes without their ids, so who they are is left out",
         "write it with gpustat -pcu",
+        severity="minor",
     ),
     "xid": _Words(
         "the driver has reported an error of the GPU",
         "look its number up in NVIDIA's list of Xid errors; reset the GPU or reboot, and see if it returns",
+        severity="critical",
         breaks=True,
     ),
     "clock-off": _Words(
         "the node's clock is wrong",
         "set it, best by NTP (timedatectl set-ntp true); until then the board corrects the node's times",
+        severity="minor",
     ),
     "duplicate-node": _Words(
         "two sources have a node of this name",
@@ -184,17 +206,19 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "if it is one machine under two names, remove one from its source; otherwise look which node lies",
     ),
     "gpu-missing": _Words(
-        "a GPU is missing: the node no longer mentions it",
+        "missing: the node no longer mentions it",
         "look for it with nvidia-smi and dmesg (Xid 79), and reboot; a card that was taken out is forgotten "
         "after a day, or at once with gpuboard node forget",
+        severity="critical",
         breaks=True,
     ),
     "gpu-replaced": _Words(
-        "a GPU has been replaced by another",
+        "replaced by another",
         "nothing, if somebody changed the card; bookings of this number hold for the new one",
+        severity="minor",
     ),
     "gpu-renumbered": _Words(
-        "a GPU has another number than before",
+        "another number than before",
         "bookings hold for numbers, and so for other cards now: tell those who booked, and book anew; for a "
         "day no card counts as free whose earlier number is booked",
     ),
@@ -225,33 +249,40 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "the agent of this node has fallen silent",
         "see whether the node is up, and on it whether the agent runs: systemctl status gpuboard-agent, "
         "journalctl -u gpuboard-agent",
+        severity="critical",
     ),
     "silent-ssh": _Words(
         "nothing new comes from this node over ssh",
         "see whether the node is up and its driver answers: as the board's user, ssh HOST nvidia-smi",
+        severity="critical",
     ),
     "silent-pull": _Words(
         "nothing new comes from the agent of this node",
         "see whether the node is up, the agent runs on it, and its port can be reached from the board: "
         "curl http://HOST:PORT/healthz (https: with tls = true)",
+        severity="critical",
     ),
     "silent-folder": _Words(
         "the file of this node is no longer written",
         "see on the node whether the job that writes it still runs (crontab -l, or systemctl status "
         "gpuboard-agent), and whether the folder is mounted there and not full",
+        severity="critical",
     ),
     "silent-local": _Words(
         "the agent on the board's own machine has fallen silent",
         "see the board's log, and what gpuboard doctor says there",
+        severity="critical",
     ),
     "silent-simulated": _Words(
         "nothing new comes from this simulated node",
         "nothing: it shows how a silent node looks; of a real one it is said here where to look",
+        severity="critical",
     ),
     "not-listed": _Words(
         "the source of this node no longer lists it",
         "nothing, if it was taken away: it is forgotten after a day, or at once with gpuboard node forget; "
         "otherwise put it back into the list, or see why its file is no longer in the folder",
+        severity="minor",
     ),
 }
 # A kind that is not known here: the node's program is newer, or lies.
@@ -267,6 +298,27 @@ SILENT: Final[dict[str, ProblemKind]] = {
     "simulated": "silent-simulated",
 }
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
+# The states of nodes that are trouble by themselves. Late is one that may only be slow.
+_STATES: Final[dict[str, Severity]] = {
+    "lost": "critical",
+    "refused": "critical",
+    "error": "critical",
+    "late": "minor",
+}
+# Heaviest first, each with its kinds of problems and states of nodes: what every output sorts by.
+SEVERITIES: Final[dict[Severity, tuple[str, ...]]] = {
+    severity: (
+        *(state for state, grave in _STATES.items() if grave == severity),
+        *(kind for kind, words in _WORDS.items() if words.severity == severity),
+    )
+    for severity in get_args(Severity)
+}
+_RANKS: Final = {kind: rank for rank, kinds in enumerate(SEVERITIES.values()) for kind in kinds}
+
+
+def heaviest_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The same problems by weight; equally grave ones stay as they are, strange ones come last."""
+    return tuple(sorted(problems, key=lambda one: _RANKS.get(one.kind, len(SEVERITIES))))
 
 
 def says_no_gpu(problems: Iterable[Problem]) -> bool:
@@ -278,8 +330,8 @@ def without_details(found: Problem) -> Problem:
     """The same problem in words of ours alone: nothing of what the node has to say about it."""
     words = _WORDS.get(found.kind)  # type: ignore[call-overload]
     kind = found.kind if words is not None else OTHER
-    text, remedy, _ = words or _OTHER
-    return replace(found, kind=kind, text=text, remedy=remedy, detail=None)
+    known = words or _OTHER
+    return replace(found, kind=kind, text=known.text, remedy=known.remedy, detail=None)
 
 
 def problem(

@@ -196,7 +196,9 @@ class NvmlProbe:
                 gpu = GpuReading(uuid=f"{self._host}:{index}", uuid_is_synthetic=True, index=index)
                 missing[gpu.uuid] = gpu
             kind = device_kind(error.value)
-            problems.append(problem(kind, f"{name_of(gpu)}: {error}", gpu_uuid=gpu.uuid))
+            # That it is lost, its kind says already.
+            detail = name_of(gpu) if kind == "gpu-lost" else f"{name_of(gpu)}: {error}"
+            problems.append(problem(kind, detail, gpu_uuid=gpu.uuid))
         explained = {trouble.gpu_uuid for trouble in problems}
         for gpu in missing.values():
             if gpu.uuid not in explained and gpu.mig_parent_uuid not in explained:

@@ -15,10 +15,17 @@ class Sink(Protocol):
     the first configured is shown and taken.
     """
 
-    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+    def expect(
+        self,
+        nodes: Iterable[str],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,
+    ) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone.
 
-        Where they are listed with an address, people reach them by that.
+        Where they are listed with an address, people reach them by that; where they are read from files, the
+        file of one that falls silent is named.
         """
 
     def report(self, node: str, report: NodeReport) -> bool:

@@ -31,7 +31,13 @@ class ReportedNames:
         self._settled: set[str] = set()
         self._has_told = False
 
-    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+    def expect(
+        self,
+        nodes: Iterable[str],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,  # noqa: ARG002 - those that read files have names
+    ) -> None:
         """Take the list; an address waits for its name until the node has said something."""
         self._listed = {node: (addresses or {}).get(node) for node in nodes}
         self._settled &= self._listed.keys()

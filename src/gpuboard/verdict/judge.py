@@ -43,6 +43,8 @@ class Activity(Struct, frozen=True, kw_only=True, gc=False):
     quiet_since: float | None = None
     # Since when nobody computes on it, without a break; None: somebody does, or unknown.
     empty_since: float | None = None
+    # Since when at least: the first look at which nobody did, where none was seen to leave.
+    seen_empty_since: float | None = None
 
 
 class Freshness(Struct, frozen=True, kw_only=True, gc=False):
@@ -98,7 +100,7 @@ def judge(  # noqa: PLR0911 - one return per word
     claim = claim if claim is not None and claim.holds_at(now) else None
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
-    quiet = activity.quiet_since
+    quiet = _idle_since(gpu, activity)
     if use is not None:
         is_idle_kind = use.code not in ("utilization", "divided")
         if is_idle_kind and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
@@ -111,7 +113,14 @@ def judge(  # noqa: PLR0911 - one return per word
         return Verdict(word="booked", reason=_booked(claim, now), flags=flags)
     if doubt is not None:
         return Verdict(word="unknown", reason=doubt, flags=flags)
-    return Verdict(word="free", reason=_NOBODY, since=activity.empty_since, flags=flags)
+    return Verdict(word="free", reason=_free(activity), since=activity.empty_since, flags=flags)
+
+
+def _free(activity: Activity) -> Reason:
+    """Nobody is on it; where nobody was seen to leave, since when at least."""
+    if activity.empty_since is not None or activity.seen_empty_since is None:
+        return _NOBODY
+    return Reason(code="free", text=_NOBODY.text, values={"seen_since": round(activity.seen_empty_since)})
 
 
 def _concerns(problem: Problem, gpu: GpuReading) -> bool:
@@ -168,6 +177,12 @@ def _oldest_start(gpu: GpuReading) -> float | None:
         return process.started_at if is_alive(process) else None
     starts = [p.started_at for p in gpu.processes if p.started_at is not None and is_alive(p)]
     return min(starts, default=None)
+
+
+def _idle_since(gpu: GpuReading, activity: Activity) -> float | None:
+    """Since when whoever is on it has not worked: nobody idles longer than he is there."""
+    quiet, began = activity.quiet_since, _oldest_start(gpu)
+    return quiet if quiet is None or began is None else max(quiet, began)
 
 
 def _missing(gpu: GpuReading) -> Reason | None:

@@ -14,6 +14,8 @@ _REASON_LENGTH: Final = 500
 
 # Why a part is in trouble; None: all is well. Only looks at what the part has noted, so it never waits.
 AskTrouble = Callable[[], Reason | None]
+# How many nodes a source has; None: it does not know yet.
+AskNodes = Callable[[], int | None]
 
 
 class _Part(Struct):
@@ -21,6 +23,7 @@ class _Part(Struct):
     kind: str
     name: str
     ask: AskTrouble
+    ask_nodes: AskNodes
     trouble: Reason | None = None
     since: float | None = None
 
@@ -31,12 +34,14 @@ class Components:
     def __init__(self) -> None:
         self._parts: list[_Part] = []
 
-    def add(self, kind: str, name: str, ask: AskTrouble) -> Callable[[], None]:
+    def add(
+        self, kind: str, name: str, ask: AskTrouble, *, nodes: AskNodes = lambda: None
+    ) -> Callable[[], None]:
         """Name a part, and get what takes it away again; two of one kind are told apart by a number."""
         taken = {part.component for part in self._parts}
         names = itertools.chain((kind,), (f"{kind}-{number}" for number in itertools.count(2)))
         component = next(each for each in names if each not in taken)
-        part = _Part(component, kind, clean_text(name), ask)
+        part = _Part(component, kind, clean_text(name), ask, nodes)
         self._parts.append(part)
         return lambda: self._parts.remove(part)
 
@@ -66,6 +71,7 @@ def _view(part: _Part) -> ComponentView:
         kind=part.kind,
         name=part.name,
         state="ok" if trouble is None else "trouble",
+        nodes=part.ask_nodes(),
         code=None if trouble is None else trouble.code,
         reason=None if trouble is None else clean_text(trouble.text)[:_REASON_LENGTH],
         since=part.since,

@@ -19,6 +19,8 @@ class ComponentView(Struct, frozen=True, kw_only=True):
     # Which one: a path or a service; null where names are hidden.
     name: str | None
     state: Literal["ok", "trouble"]
+    # How many nodes a source has; null: it has not looked yet, or is no source.
+    nodes: int | None = None
     code: str | None = None
     reason: str | None = None
     since: float | None = None

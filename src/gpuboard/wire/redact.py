@@ -96,6 +96,9 @@ def hide_names_in_reason(reason: Reason) -> Reason:
         return Reason(code=reason.code, text=told.text, values={"remedy": told.remedy, "detail": None})
     words, figures = _PUBLIC.get(reason.code, (reason.code.replace("-", " "), ()))
     values = {key: reason.values[key] for key in figures if _is_figure(reason.values.get(key, ""))}
+    seen = reason.values.get("seen_since")
+    if reason.code == "free" and isinstance(seen, int | float):
+        return Reason(code="free", text=words, values={"seen_since": seen})
     if len(values) < len(figures):
         return Reason(code=reason.code, text=reason.code.replace("-", " "), values=values)
     shown = {key: _FIGURES[key](value) for key, value in values.items()}

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from gpuboard.model.problems import SEVERITIES, Severity
 from gpuboard.model.verdict import JUST_FREED_SECONDS
 from gpuboard.wire.component import ComponentView
 from gpuboard.wire.views import Tier
@@ -29,6 +30,8 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     # Where bars get darker, in percent.
     host_lines: tuple[float, ...] = (35.0, 70.0)
     gpu_lines: tuple[float, ...] = (20.0, 60.0)
+    # How grave each kind of problem and each state of a node is, heaviest first.
+    severities: dict[Severity, tuple[str, ...]] = field(default_factory=SEVERITIES.copy)
 
 
 class Gone(Struct, frozen=True, kw_only=True):

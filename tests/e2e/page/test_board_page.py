@@ -321,7 +321,7 @@ def test_what_is_wrong_with_a_node_can_be_read_without_a_mouse(
     """A title is for pointers only: the reason is a link, whole on the page of its node."""
     with visit(browser, demo.url, size=size) as page:
         open_board(page, demo, "?view=rows")
-        reason = page.get_by_role("link", name=re.compile("^a GPU has fallen off the bus"))
+        reason = page.get_by_role("link", name=re.compile("^GPU 6: fallen off the bus"))
         reason.focus()
         assert reason.evaluate("(link) => link.scrollHeight <= link.clientHeight + 1")
         page.keyboard.press("Enter")
@@ -341,12 +341,13 @@ def test_trouble_is_seen_without_scrolling(browser: Browser, demo: RunningBoard,
         assert box is not None
         assert box["height"] < 50
         if size == PHONE:
-            strip.get_by_role("button", name="1 more node").click()
+            strip.get_by_role("button", name="All of it, with what to do").click()
             # Opened, nothing of it is cut.
             assert strip.evaluate(
-                "(s) => [...s.querySelectorAll('a')].every((a) => a.scrollWidth <= a.clientWidth)"
+                "(s) => [...s.querySelectorAll('li')].every((a) => a.scrollWidth <= a.clientWidth)"
             )
-        expect(strip.get_by_role("link", name=re.compile(r"^a100-01 .* · \d"))).to_be_in_viewport()
+            lost = strip.get_by_role("link", name="vision-02")
+        expect(strip.get_by_role("link", name=re.compile(r"^a100-01 GPU 6"))).to_be_in_viewport()
         assert_fits(page)
         keep(page, f"attention-{size[0]}")
         lost.click()
@@ -387,9 +388,9 @@ def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, de
 @pytest.mark.parametrize(
     ("locale", "sentence", "remedy"),
     [
-        ("de-DE", "Eine GPU ist vom Bus gefallen: Xid 79", "Neu starten"),
-        ("fr-FR", "Un GPU a disparu du bus: Xid 79", "Redémarrer"),
-        ("zh-TW", "有 GPU 脫離匯流排: Xid 79", "重新開機"),
+        ("de-DE", "GPU 6: Vom Bus gefallen: Xid 79", "Neu starten"),
+        ("fr-FR", "GPU 6: Disparu du bus: Xid 79", "Redémarrer"),
+        ("zh-TW", "GPU 6: 已脫離匯流排: Xid 79", "重新開機"),
     ],
 )
 def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(

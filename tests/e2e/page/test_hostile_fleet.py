@@ -1,6 +1,5 @@
 """Nodes whose every text attacks the page: nothing runs, nothing leaves, nothing bursts."""
 
-import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -152,7 +151,8 @@ def test_the_board_page_only_shows_them(browser: Browser, fleet: RunningBoard, s
             keep(page, f"hostile-{query.replace('=', '-').replace('&', '-')}-{size[0]}")
         page.goto(f"{fleet.url}?view=rows")
         # All of them have problems, which stand above the rows; opened, whole.
-        page.get_by_role("button", name=re.compile("more nodes$")).last.click()
+        page.get_by_role("button", name="All of it, with what to do").click()
+        expect(page.locator(".causes > li").first).to_be_visible()
         assert_fits(page)
         keep(page, f"hostile-attention-{size[0]}")
         cells = page.locator(".cell[data-uuid]")

@@ -224,8 +224,34 @@ def test_a_board_without_nodes_says_how_to_add_one(browser: Browser, tmp_path: P
         expect(page.get_by_text("No node yet")).to_be_visible(timeout=60_000)
         for command in ("gpuboard serve --demo", 'kind = "ssh"', "gpuboard node enroll"):
             expect(page.get_by_text(command).first).to_be_visible()
+        expect(page.get_by_text("agents that push no node found")).to_be_visible()
         assert_fits(page)
         keep(page, "first-run")
+
+
+def test_an_empty_board_says_what_each_of_its_sources_has_found(browser: Browser, tmp_path: Path) -> None:
+    """Paths only to those who may see names."""
+    share, missing = tmp_path / "share", tmp_path / "missing"
+    share.mkdir()
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        "".join(
+            f'[[source]]\nkind = "folder"\npath = "{path}"\ninterval = "1s"\n' for path in (share, missing)
+        )
+    )
+    for tier, paths in (("names", 1), ("counts", 0)):
+        with (
+            running_board("--config", str(config), "--anonymous", tier, log=tmp_path / "log") as board,
+            visit(browser, board.url) as page,
+        ):
+            page.goto(board.url)
+            found = page.locator("main li")
+            expect(found.filter(has_text="files in a folder")).to_have_count(2, timeout=60_000)
+            expect(found.filter(has_text="no node found")).to_have_count(2)
+            expect(found.filter(has_text=re.compile("No such file|folder cannot be read"))).to_have_count(1)
+            expect(found.get_by_text(str(share), exact=True)).to_have_count(paths)
+            assert (str(tmp_path) in page.content()) == bool(paths)
+            keep(page, f"sources-{tier}")
 
 
 def test_who_may_see_nothing_is_told_so(browser: Browser, tmp_path: Path) -> None:
@@ -236,6 +262,9 @@ def test_who_may_see_nothing_is_told_so(browser: Browser, tmp_path: Path) -> Non
     ):
         page.goto(board.url)
         expect(page.get_by_text("The board does not show itself to you")).to_be_visible()
+        expect(page.get_by_text("To get in, ask whoever runs it")).to_be_visible()
+        expect(page.get_by_text('anonymous = "counts"')).to_be_visible()
+        expect(page.get_by_text("gpuboard status", exact=True)).to_be_visible()
         keep(page, "refused")
 
 

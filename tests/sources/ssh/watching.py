@@ -28,7 +28,13 @@ class Recorder:
         self.reports: dict[str, list[tuple[float, NodeReport]]] = {}
         self.troubles: dict[str, list[tuple[Reason, str]]] = {}
 
-    def expect(self, nodes: Iterable[str], addresses: Mapping[str, str] | None = None) -> None:
+    def expect(
+        self,
+        nodes: Iterable[str],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,  # noqa: ARG002 - there are none over ssh
+    ) -> None:
         """Note the nodes."""
         self.expected = set(nodes)
         self.addresses = dict(addresses or {})

@@ -6,11 +6,17 @@ export async function fetchAhead(language: Language): Promise<void> {
     language.complete(),
     import('../board/CopyForms.svelte'),
     import('../board/Detail.svelte'),
+    import('../board/FleetMap.svelte'),
+    import('../board/GpuCards.svelte'),
+    import('../board/NoMatch.svelte'),
+    import('../board/TroubleList.svelte'),
     import('../board/gridKeys'),
     import('../gpu/GpuPage.svelte'),
     import('../node/NodePage.svelte'),
     import('../people/PeoplePage.svelte'),
     import('./ConnectionBody.svelte'),
+    import('./Help.svelte'),
+    import('./MoreBody.svelte'),
     import('./shortcuts'),
   ];
   await Promise.allSettled(parts);

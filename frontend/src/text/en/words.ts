@@ -30,6 +30,8 @@ export const words = {
   missingPage: 'There is no such page.',
   toBoard: 'Back to the board',
   partMissing: 'This part of the page could not be loaded; the board may have been updated.',
+  partAway:
+    'This part of the page was not loaded before the board went away; it comes when the board is back.',
   notices: 'Notices',
   reload: 'Reload',
 
@@ -63,6 +65,9 @@ export const words = {
   gpusBroken: { one: '{count} broken', other: '{count} broken' },
   gpusUnknown: { one: '{count} unknown', other: '{count} unknown' },
   attention: { one: '{count} node needs a look', other: '{count} nodes need a look' },
+  attentionAll: 'All of it, with what to do',
+  nLate: '{count} late',
+  heardSoFar: '{heard} of {count} nodes heard so far',
   totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   ofGpusFit: { one: 'of {count} GPU fits', other: 'of {count} GPUs fit' },
   freeInAll: { one: '{count} free in all', other: '{count} free in all' },
@@ -186,7 +191,7 @@ export const words = {
   seconds: '{n} s',
   minutes: '{n} min',
   hours: '{n} h',
-  hoursMinutes: '{h} h {m}',
+  hoursMinutes: '{h}\u00a0h\u00a0{m}',
   days: '{n} d',
 } as const satisfies Entries;
 

@@ -26,6 +26,8 @@ export const words: Words = {
   missingPage: 'Cette page n’existe pas.',
   toBoard: 'Retour au tableau',
   partMissing: 'Cette partie de la page n’a pas pu être chargée ; le tableau a peut-être été mis à jour.',
+  partAway:
+    'Cette partie de la page n’était pas encore chargée ; elle viendra quand le tableau sera de retour.',
   notices: 'Avis',
   reload: 'Recharger',
   live: 'En direct',
@@ -55,6 +57,9 @@ export const words: Words = {
   gpusBroken: { other: '{count} en panne' },
   gpusUnknown: { one: '{count} inconnu', other: '{count} inconnus' },
   attention: { one: '{count} nœud à vérifier', other: '{count} nœuds à vérifier' },
+  attentionAll: 'Tout, et que faire',
+  nLate: '{count} en retard',
+  heardSoFar: '{heard} nœuds sur {count} entendus jusqu’ici',
   totalsSpoken: '{free} GPU libres sur {total}, {idle} inactifs, {stale} périmés.',
   ofGpusFit: { one: 'convient sur {count} GPU', other: 'conviennent sur {count} GPU' },
   freeInAll: { one: '{count} libre en tout', other: '{count} libres en tout' },
@@ -162,6 +167,6 @@ export const words: Words = {
   seconds: '{n} s',
   minutes: '{n} min',
   hours: '{n} h',
-  hoursMinutes: '{h} h {m}',
+  hoursMinutes: '{h}\u00a0h\u00a0{m}',
   days: '{n} j',
 };

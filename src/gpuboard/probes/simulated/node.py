@@ -162,12 +162,13 @@ def _host(seed: int, node: str, hardware: Hardware, now: float) -> HostFacts:
     random = Random(f"{seed}/{node}/host")
     jitter = Random(f"{seed}/{node}/host/{int(now // 5)}")
     number = random.randrange(10, 250)
-    booted = now - now % (40 * 24 * HOUR) + number * 60
+    # A day before it begins anew: no job is older than its machine.
+    booted = now - now % (40 * 24 * HOUR) - 24 * HOUR + number * 60
     return HostFacts(
         hostname=f"{node}.demo.example",
         operating_system="Debian GNU/Linux 12 (bookworm)",
         kernel="6.1.0-28-amd64",
-        uptime_seconds=max(60.0, now - booted),
+        uptime_seconds=now - booted,
         cpu_count=64,
         load_1=round(jitter.uniform(6, 50), 2),
         load_5=round(random.uniform(8, 45), 2),

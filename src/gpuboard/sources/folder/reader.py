@@ -33,6 +33,7 @@ from gpuboard.sources.formats import is_meant_for, read_file
 from gpuboard.sources.formats.base import MAX_FILE_BYTES
 from gpuboard.sources.formats.gpu_monitor import read_family
 from gpuboard.sources.formats.local_time import WEST_SECONDS, local_time
+from gpuboard.wire.clean import clean_text
 
 # A file that cannot be read for so many looks is named in the log.
 _BAD_LOOKS: Final = 2
@@ -60,6 +61,8 @@ class Scan(Struct):
     outcomes: dict[str, Outcome]
     # Files that are no node's, with the reason.
     skipped: dict[str, str]
+    # The path of each node's file, as it was read last.
+    files: dict[str, str] = {}
     # Why the files of some of these nodes cannot be read, also of those that have not changed.
     refusals: dict[str, Reason] = {}
     # Nodes whose file could not be read at this look and the one before, said once; and those that can again.
@@ -142,6 +145,8 @@ class FolderReader:
             scan.overfull = NO_ROOM
         scan.overfull = turns.overfull or scan.overfull
         scan.nodes = {node for node in listing.nodes if self._is_listed(node)}
+        names = {node: self._memory[node].name for node in scan.nodes}
+        scan.files = {node: clean_text(str(self._path / name)) for node, name in names.items() if name}
         scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)

@@ -123,7 +123,7 @@ class FolderSource:
             self._skip(name, why)
         self._say_broken(scan)
         self._nodes = scan.nodes
-        sink.expect(scan.nodes)
+        sink.expect(scan.nodes, files=scan.files)
         for node, outcome in scan.outcomes.items():
             if isinstance(outcome, FolderReading):
                 sink.report(node, self._aged(outcome))
