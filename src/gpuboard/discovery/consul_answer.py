@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gpuboard.discovery.base import Target
 from gpuboard.discovery.hosts import name_nodes, node_name, read_host
-from gpuboard.discovery.ranges import MAX_HOSTS
+from gpuboard.model.ranges import MAX_HOSTS
 from gpuboard.model.errors import WireError
 
 ConnectBy = Literal["address", "name"]

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.discovery.base import Target
-from gpuboard.discovery.ranges import expand_all
+from gpuboard.model.ranges import expand_all
 from gpuboard.model.node import is_node_name, short_name
 
 _FORM: Final = re.compile(

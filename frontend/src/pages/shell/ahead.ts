@@ -11,6 +11,8 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('../people/PeoplePage.svelte'),
     import('./ConnectionBody.svelte'),
     import('./shortcuts'),
+    import('./FilterPanel.svelte'),
+    import('./Palette.svelte'),
   ];
   await Promise.allSettled(parts);
 }

@@ -144,6 +144,7 @@ async def get_free(
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
     same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
+    group: Annotated[str | None, Parameter(max_length=64, description="Only nodes of this group.")] = None,
 ) -> FreeAnswer:
     """The free GPUs that fit, the largest blocks of one node first."""
     try:
@@ -151,9 +152,12 @@ async def get_free(
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
     rows = services.tracker
+    if group is not None and group not in services.fleet.groups.names:
+        raise ValidationException(f"group: there is no group {group!r}")
+    nodes = {name: node for name, node in rows.nodes.items() if group is None or group in node.groups}
     return find_free(
-        rows.nodes.values(),
-        rows.gpus.values(),
+        nodes.values(),
+        [gpu for gpu in rows.gpus.values() if gpu.node in nodes],
         wish,
         at=services.fleet.clock.now(),
         sources_unknown=rows.sources_unknown,
