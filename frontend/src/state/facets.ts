@@ -48,7 +48,7 @@ const WORDS = [
   'user:',
   'group:',
 ];
-const MOST = 8;
+const MOST = 6;
 
 interface Asked {
   text: string;
@@ -68,16 +68,11 @@ export function facets({ text, nodes, now, me, named, whole }: Asked): Facet[] {
   const counts = count(fleet, filter, now, me);
   const found: Facet[] = [];
   for (const key of FACETS) {
-    if (key === 'user' && !named) continue;
-    if (typed.key && typed.key !== key) continue;
-    const isSought = (value: string) => {
-      if (!typed.word) return typed.key !== null || key !== 'node' || value.endsWith('*');
-      return (typed.key !== null || key !== 'memory') && value.toLowerCase().includes(typed.word);
-    };
-    const values = key === 'word' ? wordsFor(typed, named) : [...counts[key].keys()].filter(isSought);
-    const choices = ordered(key, values, counts)
-      .slice(0, MOST)
-      .map((value) => choice(key, value, typed.base, key === 'word' ? null : (counts[key].get(value) ?? 0)));
+    if ((key === 'user' && !named) || (typed.key && typed.key !== key)) continue;
+    const values = key === 'word' ? wordsFor(typed, named) : valuesOf(key, counts[key], typed);
+    const choices = values.map((value) =>
+      choice(key, value, typed.base, key === 'word' ? null : counts[key].get(value)!),
+    );
     if (choices.length) found.push({ key, choices });
   }
   // Nothing goes on as was begun: then what the whole filter leaves.
@@ -107,6 +102,9 @@ function fragment(text: string): Fragment {
   return { base, key, word: (key ? value! : last).replaceAll('"', '').toLowerCase() };
 }
 
+/** More than one facet's terms fail. */
+const NONE = '-';
+
 type Counts = Record<Exclude<FacetKey, 'word'>, Map<string, number>>;
 
 /** One pass over the fleet. A facet counts by the terms of all others, so that its own choice leaves the rest to see. */
@@ -128,16 +126,15 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
     const names = [node.record.name, ...(family.length > 1 && families.get(family)! > 1 ? [family] : [])];
     for (const gpu of node.gpus) {
       if (!gpu.record.counted) continue;
+      // Which facet's terms it fails, if it is one alone.
       let failed: string | null = null;
-      let out = false;
       const facts = factsOf(gpu, node);
       for (const term of filter.terms) {
         if (term.test(facts)) continue;
-        out = (failed !== null && failed !== term.key) || !(term.key in counts);
-        failed = term.key;
-        if (out) break;
+        failed = failed === null || failed === term.key ? term.key : NONE;
+        if (failed === NONE) break;
       }
-      if (!out) add(counts, sizes, names, node, gpu, failed);
+      add(counts, sizes, names, node, gpu, failed);
     }
   }
   for (const box of BOXES) {
@@ -162,7 +159,8 @@ function add(
 ): void {
   const { record } = gpu;
   const put = (key: keyof Counts, value: string) => {
-    if (only === null || only === key) counts[key].set(value, (counts[key].get(value) ?? 0) + 1);
+    const passes = only === null || only === key;
+    counts[key].set(value, (counts[key].get(value) ?? 0) + (passes ? 1 : 0));
   };
   put('is', record.verdict);
   if (record.model !== null) put('model', gpu.model);
@@ -189,19 +187,31 @@ function boxOf(bytes: number | null): number | null {
   return BOXES.findLast((box) => size >= BOX_SHARE * box) ?? null;
 }
 
-function ordered(key: FacetKey, values: string[], counts: Counts): string[] {
-  if (key === 'is' || key === 'memory' || key === 'word') return values;
-  const known = counts[key];
-  if (key === 'group') return values.sort(natural.compare);
+function valuesOf(
+  key: keyof Counts,
+  counts: Map<string, number>,
+  { base, key: only, word }: Fragment,
+): string[] {
+  const isSought = (value: string) => {
+    // A name that is begun is offered whatever it finds; of all others those that find something.
+    if (word) return (only !== null || key !== 'memory') && value.toLowerCase().includes(word);
+    if (only !== null) return true;
+    if (key === 'node' && !value.endsWith('*')) return false;
+    return counts.get(value)! > 0 || choice(key, value, base, 0).chosen;
+  };
+  const values = [...counts.keys()].filter(isSought);
+  if (key === 'is' || key === 'memory') return values;
   const isFamily = (name: string) => Number(key === 'node' && name.endsWith('*'));
-  return values.sort(
-    (a, b) => isFamily(b) - isFamily(a) || known.get(b)! - known.get(a)! || natural.compare(a, b),
-  );
+  const order = (a: string, b: string) =>
+    isFamily(b) - isFamily(a) ||
+    (key === 'group' ? 0 : counts.get(b)! - counts.get(a)!) ||
+    natural.compare(a, b);
+  return values.sort(order).slice(0, MOST);
 }
 
 function wordsFor({ key, word }: Fragment, named: boolean): string[] {
   if (key) return [];
-  return WORDS.filter((each) => (named || each !== 'user:') && (!word || each.startsWith(word)));
+  return WORDS.filter((each) => (named || each !== 'user:') && each.startsWith(word)).slice(0, MOST);
 }
 
 function choice(key: FacetKey, value: string, base: string, count: number | null): Choice {
