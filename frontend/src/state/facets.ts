@@ -124,6 +124,7 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
   for (const node of nodes) {
     const family = familyOf(node);
     const names = [node.record.name, ...(family.length > 1 && families.get(family)! > 1 ? [family] : [])];
+    let passing = 0;
     for (const gpu of node.gpus) {
       if (!gpu.record.counted) continue;
       // Which facet's terms it fails, if it is one alone.
@@ -134,13 +135,16 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
         failed = failed === null || failed === term.key ? term.key : NONE;
         if (failed === NONE) break;
       }
-      add(counts, sizes, names, node, gpu, failed);
+      add(counts, sizes, node, gpu, failed);
+      if (failed === null || failed === 'node') passing++;
     }
+    for (const name of names) counts.node.set(name, (counts.node.get(name) ?? 0) + passing);
   }
   for (const box of BOXES) {
     let most = 0;
     let has = false;
-    for (const [size, number] of sizes) {
+    for (const [bytes, number] of sizes) {
+      const size = boxOf(bytes);
       if (size >= box) most += number;
       has ||= size === box;
     }
@@ -152,23 +156,17 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
 function add(
   counts: Counts,
   sizes: Map<number, number>,
-  names: string[],
   node: FleetNode,
   gpu: Gpu,
   only: string | null,
 ): void {
   const { record } = gpu;
-  const put = (key: keyof Counts, value: string) => {
-    const passes = only === null || only === key;
-    counts[key].set(value, (counts[key].get(value) ?? 0) + (passes ? 1 : 0));
-  };
-  put('is', record.verdict);
-  if (record.model !== null) put('model', gpu.model);
-  for (const group of node.record.groups) put('group', group);
-  for (const name of names) put('node', name);
-  for (const name of namesOn(record)) put('user', name);
-  const box = boxOf(record.memory_total_bytes);
-  if (box && (only === null || only === 'memory')) sizes.set(box, (sizes.get(box) ?? 0) + 1);
+  const passes = (key: FacetKey) => (only === null || only === key ? 1 : 0);
+  raise(counts.is, record.verdict, passes('is'));
+  if (record.model !== null) raise(counts.model, gpu.model, passes('model'));
+  for (const group of node.record.groups) raise(counts.group, group, passes('group'));
+  for (const name of namesOn(record)) raise(counts.user, name, passes('user'));
+  if (record.memory_total_bytes !== null && passes('memory')) raise(sizes, record.memory_total_bytes, 1);
 }
 
 /** What nodes that are numbered through have in common: `dgx-*`. */
@@ -181,10 +179,12 @@ function namesOn({ users, claim }: Gpu['record']): Iterable<string> {
   return new Set([...(users ?? []).map(({ name }) => name), ...(claim?.who ? [claim.who] : [])]);
 }
 
-function boxOf(bytes: number | null): number | null {
-  if (bytes === null) return null;
-  const size = bytes / 2 ** 30;
-  return BOXES.findLast((box) => size >= BOX_SHARE * box) ?? null;
+function boxOf(bytes: number): number {
+  return BOXES.findLast((box) => bytes / 2 ** 30 >= BOX_SHARE * box) ?? 0;
+}
+
+function raise<Key>(counts: Map<Key, number>, key: Key, by: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
 function valuesOf(

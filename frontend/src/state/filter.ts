@@ -125,7 +125,9 @@ const WORDS: Record<string, (value: string, quoted: boolean) => Test | null> = {
 function isOf(match: Match): Test {
   return ({ gpu: { users, claim, ended_claim } }) =>
     !!users?.some((use) => match(use.name) || match(use.user)) ||
-    [claim, ...(claim?.behind ?? []), ended_claim].some((each) => match(each?.who));
+    match(claim?.who) ||
+    match(ended_claim?.who) ||
+    !!claim?.behind.some((each) => match(each.who));
 }
 
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
@@ -135,13 +137,13 @@ export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
 /** As the driver says it, or as the page does; `a100-80` is an A100 with 80 GB. */
 function isModel(value: string): (gpu: GpuRow) => boolean {
   const match = containing(squeeze(value));
-  const known = new Map<string, boolean>();
+  // Neighbours are alike, and nearly all that come after.
+  let last: GpuRow | null = null;
+  let answer = false;
   return (gpu) => {
-    const key = `${gpu.model}/${gpu.memory_total_bytes}`;
-    let answer = known.get(key);
-    if (answer === undefined) {
+    if (gpu.model !== last?.model || gpu.memory_total_bytes !== last.memory_total_bytes) {
       answer = match(squeeze(gpu.model ?? '')) || match(squeeze(nominalModel(gpu)));
-      known.set(key, answer);
+      last = gpu;
     }
     return answer;
   };
@@ -161,8 +163,10 @@ export function parseFilter(text: string): Filter {
     const negated = isNegated(piece);
     const tests = alternatives(negated ? piece.slice(1) : piece, errors);
     if (!tests.length) continue;
-    const any: Test = (facts) => tests.some(([, test]) => test(facts));
-    terms.push({ text: piece, key: tests[0]![0], test: negated ? not(any) : any });
+    const [[key, first], ...others] = tests as [Keyed, ...Keyed[]];
+    // Mostly there is one; this is asked of thousands of GPUs at every key.
+    const any: Test = others.length ? (facts) => tests.some((each) => each[1](facts)) : first;
+    terms.push({ text: piece, key, test: negated ? not(any) : any });
   }
   return { terms, errors };
 }
@@ -189,17 +193,25 @@ export function factsFor(
 ): (gpu: { record: GpuRow }, node: NodeOf) => Facts {
   const isCounted = filter.terms.some(({ key }) => key === 'free');
   const free = new Map<NodeOf, number>();
+  // One for all: whoever asks is done with it before the next comes.
+  let facts: Facts | undefined;
   return ({ record: gpu }, node) => {
-    const facts = { gpu, node: node.record, nodeFree: 0, now, me };
-    if (!isCounted) return facts;
-    let nodeFree = free.get(node);
-    if (nodeFree === undefined) {
-      const wanted = node.gpus.filter(
-        ({ record }) => isOffered(record) && fits(filter, { ...facts, gpu: record }),
-      );
-      free.set(node, (nodeFree = wanted.length));
+    facts ??= { gpu, node: node.record, nodeFree: 0, now, me };
+    facts.node = node.record;
+    if (isCounted) {
+      let nodeFree = free.get(node);
+      if (nodeFree === undefined) {
+        nodeFree = 0;
+        for (const { record } of node.gpus) {
+          facts.gpu = record;
+          if (isOffered(record) && fits(filter, facts)) nodeFree++;
+        }
+        free.set(node, nodeFree);
+      }
+      facts.nodeFree = nodeFree;
     }
-    return { ...facts, nodeFree };
+    facts.gpu = gpu;
+    return facts;
   };
 }
 
@@ -350,7 +362,14 @@ function beginning(value: string): Match {
 
 function containing(value: string): Match {
   if (value.includes('*')) return wildcard(value);
-  return (text) => !!text && text.toLowerCase().includes(value);
+  // The same names come thousands of times.
+  const known = new Map<string, boolean>();
+  return (text) => {
+    if (!text) return false;
+    let answer = known.get(text);
+    if (answer === undefined) known.set(text, (answer = text.toLowerCase().includes(value)));
+    return answer;
+  };
 }
 
 function escape(text: string): string {
