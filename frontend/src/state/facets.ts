@@ -2,7 +2,6 @@
 
 import { VERDICTS, type Verdict } from '../api/wire';
 import {
-  BOX_SHARE,
   chosenVerdicts,
   factsFor,
   parseFilter,
@@ -13,6 +12,7 @@ import {
   wordTerm,
   type Filter,
 } from './filter';
+import { BOX_SHARE } from './models';
 import { natural, type FleetNode, type Gpu } from './fleet.svelte';
 
 export const FACETS = ['is', 'memory', 'model', 'group', 'node', 'user', 'word'] as const;

@@ -7,8 +7,8 @@
  */
 
 import { isOffered } from './answers';
+import { BOX_SHARE, nominalModel } from './models';
 import { expand } from './ranges';
-import { nominalModel } from './models';
 import { VERDICTS, type GpuRow, type NodeRow, type Verdict } from '../api/wire';
 
 export interface Facts {
@@ -58,9 +58,6 @@ const SPOKEN = new Map<string, Verdict>(
     'unknown unbekannt inconnu 不明 未知',
   ].flatMap((words, place) => words.split(' ').map((word) => [word, VERDICTS[place]!] as const)),
 );
-
-// Drivers, error correction and MIG keep some of what is printed on the box; the board's own rule is the same.
-export const BOX_SHARE = 0.92;
 
 interface Figure {
   of: (facts: Facts) => number | null;

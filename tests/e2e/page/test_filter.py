@@ -146,7 +146,7 @@ def test_what_is_begun_is_completed(page: Page, demo: RunningBoard) -> None:
     choices.filter(has_text="dgx-01").click()
     expect(page.locator("#filter")).to_have_value("free node:dgx-01")
     page.locator("#filter").fill("mem")
-    choices.filter(has_text=re.compile("^memory>=$")).click()
+    page.get_by_role("option", name="memory>=", exact=True).click()
     expect(page.locator("#filter")).to_have_value("memory>=")
     expect(choices.filter(has_text="GB").first).to_be_visible()
 
