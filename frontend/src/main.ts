@@ -7,6 +7,7 @@ import { Client } from './api/client';
 import App from './App.svelte';
 import { Clock } from './state/clock.svelte';
 import { Connection } from './state/connection.svelte';
+import { loadGrammar } from './state/filter';
 import { Fleet } from './state/fleet.svelte';
 import { Preferences } from './state/preferences.svelte';
 import { Selection } from './state/selection.svelte';
@@ -48,7 +49,9 @@ async function start(): Promise<void> {
     ...(preferences.language ? [preferences.language] : []),
     ...navigator.languages,
   ]);
-  const language = new Language(tag, await LANGUAGES[tag].load(), () => !connection.isCurrent);
+  const isFiltered = router.query.has('q');
+  const [words] = await Promise.all([LANGUAGES[tag].load(), isFiltered ? loadGrammar() : null]);
+  const language = new Language(tag, words, () => !connection.isCurrent);
   const view = new BoardView(fleet, router, preferences);
   const selection = new Selection();
   const client = new Client(base);

@@ -75,7 +75,9 @@ describe('jumping', () => {
     { name: 'People', path: 'people' },
   ];
   const found = (query: string, named = true) =>
-    places({ query, nodes: fleet.nodes.values(), named, pages }).map((place) => `${place.kind} ${place.name}`);
+    places({ query, nodes: fleet.nodes.values(), named, pages }).map(
+      (place) => `${place.kind} ${place.name}`,
+    );
   test.each([
     ['dgx2', 'node dgx-02'],
     ['dgx-01', 'node dgx-01'],

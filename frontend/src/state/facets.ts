@@ -4,7 +4,6 @@ import { VERDICTS, type Verdict } from '../api/wire';
 import {
   chosenVerdicts,
   factsFor,
-  parseFilter,
   split,
   splitAt,
   toggleVerdict,
@@ -12,6 +11,7 @@ import {
   wordTerm,
   type Filter,
 } from './filter';
+import { parseFilter } from './grammar';
 import { BOX_SHARE } from './models';
 import { natural, type FleetNode, type Gpu } from './fleet.svelte';
 

@@ -1,7 +1,8 @@
 /** What somebody may have meant: cures for what the filter cannot read, and for what it does not find. Pure. */
 
 import type { FleetNode } from './fleet.svelte';
-import { factsFor, parseFilter, split, toggleTerm, wordTerm, type FilterError, type Term } from './filter';
+import { factsFor, split, toggleTerm, wordTerm, type FilterError, type Term } from './filter';
+import { parseFilter } from './grammar';
 
 // Words of other tools and languages, and what they are called here.
 const MEANT: Record<string, string> = {

@@ -1,9 +1,11 @@
+import { loadGrammar } from '../../state/filter';
 import type { Language } from '../../text/language.svelte';
 
 /** Fetch what people open first, before the connection may be gone: a click then still opens it. */
 export async function fetchAhead(language: Language): Promise<void> {
   const parts = [
     language.complete(),
+    loadGrammar(),
     import('../board/Detail.svelte'),
     import('../board/gridKeys'),
     import('../gpu/GpuPage.svelte'),
