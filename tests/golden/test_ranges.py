@@ -1,4 +1,4 @@
-"""A range of hosts is the same to the board and to the page's filter: one table, which the page's tests read too."""
+"""A range of hosts is the same to the board and to the page: one table, which the page's tests read too."""
 
 import json
 from pathlib import Path

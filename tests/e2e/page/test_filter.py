@@ -38,7 +38,9 @@ def open_rows(page: Page, board: RunningBoard, query: str = "") -> None:
     expect(page.locator(CELLS).first).to_be_visible()
 
 
-@pytest.mark.parametrize("words", ["memory >= 40G", "free or idle", "not busy", "A100-80", "frei", "dgx-0[1,2]"])
+@pytest.mark.parametrize(
+    "words", ["memory >= 40G", "free or idle", "not busy", "A100-80", "frei", "dgx-0[1,2]"]
+)
 def test_what_people_type_is_found(page: Page, demo: RunningBoard, words: str) -> None:
     """Spaces, `or`, `not`, sizes, ranges and other languages."""
     open_rows(page, demo)
@@ -185,7 +187,7 @@ def test_ctrl_k_jumps(page: Page, demo: RunningBoard, words: str, place: str) ->
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     jump_to(page, words)
     expect(page.get_by_role("option").first).to_be_visible()
-    keep(page, f"jump-{words.split()[0]}")
+    keep(page, f"jump-{words.split(maxsplit=1)[0]}")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(place))
     expect(page.get_by_role("dialog", name="Jump to")).to_have_count(0)

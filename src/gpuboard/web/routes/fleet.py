@@ -137,6 +137,7 @@ async def get_people(request: AnyRequest, services: Services) -> People:
 @get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
 async def get_free(
     services: Services,
+    *,
     gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
     memory: Annotated[
         str,
@@ -147,7 +148,7 @@ async def get_free(
         ),
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
-    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,  # noqa: FBT002 - a query
+    same_node: Annotated[bool, Parameter(description="All on one node.")] = False,
     group: Annotated[str | None, Parameter(max_length=64, description="Only nodes of this group.")] = None,
 ) -> FreeAnswer:
     """The free GPUs that fit, the largest blocks of one node first."""
