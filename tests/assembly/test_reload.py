@@ -131,7 +131,7 @@ def test_groups_of_nodes_hold_at_once(tmp_path: Path) -> None:
         assert (rack_a, rack_b) == (everything, [])
         live.take(folder(tmp_path, "gpu01"))
         eventually(lambda: live.nodes()["gpu01"]["groups"] == [])
-        with pytest.raises(urllib.error.HTTPError, match="400"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
             live.get("api/v1/free?group=rack-a")
 
 

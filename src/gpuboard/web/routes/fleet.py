@@ -134,7 +134,7 @@ async def get_people(request: AnyRequest, services: Services) -> People:
     return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
-@get("/free", summary="Where GPUs are free now", responses=problems(400, 401))
+@get("/free", summary="Where GPUs are free now", responses=problems(400, 401, 404))
 async def get_free(
     services: Services,
     *,
@@ -158,7 +158,7 @@ async def get_free(
         raise ValidationException(f"memory: {error}") from None
     rows = services.tracker
     if group is not None and group not in services.fleet.groups.names:
-        raise ValidationException(f"group: there is no group {group!r}")
+        raise NotFoundException(f"there is no group {group!r}")
     nodes = {name: node for name, node in rows.nodes.items() if group is None or group in node.groups}
     return find_free(
         nodes.values(),
