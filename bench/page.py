@@ -1,10 +1,11 @@
 """What the page costs: bytes, time to the first GPU, work per tick, memory and scrolling, in a real Chromium.
 
-Usage: script/bench page [--minutes FIRST LAST] [--only load,first,view,rows,map,scroll,heap,pixel]
+Usage: script/bench page [--minutes FIRST LAST] [--only load,first,view,rows,map,keys,scroll,heap,pixel]
 """
 
 import argparse
 import os
+import signal
 import statistics
 import tempfile
 import time
@@ -24,6 +25,7 @@ PATIENCE_MS: Final = 120_000
 MEASURE_SECONDS: Final = 20.0
 ROUNDS: Final = 5
 TURNS: Final = 40
+TYPED: Final = ("free memory>=40G", "a100 or h100 idle", "user:dupont free>=4", "dgx-[01-20] not busy")
 GPU: Final = ".cell[data-uuid], article[data-uuid]"
 # Counts what the page hears and how long its longest task was.
 WATCH: Final = """
@@ -59,7 +61,7 @@ def main() -> None:
                         PARTS[part](browser, board, chosen)
         if "pixel" in parts:
             pixel(browser)
-        large = [part for part in ("view", "rows", "map", "scroll", "heap") if part in parts]
+        large = [part for part in ("view", "rows", "map", "keys", "scroll", "heap") if part in parts]
         if large:
             with board_of(chosen.nodes) as board:
                 for part in large:
@@ -210,6 +212,40 @@ def as_map(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -
     ticks(browser, board, "?view=map", "map")
 
 
+def keys(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
+    """Work of the main thread for one key in the filter, with all that it leads to."""
+    with opened(browser) as page:
+        page.goto(f"{board.url}?view=rows")
+        page.wait_for_selector(GPU)
+        page.locator("#filter").click()
+        page.wait_for_timeout(4000)
+        # Nothing new comes meanwhile: what a tick costs is measured elsewhere.
+        board.process.send_signal(signal.SIGSTOP)
+        try:
+            works = type_all(page)
+        finally:
+            board.process.send_signal(signal.SIGCONT)
+    works.sort()
+    name = f"a key in the filter, {chosen.nodes * 8:,} GPUs, p95 of {len(works)}, CPU"
+    tell(name, works[int(len(works) * 0.95)], "ms", 60)
+    print(f"    median {works[len(works) // 2]:.1f} ms, longest {works[-1]:.1f} ms")
+
+
+def type_all(page: Page) -> list[float]:
+    """Milliseconds of CPU for each key."""
+    thread = MainThread(page)
+    works = []
+    for text in TYPED:
+        page.locator("#filter").fill("")
+        page.wait_for_timeout(600)
+        for letter in text:
+            before = thread.seconds("threadTicks")
+            page.keyboard.type(letter)
+            page.wait_for_timeout(300)
+            works.append(1000 * (thread.seconds("threadTicks") - before))
+    return works
+
+
 def scroll(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
     """The longest task while the wheel turns over the rows."""
     with opened(browser) as page:
@@ -270,6 +306,7 @@ PARTS: Final[dict[str, Callable[[Browser, RunningBoard, argparse.Namespace], Non
     "view": view,
     "rows": rows,
     "map": as_map,
+    "keys": keys,
     "scroll": scroll,
     "heap": heap,
 }

@@ -7,6 +7,7 @@ import { Client } from './api/client';
 import App from './App.svelte';
 import { Clock } from './state/clock.svelte';
 import { Connection } from './state/connection.svelte';
+import { loadGrammar } from './state/filter';
 import { Fleet } from './state/fleet.svelte';
 import { Need } from './state/need.svelte';
 import { Preferences } from './state/preferences.svelte';
@@ -49,7 +50,9 @@ async function start(): Promise<void> {
     ...(preferences.language ? [preferences.language] : []),
     ...navigator.languages,
   ]);
-  const language = new Language(tag, await LANGUAGES[tag].load(), () => !connection.isCurrent);
+  const isFiltered = router.query.has('q');
+  const [words] = await Promise.all([LANGUAGES[tag].load(), isFiltered ? loadGrammar() : null]);
+  const language = new Language(tag, words, () => !connection.isCurrent);
   const view = new BoardView(fleet, router, preferences);
   const need = new Need(fleet, router, view);
   const selection = new Selection();

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { VERDICTS } from '../src/api/wire';
 import {
   chosenVerdicts,
+  factsFor,
   matches,
   parseFilter,
   toggleTerm,
@@ -8,7 +10,10 @@ import {
   wordTerm,
   type Facts,
 } from '../src/state/filter';
-import { gpu, node, using } from './samples';
+import { Fleet } from '../src/state/fleet.svelte';
+import { cure, nearMisses } from '../src/state/hints';
+import { LANGUAGES } from '../src/text/language.svelte';
+import { gpu, node, snapshot, using } from './samples';
 
 const GIB = 2 ** 30;
 
@@ -140,7 +145,173 @@ describe('the filter', () => {
 
   test('text from outside never becomes a pattern of its own', () => {
     expect(passes('node:(((', {})).toBe(false);
-    expect(passes('node:a.*[', {})).toBe(false);
+    expect(passes('node:a.*', {})).toBe(false);
+    expect(passes('node:"a.*["', {})).toBe(false);
+  });
+});
+
+describe('the filter forgives', () => {
+  test.each([
+    ['memory >= 40G', true],
+    ['memory >= 90 GB', false],
+    ['memory >= 40 GB free', true],
+    ['memory ≥ 40', true],
+    ['memory:24..48', false],
+    ['memory:48..96', true],
+    ['memory=48-96', true],
+    ['memory:48..', true],
+    ['memory:..48', false],
+    ['memory:80,24', true],
+    ['memory:>=90G', false],
+    ['node=dgx-01', true],
+    ['node = dgx-02', false],
+    ['node!=dgx-01', false],
+    ['node != dgx-02', true],
+    ['model: h100', true],
+    ['busy or free', true],
+    ['busy oder idle', false],
+    ['busy, free', true],
+    ['busy or not idle', true],
+    ['free and memory>=40G', true],
+    ['not busy', true],
+    ['not free', false],
+    ['!free', false],
+    ['nicht frei', false],
+    ['model:a100 or free', true],
+    ['node:dgx-02 or dgx-01', true],
+    ['dgx-[01-04]', true],
+    ['dgx-[02-04]', false],
+    ['node:dgx-[1,01]', true],
+    ['node:dg*-[01-04]', true],
+    ['H100-80', true],
+    ['h100_40', false],
+    ['frei', true],
+    ['libre', true],
+    ['可用', true],
+    ['occupe', false],
+    ['en panne', false],
+    ['is:frei', true],
+    ['free>10min', true],
+    ['free>1h', false],
+    ['frei>=1', true],
+    ['idle>1h', false],
+    ['group:rack-a', true],
+    ['group:rack-[1-2]', false],
+    ['free or', true],
+    ['not', true],
+  ])('%j on a free H100: %s', (text, expected) => {
+    const about = { node: node({ groups: ['rack-a', 'notes'] }) };
+    expect(parseFilter(text).errors).toEqual([]);
+    expect(passes(text, { ...about, gpu: gpu({ node: text === 'not' ? 'not-01' : 'dgx-01' }) })).toBe(
+      expected,
+    );
+  });
+
+  test('every language says the verdicts, and a link in one works in all', async () => {
+    for (const { load } of Object.values(LANGUAGES)) {
+      const words = await load();
+      for (const verdict of VERDICTS)
+        for (const word of [words[verdict] as string, (words[verdict] as string).toUpperCase()]) {
+          expect(passes(word, { gpu: gpu({ verdict }) }), word).toBe(true);
+          expect(passes(word, { gpu: gpu({ verdict: verdict === 'busy' ? 'idle' : 'busy' }) }), word).toBe(
+            false,
+          );
+        }
+    }
+  });
+
+  test('idle>1h is idle, and for so long', () => {
+    const idle = (since: number) => ({ gpu: gpu({ verdict: 'idle', since }), now: 10_000 });
+    expect(passes('idle>1h', idle(5000))).toBe(true);
+    expect(passes('untätig > 1 h', idle(5000))).toBe(true);
+    expect(passes('idle>1h', idle(9000))).toBe(false);
+    expect(passes('idle>1h', { gpu: gpu({ verdict: 'busy', since: 0 }), now: 10_000 })).toBe(false);
+  });
+
+  test.each([
+    ['gpus>=4', 'unknownKey', 'free>=4'],
+    ['gpus=4', 'unknownKey', 'free>=4'],
+    ['vram>40', 'unknownKey', 'memory>40'],
+    ['host:dgx-01', 'unknownKey', 'node:dgx-01'],
+    ['modle:h100', 'unknownKey', 'model:h100'],
+    ['Speicher >= 40G', 'unknownKey', 'memory>=40G'],
+    ['colour:red', 'unknownKey', null],
+    ['memory>=lots', 'badNumber', 'memory>=40G'],
+    ['since>2hours', 'badNumber', 'since>2h'],
+    ['is:available', 'badWord', 'is:free'],
+    ['is:buzy', 'badWord', 'is:busy'],
+    ['user>ana', 'badSign', 'user:ana'],
+    ['gpu[01-', 'badRange', 'gpu[01]'],
+    ['node:gpu[3-1]', 'badRange', 'node:gpu[1-3]'],
+    ['model:"rtx', 'openQuote', 'model:"rtx"'],
+  ])('%j is named as %s, takes nothing away, and is cured by %j', (text, code, cured) => {
+    const { errors } = parseFilter(text);
+    expect(errors.map((error) => error.code)).toEqual([code]);
+    if (code !== 'openQuote') expect(passes(text)).toBe(true);
+    expect(cure(`free ${text}`, parseFilter(`free ${text}`).errors[0]!)).toBe(cured && `free ${cured}`);
+  });
+
+  test('a size without a word is one of memory', () => {
+    expect(cure('>=40G', parseFilter('>=40G').errors[0]!)).toBe('memory>=40G');
+  });
+
+  test('a word that is half typed takes nothing away', () => {
+    for (const text of ['user:', 'model:', 'is:', 'node:', 'free,']) {
+      expect(parseFilter(text).errors, text).toEqual([]);
+      expect(passes(text), text).toBe(true);
+    }
+  });
+
+  test('enough free ones are those that fit the rest, whoever is on this one', () => {
+    const fleet = new Fleet();
+    const small = { memory_total_bytes: 24 * GIB };
+    const mixed = [0, 1, 2, 3].map((index) =>
+      gpu({ uuid: `m${index}`, node: 'mixed', index, label: `${index}`, ...(index > 1 ? small : {}) }),
+    );
+    const large = [0, 1, 2, 3].map((index) =>
+      gpu({ uuid: `l${index}`, node: 'large', index, label: `${index}`, verdict: index ? 'free' : 'busy' }),
+    );
+    fleet.queue(snapshot([node({ name: 'mixed' }), node({ name: 'large' })], [...mixed, ...large]));
+    fleet.flush();
+    const found = (text: string) => {
+      const filter = parseFilter(text);
+      const factsOf = factsFor(filter, 0, null);
+      return [...fleet.nodes.values()].flatMap((node) =>
+        node.gpus.filter((gpu) => matches(filter, factsOf(gpu, node))).map((gpu) => gpu.record.uuid),
+      );
+    };
+    expect(found('free>=3 memory>=40G free')).toEqual(['l1', 'l2', 'l3']);
+    expect(found('free>=4')).toEqual(['m0', 'm1', 'm2', 'm3']);
+    expect(found('free>=3 memory>=40G busy')).toEqual(['l0']);
+  });
+
+  test('a long text of nothing is read at once', () => {
+    for (const text of [' '.repeat(50_000), 'a'.repeat(50_000), '['.repeat(20_000), '1 '.repeat(20_000)])
+      expect(parseFilter(`${text}=`).terms.length).toBeLessThan(20_001);
+  });
+});
+
+describe('what was nearly found', () => {
+  const fleet = new Fleet();
+  fleet.queue(
+    snapshot(
+      ['nlp-41', 'nlp-42', 'dgx-01', 'dgx-02'].map((name) => node({ name, groups: ['rack-a'] })),
+      ['nlp-41', 'nlp-42', 'dgx-01', 'dgx-02'].map((name, place) =>
+        gpu({ uuid: name, node: name, users: place ? [] : using('dupont') }),
+      ),
+    ),
+  );
+  fleet.flush();
+  test.each([
+    ['node:nlp-0042', ['node:nlp-42']],
+    ['free nlp-042', ['free node:nlp-42']],
+    ['dgx-0[12]', ['dgx-0[1,2]']],
+    ['user:dupond', ['user:"dupont"']],
+    ['group:racka', ['group:rack-a']],
+    ['node:dgx-01 busy', []],
+    ['node:entirely-else', []],
+  ])('%j: %j', (text, expected) => {
+    expect(nearMisses(text, fleet.nodes.values(), null).map((near) => near.text)).toEqual(expected);
   });
 });
 
@@ -155,10 +326,12 @@ describe('the chips', () => {
   test('read what a person wrote', () => {
     expect([...chosenVerdicts('is:free,busy dgx')]).toEqual(['free', 'busy']);
     expect([...chosenVerdicts('-free')]).toEqual([]);
+    expect([...chosenVerdicts('frei or inactif dgx')]).toEqual(['free', 'idle']);
   });
 
   test('a term goes in and out again', () => {
     expect(toggleTerm('free', 'model:h100')).toBe('free model:h100');
     expect(toggleTerm('free model:h100', 'model:h100')).toBe('free');
+    expect(toggleTerm('free memory >= 40 GB', 'memory>=40GB')).toBe('free');
   });
 });

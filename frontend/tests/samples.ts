@@ -33,6 +33,7 @@ export function node(change: Partial<NodeRow> = {}): NodeRow {
   return {
     name: 'dgx-01',
     display_name: null,
+    groups: [],
     address: null,
     state: 'live',
     reason: null,

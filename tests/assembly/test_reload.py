@@ -116,6 +116,25 @@ def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
         eventually(lambda: all("hot" in gpu["verdict"]["flags"] for gpu in live.nodes()["gpu01"]["gpus"]))
 
 
+def test_groups_of_nodes_hold_at_once(tmp_path: Path) -> None:
+    """For nodes that say nothing new, too; whoever asks for one that is gone is told."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        eventually(lambda: "gpu01" in live.nodes())
+        live.take(f'[groups.nodes]\nrack-a = ["gpu[01-16]"]\nrack-b = []\n{folder(tmp_path, "gpu01")}')
+        eventually(lambda: live.nodes()["gpu01"]["groups"] == ["rack-a"])
+        everything, rack_a, rack_b = (
+            live.get(f"api/v1/free{query}")["blocks"] for query in ("", "?group=rack-a", "?group=rack-b")
+        )
+        assert (rack_a, rack_b) == (everything, [])
+        live.take(folder(tmp_path, "gpu01"))
+        eventually(lambda: live.nodes()["gpu01"]["groups"] == [])
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            live.get("api/v1/free?group=rack-a")
+
+
 def test_a_broken_file_changes_nothing_and_is_said(tmp_path: Path) -> None:
     """In the log and on /readyz, until a good one is taken up."""
     config = tmp_path / "gpuboard.toml"

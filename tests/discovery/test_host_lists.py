@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from gpuboard.discovery.hosts import read_host, read_targets
 from gpuboard.discovery.hosts_file import read_hosts
-from gpuboard.discovery.ranges import MAX_HOSTS, expand, expand_all
 from gpuboard.model.node import is_node_name
+from gpuboard.model.ranges import MAX_HOSTS, expand, expand_all
 
 
 def names(*patterns: str) -> list[str]:

@@ -82,7 +82,7 @@ def test_the_fields_of_the_report_that_cannot_be_null_are_named() -> None:
 
 def test_every_figure_of_the_pages_filter_is_named() -> None:
     """`memory_free` beside `memory`."""
-    code = (ROOT / "frontend" / "src" / "state" / "filter.ts").read_text()
+    code = (ROOT / "frontend" / "src" / "state" / "grammar.ts").read_text()
     numbers = code.split("const NUMBERS", 1)[1].split("\n};", 1)[0]
     page = (REFERENCE / "page.md").read_text()
     assert [

@@ -244,6 +244,7 @@ export interface ModelSummary {
 export interface NodeRow {
   name: string;
   display_name: string | null;
+  groups: (string)[];
   address: string | null;
   state: "error" | "late" | "live" | "lost" | "never" | "refused";
   reason: Reason | null;
@@ -264,6 +265,7 @@ export interface NodeRow {
 export interface NodeView {
   name: string;
   display_name: string | null;
+  groups: (string)[];
   state: "live" | "late" | "lost" | "never" | "refused" | "error";
   reason: Reason | null;
   source: string;

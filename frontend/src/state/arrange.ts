@@ -5,7 +5,7 @@ import { countVerdicts, natural, type Counts, type FleetNode, type Gpu } from '.
 
 export const SORTS = ['free', 'name', 'use', 'memory', 'temperature'] as const;
 export type Sort = (typeof SORTS)[number];
-export const GROUPINGS = ['node', 'model', 'user', 'verdict'] as const;
+export const GROUPINGS = ['node', 'group', 'model', 'user', 'verdict'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 /** One node's line; `shown` holds the GPUs that pass the filter and belong here. */
@@ -37,7 +37,7 @@ export function arrange(
     if (!shown.length && !(keepEmpty && !node.gpus.length && grouping === 'node')) continue;
     const parts = new Map<string | null, Gpu[]>(grouping === 'node' ? [[null, shown]] : []);
     if (grouping !== 'node')
-      for (const gpu of shown) for (const title of titles(gpu, grouping)) push(parts, title, gpu);
+      for (const gpu of shown) for (const title of titles(gpu, node, grouping)) push(parts, title, gpu);
     for (const [title, gpus] of parts) push(sections, title, row(title, node, gpus));
   }
   const result = [...sections].map(([title, rows]) => ({
@@ -64,10 +64,11 @@ function sum(rows: Row[]): Counts {
   return total;
 }
 
-function titles(gpu: Gpu, grouping: Grouping): string[] {
+function titles(gpu: Gpu, node: FleetNode, grouping: Grouping): string[] {
   const { model, verdict, users, claim } = gpu.record;
   if (grouping === 'model') return [model === null ? '' : gpu.model];
   if (grouping === 'verdict') return [verdict];
+  if (grouping === 'group') return node.record.groups.length ? node.record.groups : [''];
   const names = new Set((users ?? []).map((use) => use.name));
   if (!names.size && claim?.who) names.add(claim.who);
   return names.size ? [...names] : [''];
@@ -106,5 +107,7 @@ function compareSections(a: Section, b: Section, grouping: Grouping): number {
   // The nameless come last.
   if (!a.title || !b.title) return Number(!a.title) - Number(!b.title);
   if (grouping === 'user') return b.counts.total - a.counts.total || natural.compare(a.title, b.title);
+  // Racks and rooms stay where people look for them.
+  if (grouping === 'group') return natural.compare(a.title, b.title);
   return b.counts.free - a.counts.free || natural.compare(a.title, b.title);
 }

@@ -1,6 +1,5 @@
-import { isOffered } from './answers';
 import { arrange, GROUPINGS, SORTS, type Grouping, type Section, type Sort } from './arrange';
-import { matches, parseFilter, toggleVerdict, type Filter } from './filter';
+import { factsFor, matches, parseFilter, toggleVerdict, type Filter } from './filter';
 import { countVerdicts, type Fleet, type FleetNode, type Gpu } from './fleet.svelte';
 import type { Density, Preferences } from './preferences.svelte';
 import type { Router } from './router.svelte';
@@ -148,17 +147,8 @@ export class BoardView {
   /** Whether a GPU passes a filter, as things are now. */
   passing(filter: Filter): (gpu: Gpu, node: FleetNode) => boolean {
     if (!filter.terms.length) return () => true;
-    const now = this.fleet.at ?? 0;
-    const me = this.preferences.me;
-    const free = new Map<FleetNode, number>();
-    return (gpu, node) => {
-      let nodeFree = free.get(node);
-      if (nodeFree === undefined) {
-        nodeFree = node.gpus.filter((each) => isOffered(each.record)).length;
-        free.set(node, nodeFree);
-      }
-      return matches(filter, { gpu: gpu.record, node: node.record, nodeFree, now, me });
-    };
+    const factsOf = factsFor(filter, this.fleet.at ?? 0, this.preferences.me);
+    return (gpu, node) => matches(filter, factsOf(gpu, node));
   }
 
   #steady(sections: Section[]): Section[] {

@@ -15,7 +15,7 @@ from gpuboard.assembly.agents import open_agent_side
 from gpuboard.assembly.bookings import bookings_of
 from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.assembly.descriptors import Descriptors
-from gpuboard.assembly.judging import names_of, thresholds_of
+from gpuboard.assembly.judging import groups_of, names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.reload import Parts, Reload
 from gpuboard.assembly.server import BoardServer, allow_connections, server_config
@@ -200,6 +200,7 @@ def fleet_of(settings: Settings, clock: Clock) -> Fleet:
         clock,
         thresholds=thresholds_of(settings.verdict),
         names=names_of(settings.names),
+        groups=groups_of(settings.groups),
         forget_after_seconds=settings.board.forget_after,
     )
     fleet.roll_call.speaks = True

@@ -1,13 +1,19 @@
 """How GPUs are judged and what things are called, as the settings say."""
 
+from gpuboard.fleet.groups import NodeGroups
 from gpuboard.fleet.names import Names
-from gpuboard.settings.board import NamesTable, VerdictTable
+from gpuboard.settings.board import GroupsTable, NamesTable, VerdictTable
 from gpuboard.verdict import Thresholds
 
 
 def names_of(table: NamesTable) -> Names:
     """What the admin wants things to be called."""
     return Names(nodes=table.nodes, models=table.models, people=table.people)
+
+
+def groups_of(table: GroupsTable) -> NodeGroups:
+    """Which nodes belong together."""
+    return NodeGroups(table.nodes)
 
 
 def thresholds_of(table: VerdictTable) -> Thresholds:

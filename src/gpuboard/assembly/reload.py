@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.assembly.judging import names_of, thresholds_of
+from gpuboard.assembly.judging import groups_of, names_of, thresholds_of
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.tls import check_tls
 from gpuboard.fleet.state import Fleet
@@ -101,6 +101,8 @@ class Reload:
         parts = self._parts
         if (old.names, old.verdict) != (new.names, new.verdict):
             parts.fleet.judge_by(thresholds_of(new.verdict), names_of(new.names))
+        if old.groups != new.groups:
+            parts.fleet.group_by(groups_of(new.groups))
         if (old.access, old.board.hostnames) != (new.access, new.board.hostnames):
             parts.access.adopt(parts.policy_of(new))
             # Whoever looks comes again, and sees what he may see now.

@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G (or 40)"
     )
     parser.add_argument("--model", metavar="NAME", help="part of the model's name, like a100")
+    parser.add_argument("--group", metavar="NAME", help="only on nodes of this group of the board's settings")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
     add_board(parser)
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         memory=arguments.memory,
         model=arguments.model,
         same_node=on_one_node,
+        group=arguments.group,
     )
     is_told = _print(answer, arguments.format)
     sys.stdout.flush()

@@ -127,9 +127,14 @@ def _settings(arguments: argparse.Namespace) -> "Settings | None":
 def _fleet(settings: "Settings | None") -> Fleet:
     if settings is None:
         return Fleet(SteadyClock())
-    from gpuboard.assembly.judging import names_of, thresholds_of  # noqa: PLC0415 - only for settings
+    from gpuboard.assembly.judging import groups_of, names_of, thresholds_of  # noqa: PLC0415 - only for settings
 
-    return Fleet(SteadyClock(), thresholds=thresholds_of(settings.verdict), names=names_of(settings.names))
+    return Fleet(
+        SteadyClock(),
+        thresholds=thresholds_of(settings.verdict),
+        names=names_of(settings.names),
+        groups=groups_of(settings.groups),
+    )
 
 
 def _bookings(settings: "Settings | None", fleet: Fleet) -> "CommentsFile | None":

@@ -51,7 +51,9 @@ class BoardClient:
         """
         return self._get("api/v1/fleet", decode_fleet)
 
-    def free(self, *, gpus: int, memory: str, model: str | None, same_node: bool) -> FreeAnswer:
+    def free(
+        self, *, gpus: int, memory: str, model: str | None, same_node: bool, group: str | None = None
+    ) -> FreeAnswer:
         """Where GPUs are free now.
 
         Raises:
@@ -61,6 +63,8 @@ class BoardClient:
         wish: dict[str, Any] = {"gpus": gpus, "memory": memory, "same_node": str(same_node).lower()}
         if model is not None:
             wish["model"] = model
+        if group is not None:
+            wish["group"] = group
         return self._get(f"api/v1/free?{urllib.parse.urlencode(wish)}", _free_answer)
 
     def _get(self, path: str, read: Callable[[bytes], Expected]) -> Expected:

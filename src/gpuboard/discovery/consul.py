@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from gpuboard.discovery.base import Found, Target
 from gpuboard.discovery.consul_answer import ConnectBy, read_catalog, read_health
 from gpuboard.discovery.grace import Grace
-from gpuboard.discovery.ranges import MAX_HOSTS
 from gpuboard.model.errors import GpuboardError, OutsideError, SettingsError
+from gpuboard.model.ranges import MAX_HOSTS
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.answer import HttpAnswer
 from gpuboard.outside.backoff import Backoff

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from gpuboard.discovery.base import Target
 from gpuboard.discovery.hosts import name_nodes, node_name, read_host
-from gpuboard.discovery.ranges import MAX_HOSTS
 from gpuboard.model.errors import WireError
+from gpuboard.model.ranges import MAX_HOSTS
 
 ConnectBy = Literal["address", "name"]
 

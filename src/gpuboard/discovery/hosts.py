@@ -8,9 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.discovery.base import Target
-from gpuboard.discovery.ranges import expand_all
 from gpuboard.model.address import is_address
 from gpuboard.model.node import is_node_name, short_name
+from gpuboard.model.ranges import expand_all
 
 _FORM: Final = re.compile(
     r"(?:(?P<user>[A-Za-z0-9._\\-]{1,64})@)?"

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from gpuboard.discovery.base import Found, Target
 from gpuboard.discovery.hosts import name_nodes, read_host
-from gpuboard.discovery.ranges import MAX_HOSTS
 from gpuboard.model.errors import OutsideError
+from gpuboard.model.ranges import MAX_HOSTS
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.files import POLL_SECONDS, follow, read_file, user_path
 

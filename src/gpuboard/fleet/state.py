@@ -10,6 +10,7 @@ from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
+from gpuboard.fleet.groups import NodeGroups
 from gpuboard.fleet.left import too_many
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
@@ -43,11 +44,13 @@ class Fleet:
         *,
         thresholds: Thresholds | None = None,
         names: Names | None = None,
+        groups: NodeGroups | None = None,
         forget_after_seconds: float = FORGET_AFTER_SECONDS,
     ) -> None:
         self.clock = clock
         self.thresholds = thresholds or Thresholds()
         self.names = names or Names()
+        self.groups = groups or NodeGroups()
         # Whoever takes every sample for good, if anybody does; the assembly knows.
         self.taker: Taker | None = None
         self.forget_after = forget_after_seconds
@@ -77,6 +80,11 @@ class Fleet:
     def judge_by(self, thresholds: Thresholds, names: Names) -> None:
         """Judge and name everything anew by these from now on."""
         self.thresholds, self.names = thresholds, names
+        self._touched.update(self._nodes)
+
+    def group_by(self, groups: NodeGroups) -> None:
+        """Sort the nodes into these groups from now on."""
+        self.groups = groups
         self._touched.update(self._nodes)
 
     def sink(self, source: SourceIdentity | str) -> FleetSink:

@@ -38,6 +38,7 @@ def node_view(fleet: Fleet, node: Node) -> NodeView | None:
     return NodeView(
         name=node.name,
         display_name=fleet.names.nodes.get(node.name),
+        groups=fleet.groups.of(node.name),
         state=seen.freshness.state,
         reason=seen.freshness.reason,
         source=node.source,
@@ -91,6 +92,7 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     return NodeRow(
         name=node.name,
         display_name=fleet.names.nodes.get(node.name),
+        groups=fleet.groups.of(node.name),
         address=node.address,
         state=seen.freshness.state,
         reason=seen.freshness.reason,

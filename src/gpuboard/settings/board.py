@@ -12,6 +12,7 @@ from gpuboard.settings.base import Duration, Rule, Size, between, read_options
 from gpuboard.settings.rules import (
     check_base_path,
     check_copy,
+    check_groups,
     check_hostnames,
     check_ignored,
     check_lines,
@@ -69,6 +70,15 @@ class NamesTable(Struct, frozen=True, kw_only=True):
     people: dict[str, str] = {}
 
 
+class GroupsTable(Struct, frozen=True, kw_only=True):
+    """`[groups]`: what belongs together."""
+
+    # Group → its nodes, as people write them: `gpu[01-16]`, `nlp-*`.
+    nodes: Annotated[
+        dict[str, tuple[str, ...]], Meta(examples=[{"rack-a": ["gpu[01-16]"]}]), Rule(check_groups)
+    ] = {}
+
+
 class VerdictTable(Struct, frozen=True, kw_only=True):
     """`[verdict]`: where the lines between the words are drawn."""
 
@@ -115,6 +125,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     board: BoardTable = BoardTable()
     access: AccessTable = AccessTable()
     names: NamesTable = NamesTable()
+    groups: GroupsTable = GroupsTable()
     verdict: VerdictTable = VerdictTable()
     bookings: BookingsTable = BookingsTable()
     storage: StorageTable = StorageTable()
@@ -128,6 +139,7 @@ TABLES: Final[dict[str, type[Struct]]] = {
     "board": BoardTable,
     "access": AccessTable,
     "names": NamesTable,
+    "groups": GroupsTable,
     "verdict": VerdictTable,
     "bookings": BookingsTable,
     "storage": StorageTable,

@@ -7,11 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from gpuboard.model.address import is_address, split_address
 from gpuboard.model.errors import UsageError
+from gpuboard.model.ranges import expand
 
 _FILLED_IN: Final = ("address", "node", "devices", "uuids", "indexes", "person")
 _HOW_TO_STORE: Final = (
     'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
 )
+_LONGEST_GROUP: Final = 64
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -41,6 +43,15 @@ def check_copy(value: str) -> None:
         wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else wrong
         known = ", ".join(f"{{{name}}}" for name in _FILLED_IN)
         raise ValueError(f'{wrong}; {known} are filled in, as in "ssh {{address}}"')
+
+
+def check_groups(value: dict[str, tuple[str, ...]]) -> None:
+    """Names that can be typed, and ranges that make sense."""
+    for group, patterns in value.items():
+        if not group.strip() or not group.isprintable() or len(group) > _LONGEST_GROUP:
+            raise ValueError(f"{group!r} is no name of a group; write one of 1 to {_LONGEST_GROUP} letters")
+        for pattern in patterns:
+            expand(pattern)
 
 
 def check_ignored(value: tuple[str, ...]) -> None:

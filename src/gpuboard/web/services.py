@@ -38,12 +38,13 @@ class Services(Struct, frozen=True, kw_only=True):
             return self.broadcaster.answers.once("summary", lambda: self._summarize(wish))
         return self._summarize(wish)
 
-    def free(self, wish: Wish) -> FreeAnswer:
-        """Where GPUs are free that fit."""
+    def free(self, wish: Wish, group: str | None = None) -> FreeAnswer:
+        """Where GPUs are free that fit, on nodes of a group if one is named."""
         rows = self.tracker
+        nodes = {name: node for name, node in rows.nodes.items() if group is None or group in node.groups}
         return find_free(
-            rows.nodes.values(),
-            rows.gpus.values(),
+            nodes.values(),
+            [gpu for gpu in rows.gpus.values() if gpu.node in nodes],
             wish,
             at=self.fleet.clock.now(),
             sources_unknown=rows.sources_unknown,

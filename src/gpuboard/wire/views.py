@@ -59,6 +59,8 @@ class NodeView(Struct, frozen=True, kw_only=True, gc=False):
 
     name: str
     display_name: str | None
+    # The groups of the settings that it is in.
+    groups: tuple[str, ...] = ()
     state: NodeState
     reason: Reason | None
     source: str
@@ -88,6 +90,8 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
 
     name: str
     display_name: str | None
+    # The groups of the settings that it is in.
+    groups: tuple[str, ...]
     # Where the list of its source says it is; null where that has none.
     address: str | None
     state: NodeState

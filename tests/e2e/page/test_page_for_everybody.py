@@ -84,6 +84,18 @@ def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, ax
     expect(page.get_by_text("Wall display")).to_be_visible()
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.get_by_role("listbox", name="Ways to filter")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.locator("#filter").fill("gpus>=4")
+    expect(page.get_by_role("button", name="free>=4")).to_be_visible()
+    assert violations(page, axe) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Jump to")).to_be_focused()
+    assert violations(page, axe) == []
+    page.keyboard.press("Escape")
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Filter words", exact=True)).to_be_visible()
     assert violations(page, axe) == []

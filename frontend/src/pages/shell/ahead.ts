@@ -1,3 +1,4 @@
+import { loadGrammar } from '../../state/filter';
 import type { Language } from '../../text/language.svelte';
 
 /** Fetch what people open first, before the connection may be gone: a click then still opens it. */
@@ -5,6 +6,7 @@ export async function fetchAhead(language: Language): Promise<void> {
   const parts = [
     language.complete(),
     import('../board/CopyForms.svelte'),
+    loadGrammar(),
     import('../board/Detail.svelte'),
     import('../board/FleetMap.svelte'),
     import('../board/GpuCards.svelte'),
@@ -18,6 +20,8 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('./Help.svelte'),
     import('./MoreBody.svelte'),
     import('./shortcuts'),
+    import('./FilterPanel.svelte'),
+    import('./Palette.svelte'),
   ];
   await Promise.allSettled(parts);
 }

@@ -15,9 +15,17 @@ export function leadsToFilter(
   const typing = isTyping(event);
   if (!event.ctrlKey && !event.metaKey) return event.key === '/' && !typing;
   // Long tables are drawn in part only: the browser's own search would miss most of them. A second press reaches it.
+  return event.key === 'f' && !typing && router.route.page === 'board' && fleet.nodes.size > 50;
+}
+
+/** Whether a key opens the list of everything that one can go to. */
+export function leadsToJump({ altKey, ctrlKey, defaultPrevented, key, metaKey }: KeyboardEvent): boolean {
   return (
-    event.key === 'k' ||
-    (event.key === 'f' && !typing && router.route.page === 'board' && fleet.nodes.size > 50)
+    key === 'k' &&
+    (ctrlKey || metaKey) &&
+    !altKey &&
+    !defaultPrevented &&
+    !document.querySelector('dialog[open]')
   );
 }
 

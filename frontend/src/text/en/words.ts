@@ -25,6 +25,7 @@ export const words = {
   pages: 'Pages',
   searchLabel: 'Filter the board',
   searchHint: 'node, user, model, memory>=40G, free>=4',
+  searchHintNameless: 'node, model, memory>=40G, free>=4',
   skip: 'Skip to the GPUs',
   demo: 'Demo: an invented fleet. Nothing here is real.',
   missingPage: 'There is no such page.',
@@ -152,13 +153,6 @@ export const words = {
   noModel: 'Unknown model',
   nobody: 'Nobody',
   gpuTable: 'GPUs by node',
-
-  // Filter errors
-  error_unknownKey: '“{text}” is not a word this filter knows.',
-  error_badNumber: '“{text}” needs a number, like memory>=40G, use<5 or since>2h.',
-  error_badWord: '“{text}” is not a verdict.',
-  error_openQuote: 'A quote is still open: {text}',
-  error_kept: 'The rest of the filter holds.',
 
   // Detail
   use: 'Use',

@@ -134,7 +134,7 @@ async def get_people(request: AnyRequest, services: Services) -> People:
     return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
-@get("/free", summary="Where GPUs are free now", opt={COMPRESSED: True}, responses=problems(400, 401))
+@get("/free", summary="Where GPUs are free now", opt={COMPRESSED: True}, responses=problems(400, 401, 404))
 async def get_free(
     request: AnyRequest,
     services: Services,
@@ -150,6 +150,7 @@ async def get_free(
     ] = "0",
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
     same_node: Annotated[bool, Parameter(description="All on one node.")] = False,
+    group: Annotated[str | None, Parameter(max_length=64, description="Only nodes of this group.")] = None,
     limit: Annotated[
         int | None, Parameter(ge=1, le=1024, description="How many blocks are told, the best; null: all.")
     ] = None,
@@ -163,16 +164,18 @@ async def get_free(
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
+    if group is not None and group not in services.fleet.groups.names:
+        raise NotFoundException(f"there is no group {group!r}")
     # What was just freed is so no longer after a while, whether or not anything else happens.
     second = int(services.fleet.clock.now())
     made = services.broadcaster.answers.get(
-        ("free", second, wish, limit), lambda: _encode_free(services, wish, limit)
+        ("free", second, wish, group, limit), lambda: _encode_free(services, wish, group, limit)
     )
     return cast("Response[FreeAnswer]", respond(request, made))
 
 
-def _encode_free(services: Services, wish: Wish, limit: int | None) -> bytes:
-    found = services.free(wish)
+def _encode_free(services: Services, wish: Wish, group: str | None, limit: int | None) -> bytes:
+    found = services.free(wish, group)
     return msgspec.json.encode(replace(found, blocks=found.blocks[:limit]))
 
 

@@ -1,0 +1,38 @@
+"""Which nodes belong together: racks, rooms, clusters."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from gpuboard.model.ranges import expand
+
+
+class NodeGroups:
+    """The groups that the admin has made; a node may be in several, or in none."""
+
+    def __init__(self, nodes: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Take the nodes of each group as people write them: `gpu[01-16]`, `nlp-*`."""
+        self._listed: dict[str, set[str]] = {}
+        self._patterns: list[tuple[str, re.Pattern[str]]] = []
+        self._order = {group: place for place, group in enumerate(nodes or {})}
+        for group, patterns in (nodes or {}).items():
+            for name in (name.lower() for pattern in patterns for name in expand(pattern)):
+                if "*" in name:
+                    self._patterns.append((group, _pattern(name)))
+                else:
+                    self._listed.setdefault(name, set()).add(group)
+
+    @property
+    def names(self) -> Collection[str]:
+        """All groups there are."""
+        return self._order.keys()
+
+    def of(self, node: str) -> tuple[str, ...]:
+        """The groups of a node, in the order of the settings."""
+        found = self._listed.get(node, set())
+        if self._patterns:
+            found = found | {group for group, pattern in self._patterns if pattern.fullmatch(node)}
+        return tuple(sorted(found, key=self._order.__getitem__)) if found else ()
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, name.split("*"))))
