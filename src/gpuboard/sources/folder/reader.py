@@ -145,8 +145,8 @@ class FolderReader:
             scan.overfull = NO_ROOM
         scan.overfull = turns.overfull or scan.overfull
         scan.nodes = {node for node in listing.nodes if self._is_listed(node)}
-        names = {node: self._memory[node].name for node in scan.nodes}
-        scan.files = {node: clean_text(str(self._path / name)) for node, name in names.items() if name}
+        main = {node: self._memory[node].name for node in scan.nodes}
+        scan.files = {node: clean_text(str(self._path / name)) for node, name in main.items() if name}
         scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)
