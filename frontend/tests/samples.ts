@@ -87,6 +87,8 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
       title: null,
       host_lines: [35, 70],
       gpu_lines: [20, 60],
+      contact: null,
+      time_zone: null,
       copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),

@@ -111,6 +111,24 @@ def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
         eventually(lambda: all("hot" in gpu["verdict"]["flags"] for gpu in live.nodes()["gpu01"]["gpus"]))
 
 
+def test_a_new_way_to_reach_people_is_told_to_those_who_look(tmp_path: Path) -> None:
+    """They come again, and are told; the board was not restarted."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        address = f"{board.url.replace('http', 'ws', 1)}api/v1/stream"
+        with connect(address) as page:
+            before = json.loads(page.recv(timeout=10))
+            assert before["board"]["contact"] is None
+            live.take(f'[names]\ncontact = "mailto:{{person}}@lab.example"\n{folder(tmp_path, "gpu01")}')
+            assert [json.loads(frame)["kind"] for frame in page][-1] == "bye"
+        with connect(f"{address}?stream={before['stream']}&after={before['sequence']}") as page:
+            after = json.loads(page.recv(timeout=10))
+        assert (after["kind"], after["stream"]) == ("snapshot", before["stream"])
+        assert after["board"]["contact"] == "mailto:{person}@lab.example"
+
+
 def test_a_broken_file_changes_nothing_and_is_said(tmp_path: Path) -> None:
     """In the log and on /readyz, until a good one is taken up."""
     config = tmp_path / "gpuboard.toml"

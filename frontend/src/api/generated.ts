@@ -22,6 +22,8 @@ export interface BoardInfo {
   copy: string;
   host_lines: (number)[];
   gpu_lines: (number)[];
+  contact: string | null;
+  time_zone: string | null;
 }
 
 export interface Bye {

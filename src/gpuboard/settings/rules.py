@@ -12,6 +12,10 @@ _FILLED_IN: Final = frozenset({"address", "node", "devices"})
 _HOW_TO_STORE: Final = (
     'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
 )
+_HOW_TO_REACH: Final = (
+    'write "mailto:{person}@lab.example" or "https://chat.lab.example/ask?who={person}&text={text}"; '
+    "{person} must be there, but not in the name of the host"
+)
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -41,6 +45,21 @@ def check_copy(value: str) -> None:
         wrong = f"nothing is known as {{{unknown[0]}}}" if unknown else wrong
         raise ValueError(
             f'{wrong}; {{address}}, {{node}} and {{devices}} are filled in, as in "ssh {{address}}"'
+        )
+
+
+def check_contact(value: str) -> None:
+    """An address that mail programs or browsers open, with a place for whom it is."""
+    if not value:
+        return
+    unknown = [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in ("person", "text")]
+    filled = re.sub(r"\{(person|text)\}", "x", value)
+    known = filled.startswith(("mailto:", "https://")) and filled.isascii() and filled.isprintable()
+    # Names come from the nodes: none of them decides to which host a browser goes.
+    before_path = value.removeprefix("https://").partition("/")[0] if value.startswith("https://") else ""
+    if unknown or not known or re.search(r"[{}\s]", filled) or "{" in before_path or "{person}" not in value:
+        raise ValueError(
+            f"nothing is known as {{{unknown[0]}}}; {_HOW_TO_REACH}" if unknown else _HOW_TO_REACH
         )
 
 

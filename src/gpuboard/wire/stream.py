@@ -29,6 +29,10 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     # Where bars get darker, in percent.
     host_lines: tuple[float, ...] = (35.0, 70.0)
     gpu_lines: tuple[float, ...] = (20.0, 60.0)
+    # How to reach somebody: {person} and {text} are to be filled in; null where names are hidden, too.
+    contact: str | None = None
+    # The board's own zone, as `Europe/Berlin`; null: it cannot tell.
+    time_zone: str | None = None
 
 
 class Gone(Struct, frozen=True, kw_only=True):
