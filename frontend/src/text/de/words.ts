@@ -103,6 +103,7 @@ export const words: Words = {
   cards: 'Karten',
   rows: 'Zeilen',
   map: 'Plan',
+  text: 'Text',
   shownOf: '{shown} von {total} GPUs',
   flagLegend: 'prüfen',
   node: 'Knoten',

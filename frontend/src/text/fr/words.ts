@@ -107,6 +107,7 @@ export const words: Words = {
   cards: 'Cartes',
   rows: 'Lignes',
   map: 'Plan',
+  text: 'Texte',
   shownOf: '{shown} GPU sur {total}',
   flagLegend: 'à vérifier',
   node: 'Nœud',

@@ -102,6 +102,7 @@ export const words: Words = {
   cards: '卡片',
   rows: '列表',
   map: '地圖',
+  text: '文字',
   shownOf: '{shown} / {total} 張 GPU',
   flagLegend: '需留意',
   node: '節點',
