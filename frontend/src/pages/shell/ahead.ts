@@ -10,6 +10,7 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('../node/NodePage.svelte'),
     import('../people/PeoplePage.svelte'),
     import('./ConnectionBody.svelte'),
+    import('./arrive'),
     import('./shortcuts'),
   ];
   await Promise.allSettled(parts);

@@ -21,12 +21,12 @@ export function leadsToFilter(
   );
 }
 
-/** Leads to the first GPU that the board shows; false if there is none. */
+/** Leads to the first GPU, or person, that the page shows; false if there is none. */
 export function focusResults(): boolean {
   // What was typed last is drawn first: a result that goes away takes the focus with it.
   flushSync();
   const first = document.querySelector<HTMLElement>(
-    'main :is(.cell[tabindex="0"], .map [tabindex="0"], .cards article a)',
+    'main :is(.cell[tabindex="0"], .map [tabindex="0"], .cards article a, .lines a, tbody th a)',
   );
   first?.focus();
   return first !== null;
