@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { words } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { accountOf, askAddress, askWords } from '../src/parts/ask';
+import { sheets } from '../src/pages/wall/pages';
 import { gpuLine, nodeLine, pad, widthsOf } from '../src/parts/lines';
 import { parseFilter } from '../src/state/filter';
 import { Fleet } from '../src/state/fleet.svelte';
@@ -155,5 +156,26 @@ describe('zones', () => {
 
   test('are named in full moments, with UTC beside', () => {
     expect(zonedTime(1_800_000_000, 'en')).toMatch(/\d\d:\d\d.* · 2027-01-15 08:00:00 UTC$/);
+  });
+});
+
+describe('a screen on the wall', () => {
+  const section = (title: string | null, count: number) =>
+    ({ title, rows: Array.from({ length: count }, (_, place) => ({ key: `${title}${place}` })) }) as never;
+  const shape = (found: ReturnType<typeof sheets>) => found.map(({ title, rows }) => [title, rows.length]);
+
+  test('shows all at once where it fits', () => {
+    expect(shape(sheets([section('A', 4), section('B', 5)], 9))).toEqual([[null, 9]]);
+    expect(shape(sheets([section('A', 4)], 9))).toEqual([['A', 4]]);
+    expect(shape(sheets([], 9))).toEqual([[null, 0]]);
+  });
+
+  test('else turns pages by section, in sheets of one length', () => {
+    expect(shape(sheets([section('A', 10), section('B', 2)], 9))).toEqual([
+      ['A', 5],
+      ['A', 5],
+      ['B', 2],
+    ]);
+    expect(shape(sheets([section(null, 3)], 0))).toHaveLength(3);
   });
 });
