@@ -6,8 +6,9 @@ const FREE = '#008560';
 const OLD = '#6d747f';
 
 export function favicon(free: number, current: boolean): string {
-  const text = free > 99 ? '99' : String(free);
-  const size = text.length > 1 ? 19 : 23;
+  // Thousands are told as such: no room is no reason for a wrong number.
+  const text = free > 999 ? `${Math.floor(free / 1000)}k` : String(free);
+  const size = text.length > 2 ? 15 : text.length > 1 ? 19 : 23;
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${current ? FREE : OLD}"/>` +
     `<text x="16" y="${16 + size * 0.36}" font-family="sans-serif" font-weight="700" font-size="${size}" fill="#fff" text-anchor="middle">${current ? text : '?'}</text></svg>`;
