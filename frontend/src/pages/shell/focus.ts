@@ -1,9 +1,11 @@
 import { flushSync } from 'svelte';
 import type { App } from '../../state/context';
 
+export const TYPED_INTO = 'input, textarea, select';
+
 /** Whether a key is typed into something. */
 export function isTyping({ target }: Event): boolean {
-  return (target as Element).closest?.('input, textarea, select') !== null;
+  return (target as Element).closest?.(TYPED_INTO) !== null;
 }
 
 /** Whether a key leads into the search field. */
