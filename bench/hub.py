@@ -41,7 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/bench hub", description=__doc__)
     parser.add_argument("part", nargs="?", choices=("report", "held", "growth", "ssh"))
     parser.add_argument("--seconds", type=float, default=60.0, help="how long `held` is held (default 60)")
-    parser.add_argument("--rounds", type=int, default=3, help="repetitions of the others (default 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="repetitions of the others (default 5)")
     parser.add_argument(
         "--against", metavar="COMMIT", help="compare `report` with this commit's program, in turn"
     )

@@ -20,7 +20,6 @@ NOT_QUICK = ("e2e", "hostile", "network", "proxies")
 _PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
 settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "desk")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--quick", action="store_true", help="leave out what is marked slow, long, or needs much"
     )
     parser.addoption("--long", action="store_true", help="also run what is marked long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples are tried: a quick run is quick in CI too."""
+    is_long = os.environ.get("CI") == "true" and not config.getoption("--quick")
+    settings.load_profile("ci" if is_long else "desk")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import cases from '../../tests/golden/sizes.json';
 import { matches, parseFilter, type Facts } from '../src/state/filter';
+import { nominalModel } from '../src/state/models';
 import { gpu } from './samples';
 
 function facts(totalMib: number | null, usedBytes = 0): Facts {
@@ -36,4 +37,26 @@ test('smaller, of this size and larger leave no card out', () => {
     [81559, 2],
   ] as const)
     expect(words.map((word) => finds(word, facts(total)))).toEqual(words.map((_, place) => place === found));
+});
+
+test('cards are called by the size on their box, by which they are found', () => {
+  const called = (mib: number) =>
+    nominalModel({ model: 'X', memory_total_bytes: mib * 2 ** 20, mig_profile: null, memory_unified: false });
+  const sizes = [
+    [23028, 24],
+    [15360, 16],
+    [46068, 48],
+    [11441, 12],
+    [11264, 11],
+    [24564, 24],
+    [81559, 80],
+    [95830, 94],
+    [97871, 96],
+    [143771, 140],
+    [183359, 179],
+    [196592, 192],
+    [6144, 6],
+  ] as const;
+  expect(sizes.map(([mib]) => called(mib))).toEqual(sizes.map(([, box]) => `X ${box} GB`));
+  for (const [mib, box] of sizes) expect(finds(`memory>=${box}G`, facts(mib))).toBe(true);
 });

@@ -1,5 +1,6 @@
 """SIGHUP: a real board takes up new settings, and what has not changed goes on."""
 
+import contextlib
 import json
 import os
 import signal
@@ -17,8 +18,12 @@ from websockets.sync.client import connect
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import TimedReport
+from gpuboard.assembly.reload import _left_for_a_restart
+from gpuboard.outside.secrets import KEEP_SECONDS
 from gpuboard.probes.simulated import simulate
+from gpuboard.settings.board import BoardTable, Settings
 from tests.board import RunningBoard, running_board
+from tests.sources.pull.agents import TOKEN, Agent
 from tests.started import eventually
 from tests.tls import Authority
 
@@ -171,6 +176,13 @@ def test_what_needs_a_restart_is_named(tmp_path: Path) -> None:
         urllib.request.urlopen(named, timeout=10).close()
 
 
+def test_where_the_board_listens_and_keeps_its_state_needs_a_restart() -> None:
+    """Nobody may believe that it has moved."""
+    here = Settings()
+    there = Settings(board=BoardTable(listen="0.0.0.0:8042", state_dir="/srv/gpuboard"))
+    assert set(_left_for_a_restart(here, there)) == {"[board] listen", "[board] state_dir"}
+
+
 def test_access_holds_at_once_and_viewers_come_again(tmp_path: Path) -> None:
     """Nobody goes on seeing what he may no longer see."""
     config = tmp_path / "gpuboard.toml"
@@ -184,6 +196,28 @@ def test_access_holds_at_once_and_viewers_come_again(tmp_path: Path) -> None:
                 list(viewer)
         with pytest.raises(urllib.error.HTTPError, match="401"):
             live.get("api/v1/fleet")
+
+
+def test_a_renewed_secret_is_read_at_once(tmp_path: Path) -> None:
+    """Files of secrets are remembered for a while; whoever has changed one need not wait for that."""
+    agent = Agent()
+    secret, config = tmp_path / "token", tmp_path / "gpuboard.toml"
+    secret.write_text("f" * 32)
+    secret.chmod(0o600)
+    pulled = f'[[source]]\nkind = "pull"\nhosts = ["127.0.0.1:{agent.port}"]\ntoken_file = "{secret}"\n'
+    settings = pulled + 'interval = "2s"\n'
+    config.write_text(settings)
+    with contextlib.ExitStack() as stack:
+        stack.callback(agent.stop)
+        board = stack.enter_context(
+            running_board("--config", str(config), log=tmp_path / "log", until="healthz")
+        )
+        live = Live(board, config, tmp_path / "log")
+        eventually(lambda: "127.0.0.1" in live.nodes() and live.nodes()["127.0.0.1"]["state"] == "refused")
+        secret.write_text(TOKEN)
+        live.take(settings)
+        # Sooner than it would be read by itself.
+        eventually(lambda: live.nodes()["127.0.0.1"]["state"] == "live", seconds=KEEP_SECONDS / 2)
 
 
 def test_a_renewed_certificate_is_shown_to_those_who_come(tmp_path: Path) -> None:

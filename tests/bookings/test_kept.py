@@ -1,6 +1,7 @@
 """Bookings of another board's file outlive a restart of ours, whatever the file is like then."""
 
 import json
+import time
 from pathlib import Path
 
 import httpx
@@ -24,7 +25,7 @@ def test_what_was_booked_stays_booked_when_the_file_cannot_be_read_at_the_next_s
     share = tmp_path / "share"
     share.mkdir()
     line = "[{}] NVIDIA A100 | 30'C,   0 % |     0 / 40960 MB |\n"
-    (share / "n1").write_text("n1  Mon Nov 16 10:00:00 2026\n" + line.format(0) + line.format(1))
+    (share / "n1").write_text(f"n1  {time.asctime()}\n" + line.format(0) + line.format(1))
     comments = tmp_path / "comments.json"
     comments.write_text(json.dumps({"n1": {"0": {"name": "ana", "date": "3d", "comment": "paper"}}}))
     config = tmp_path / "gpuboard.toml"

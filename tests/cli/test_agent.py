@@ -151,6 +151,12 @@ def test_doctor_cannot_tell_without_a_driver(run: Run) -> None:
     assert (done.returncode, "no NVIDIA driver is running" in done.stdout) == (3, True), done.stdout
 
 
+def test_doctor_cannot_tell_without_a_gpu(run: Run) -> None:
+    """The same where the driver runs and has no card."""
+    done = run(nvml.zero_gpus(), "doctor")
+    assert done.returncode == 3, done.stdout
+
+
 @pytest.mark.parametrize(
     ("version", "named"),
     [

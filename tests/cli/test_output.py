@@ -9,7 +9,7 @@ import pytest
 
 from gpuboard.cli.doctor import MARKS
 from gpuboard.cli.output import HANDLER, never_fail_to_encode
-from gpuboard.export.files import write_whole
+from gpuboard.export.files import write_out
 
 COMMAND = f"{sys.executable} -m gpuboard"
 
@@ -68,8 +68,8 @@ def test_an_export_replaces_no_link_and_no_device(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     link.symlink_to(target)
-    write_whole(link, b"new")
+    write_out(link, b"new")
     assert (link.is_symlink(), target.read_bytes()) == (True, b"new")
     null = Path("/dev/null")
-    write_whole(null, b"new")
+    write_out(null, b"new")
     assert null.is_char_device()

@@ -7,9 +7,30 @@ from rich.console import Console
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
-from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.terminal.table import print_fleet
 from gpuboard.verdict import Thresholds
+
+
+def printed(fleet: Fleet) -> list[str]:
+    """The lines of the table."""
+    fleet.settle()
+    out = StringIO()
+    print_fleet(Console(file=out, width=140), fleet_view(fleet))
+    return out.getvalue().splitlines()
+
+
+def test_a_process_without_a_figure_is_not_said_to_have_one() -> None:
+    """Two of three are known: the sum is of these, and the third is told apart."""
+    fleet = Fleet(SteadyClock())
+    sizes = (200 << 20, 300 << 20, None)
+    processes = tuple(
+        GpuProcess(pid=pid, user="ana", memory_used_bytes=size) for pid, size in enumerate(sizes, start=1)
+    )
+    gpu = GpuReading(uuid="GPU-0", index=0, model="A100", memory_total_bytes=40 << 30, processes=processes)
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=(gpu,)))
+    (line,) = [line for line in printed(fleet) if "ana" in line]
+    assert "ana 500 MiB x2 +1 of unknown memory" in line
 
 
 def test_a_free_gpu_that_is_not_offered_is_not_counted() -> None:
@@ -23,8 +44,5 @@ def test_a_free_gpu_that_is_not_offered_is_not_counted() -> None:
         for index, model in enumerate(("GT 710", "A100"))
     ]  # fmt: skip
     fleet.sink("local").report("a", NodeReport(node="a", gpus=tuple(gpus)))
-    fleet.settle()
-    out = StringIO()
-    print_fleet(Console(file=out, width=140), fleet_view(fleet))
-    lines = out.getvalue().splitlines()
+    lines = printed(fleet)
     assert ["not counted" in line for line in lines if "○ free" in line] == [True, False]

@@ -16,6 +16,7 @@ from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import TimedReport
 from gpuboard.discovery.base import Target
 from gpuboard.model.errors import SourceError
+from gpuboard.model.problems import SILENT
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
 from gpuboard.sources.base import Source
@@ -23,6 +24,7 @@ from gpuboard.sources.folder import FolderOptions, FolderSource
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.local import LocalOptions, LocalSource
 from gpuboard.sources.push import PushSource
+from gpuboard.sources.registry import SOURCES
 from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
 from gpuboard.sources.ssh import SshSource
 from gpuboard.wire.ingest import Hello, Live, Sample, encode
@@ -121,6 +123,16 @@ async def subject(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     """Each source in turn."""
     async with KINDS[request.param](tmp_path) as made:
         yield made
+
+
+def test_every_kind_of_source_is_held_to_this() -> None:
+    """A new one in the registry without its place here is not whole."""
+    assert KINDS.keys() == SOURCES.keys()
+
+
+def test_a_node_of_every_kind_of_source_says_what_to_do_when_it_falls_silent() -> None:
+    """Its remedy is known by the kind of its source."""
+    assert SILENT.keys() == SOURCES.keys()
 
 
 async def until_heard(subject: Subject, sink: RecordingSink, times: int) -> None:

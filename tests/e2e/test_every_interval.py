@@ -20,15 +20,17 @@ from tests.sources.formats.test_formats import SAMPLES
 from tests.sources.formats.test_gpu_monitor import FILES
 from tests.sources.pull.agents import TOKEN, Agent
 from tests.sources.pull.old_node import PASSWORD, OldNode
+from tests.sources.pull.served_folder import ServedFolder
 from tests.sources.ssh.server import Server, running_server
 
+Pulled = Agent | OldNode | ServedFolder
 # What the nodes do by themselves, and below, at and above it.
 OWN_SECONDS = 4
 SECONDS = {"below": "2s", "at": f"{OWN_SECONDS}s", "above": "7s"}
 
 
-def pulling(stack: contextlib.ExitStack, folder: Path, stir: list[Agent | OldNode]) -> Iterator[str]:
-    """Agents that say their interval, agents that say none, and nodes of an older board."""
+def pulling(stack: contextlib.ExitStack, folder: Path, stir: list[Pulled]) -> Iterator[str]:
+    """Agents that say their interval, agents that say none, and nodes of two older boards."""
     (folder / "token").write_text(TOKEN)
     (folder / "password").write_text(PASSWORD)
     for number, interval in enumerate(SECONDS.values(), start=1):
@@ -45,6 +47,11 @@ def pulling(stack: contextlib.ExitStack, folder: Path, stir: list[Agent | OldNod
         protocol = "seed4" if number == 1 else "gpu-cluster-monitor"
         rest = f'protocol = "{protocol}"\npassword_file = "{folder}/password"'
         yield pull_table(f"127.0.4.{number}", old.port, interval, rest)
+        (folder / f"served-{number}").mkdir()
+        served = ServedFolder(folder / f"served-{number}", address=(f"127.0.5.{number}", 0))
+        stack.callback(served.stop)
+        stir.append(served)
+        yield pull_table(f"127.0.5.{number}", served.port, interval, 'protocol = "gpu-monitor"')
 
 
 def pull_table(host: str, port: int, interval: str, rest: str) -> str:
@@ -80,7 +87,7 @@ def folders(folder: Path) -> Iterator[str]:
 
 def expected() -> set[str]:
     """The nodes that all of them have, besides this machine."""
-    pulled = {f"127.0.{place}.{number}" for place in (2, 3, 4) for number in (1, 2, 3)}
+    pulled = {f"127.0.{place}.{number}" for place in (2, 3, 4, 5) for number in (1, 2, 3)}
     files = {f"{form}-{number}" for form, samples in SAMPLES.items() for number in range(len(samples))}
     left = {f"{file}-{relation}" for file in {*files, "family"} for relation in SECONDS}
     return {*pulled, *left, *(f"ssh-{relation}" for relation in SECONDS), "pushing", "vision-01"}
@@ -90,7 +97,7 @@ def expected() -> set[str]:
 def board(tmp_path: Path) -> Iterator[RunningBoard]:
     """A board with all of them, which go on sampling."""
     (tmp_path / "ssh").mkdir()
-    stir: list[Agent | OldNode] = []
+    stir: list[Pulled] = []
     over = threading.Event()
 
     def sample() -> None:

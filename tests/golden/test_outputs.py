@@ -21,8 +21,10 @@ import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
 
 from gpuboard.cli import main
+from gpuboard.fleet.views import fleet_view
 from gpuboard.web.routes import health
 from gpuboard.web.routes.preview import in_words
+from gpuboard.wire.redact import hide_names
 from gpuboard.wire.summary import Summary
 from tests.golden.fleet import EXPECTED, SNAPSHOT, Golden
 from tests.parts import free_ports
@@ -123,6 +125,40 @@ def test_the_whole_fleet(http: httpx.Client) -> None:
     ]
 
 
+def test_each_node_and_each_gpu(http: httpx.Client) -> None:
+    """Asked for alone, they are as in the whole."""
+    whole = http.get("api/v1/fleet").json()
+    assert [http.get(f"api/v1/nodes/{node['name']}").json() for node in whole["nodes"]] == whole["nodes"]
+    for node in whole["nodes"]:
+        for gpu in node["gpus"]:
+            assert http.get(f"api/v1/gpus/{gpu['uuid']}").json() == gpu
+
+
+def test_scripts_of_an_older_board(http: httpx.Client) -> None:
+    """All cards of all nodes, and on them whoever is said to hold them."""
+    whole = http.get("api/v1/fleet").json()["nodes"]
+    told = http.get("get-status").json()["Nodes"]
+    assert [[gpu["name"] for gpu in node["gpus"]] for node in told] == [
+        [gpu["model"] for gpu in node["gpus"]] for node in whole
+    ]
+    (owners,) = {
+        tuple(process["username"] for process in node["gpus"][0]["users"])
+        for node in told
+        if node["hostname"] == "lab-01"
+    }
+    assert owners == ("uid 4711",)
+
+
+def test_without_names_the_counts_are_the_same(golden: Golden) -> None:
+    """Who may not see names sees the same verdicts, and nobody's name."""
+    hidden = hide_names(fleet_view(golden.fleet))
+    view = json.loads(msgspec.json.encode(hidden))
+    assert verdicts_of(view) == EXPECTED["verdicts"]
+    assert sorted(verdicts_of(view, counted=False)) == EXPECTED["not_counted"]
+    text = msgspec.json.encode(hidden).decode()
+    assert not [name for name in EXPECTED["held"] if f'"{name}"' in text]
+
+
 def test_what_is_free(http: httpx.Client) -> None:
     """The largest blocks first, what was just freed last, and sizes as on the box."""
     found = http.get("api/v1/free").json()
@@ -179,6 +215,8 @@ def test_status_of_the_board(url: str, capsys: pytest.CaptureFixture[str]) -> No
     assert f"{ANSWER} GPUs free, {unsure} cannot be judged, those of 1 node not known" in said
     assert "[0:1]" in said
     assert "uid 4711" in said
+    by_process = say(capsys, "status", "-p", "--board", url)
+    assert re.search(r"\d+ \S+ uid 4711", by_process)
 
 
 def test_free_in_the_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,6 +240,8 @@ def test_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{ANSWER} GPUs free" in page
     for word, count in VERDICTS.items():
         assert f"{count} {word}" in page
+    assert not [name for name in EXPECTED["used"] if name not in page]
+    assert "0:1" in page
     view = json.loads(say(capsys, "export", "json", "--board", url))
     assert (verdicts_of(view), holders_of(view)) == (EXPECTED["verdicts"], EXPECTED["held"])
     rows = list(csv.DictReader(io.StringIO(say(capsys, "export", "csv", "--board", url))))

@@ -12,7 +12,7 @@ from gpuboard.bookings.comments_json import parse_comments
 from gpuboard.model.errors import WireError
 from gpuboard.outside.answer import HttpAnswer
 from gpuboard.sources.formats.gpustat_json import read_gpustat_json
-from gpuboard.sources.formats.node_info import decode_seed4
+from gpuboard.sources.formats.node_info import decode_node_info
 from gpuboard.sources.pull.protocols import AgentProtocol
 from gpuboard.wire.drop import decode_drop
 from gpuboard.wire.json_keys import refuse_twice
@@ -55,7 +55,7 @@ def as_read(kind: str) -> Callable[[str], object]:
         "drop": lambda text: decode_drop(drop(text)),
         "answer": lambda text: read_answer(text.encode()),
         "gpustat": lambda text: read_gpustat_json(text.encode(), NODE),
-        "old node": lambda text: decode_seed4(text.encode(), NODE),
+        "old node": lambda text: decode_node_info(text.encode(), NODE),
         "comments": lambda text: parse_comments(text.encode(), 0.0),
     }
     return readers[kind]

@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import stat
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -99,14 +98,14 @@ DEVICES = [(1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 1), (8, 0), (7, 0
 async def only_the_honest_one_is_read(folder: Path) -> None:
     """Look a few times; what must not be opened never blocks, and is never shown."""
     sink = RecordingSink()
-    started = time.monotonic()
     async with running(folder_source(folder), sink):
         for number in (1, 2):
             leave(folder / HONEST, honest_drop())
             await sink.reports_of(HONEST, number)
     assert {name for name, _ in sink.reports} == {HONEST}
     assert sink.expected[-1] == {HONEST}
-    assert time.monotonic() - started < 8
+    # What blocks is a trouble of the folder, said of all its nodes.
+    assert "folder-hung" not in {reason.code for _, reason, _ in sink.troubles}
 
 
 async def test_links_are_not_followed(tmp_path: Path) -> None:

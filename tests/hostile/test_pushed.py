@@ -221,14 +221,12 @@ def test_replays_are_refused(board: RunningBoard, http: httpx.Client) -> None:
     ["gzip", "x-gzip", "GZIP", "deflate", "br", "zstd", "compress", "gzip, gzip", "identity, gzip", "bomb"],
 )
 def test_a_bomb_is_not_inflated(board: RunningBoard, http: httpx.Client, encoding: str) -> None:
-    """A compressed body is refused by its header, in no time; and without the header it is no message."""
+    """A compressed body is refused by its header, unread; and without the header it is no message."""
     agent = Agent(board, http, "bomber")
     agent.hello()
     bomb = gzip.compress(zlib.compress(b"\0" * 50_000_000, 9))
     assert len(bomb) < MAX_MESSAGE_BYTES
-    started = time.monotonic()
     answer = agent.post(bomb, **{"content-encoding": encoding})
-    assert time.monotonic() - started < 5
     assert (answer.status_code, "send it as it is" in problem_of(answer)) == (415, True)
     assert agent.post(bomb).status_code == 400
 

@@ -12,7 +12,7 @@ import pytest
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.files import follow, read_file
-from gpuboard.outside.resolve import LOOKUPS_AT_ONCE, Resolver, stays_here
+from gpuboard.outside.resolve import LOOKUPS_AT_ONCE, Resolver
 from gpuboard.outside.secrets import FileValue, secret_in, tls_by
 from gpuboard.outside.threads import Note, Workers, off_loop
 
@@ -188,24 +188,6 @@ async def test_an_address_needs_no_name_server() -> None:
 
     for address in ("192.0.2.7", "::1", "fe80::1%lo"):
         assert await Resolver(never).addresses(address) == [address]
-
-
-@pytest.mark.parametrize(
-    ("address", "loopback"),
-    [
-        ("127.0.0.1", True),
-        ("127.9.9.9", True),
-        ("::1", True),
-        ("::ffff:127.0.0.1", True),
-        ("10.0.0.1", False),
-        ("::ffff:10.0.0.1", False),
-        ("0.0.0.0", False),
-        ("localhost", False),
-    ],
-)
-def test_only_loopback_addresses_are_loopback(address: str, loopback: bool) -> None:  # noqa: FBT001 - a case
-    """A secret may travel in clear to these alone."""
-    assert stays_here(address) is loopback
 
 
 def test_waiting_grows_with_failures_up_to_a_limit() -> None:

@@ -263,10 +263,10 @@ FAMILY = {
 
 
 def family(folder: Path, *, sampled_at: float, clock: float) -> None:
-    """Write the files of gpu1, whose local time is UTC: its newest line, and what its clock says."""
-    line = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(sampled_at))
+    """Write the files of gpu1, which is in the board's zone: its newest line, and what its clock says."""
+    line = time.strftime("%Y/%m/%d %H:%M:%S.000", time.localtime(sampled_at))
     for member, text in FAMILY.items():
-        content = text.format(line, time.strftime("%H:%M:%S", time.gmtime(clock)))
+        content = text.format(line, time.strftime("%H:%M:%S", time.localtime(clock)))
         (folder / f"gpu1_{member}.csv").write_text(content)
 
 
@@ -285,6 +285,14 @@ async def test_lines_that_hang_since_a_day_are_a_day_old_to_a_new_board(tmp_path
     assert await age_at_the_first_look(tmp_path, "gpu1") > 86000
     family(tmp_path, sampled_at=now, clock=now)
     assert await age_at_the_first_look(tmp_path, "gpu1") < 60
+
+
+@pytest.mark.parametrize("hours", [0.6, 3, 6])
+async def test_copies_of_files_that_hang_are_not_fresh_to_a_new_board(tmp_path: Path, hours: float) -> None:
+    """Whoever fetches them from a host whose loops have died writes all of them anew, each time."""
+    hung = time.time() - hours * 3600
+    family(tmp_path, sampled_at=hung, clock=hung)
+    assert await age_at_the_first_look(tmp_path, "gpu1") > 80000
 
 
 async def test_an_age_that_cannot_be_told_is_told_by_the_next_new_line(tmp_path: Path) -> None:

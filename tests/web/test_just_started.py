@@ -7,6 +7,8 @@ import httpx
 import pytest
 
 from gpuboard.cli import main
+from gpuboard.client.answer import decode_fleet
+from gpuboard.export.html import to_html
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -67,6 +69,7 @@ def test_nothing_is_said_to_be_none_before_every_source_has_named_its_nodes() ->
         assert board.json("/api/v1/free")["could_be_enough"] is True
         assert "gpuboard_gpus{" not in _write_metrics(board.services).decode()
         assert board.get("/readyz").status_code == 503
+        assert "not known yet" in to_html(decode_fleet(board.get("/api/v1/fleet").content))
         board.tracker.tick()
 
 

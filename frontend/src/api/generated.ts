@@ -77,6 +77,7 @@ export interface FleetView {
   at: number;
   tier: "names" | "counts";
   nodes: (NodeView)[];
+  sources_unknown: number;
 }
 
 export interface FreeAnswer {

@@ -143,8 +143,12 @@ export function cudaDevices(gpus: Pick<GpuRow, 'uuid' | 'label'>[]): { text: str
   // A UUID that two nodes have stands before the name of its node.
   const uuids = gpus.map(({ uuid }) => uuid.split('@')[0]!);
   const numbered = !uuids.every((uuid) => /^(GPU|MIG)-[A-Za-z0-9/-]+$/.test(uuid));
+  // Cards of a second vendor count from 1000 here: no driver knows those numbers.
   const names = numbered ? gpus.map(({ label }) => label) : uuids;
-  return { text: numbered && names.some((label) => !/^\d+$/.test(label)) ? '' : names.join(','), numbered };
+  return {
+    text: numbered && names.some((label) => !/^\d{1,3}$/.test(label)) ? '' : names.join(','),
+    numbered,
+  };
 }
 
 /** The admin's shell line for these devices of a node; empty if a name could not go there safely. */

@@ -6,7 +6,7 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
-import { nominalModel } from './models';
+import { BOX_SHARE, nominalModel } from './models';
 import { VERDICTS, type GpuRow, type NodeRow, type Verdict } from '../api/wire';
 
 export interface Facts {
@@ -39,9 +39,6 @@ export interface Filter {
 
 const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use', model: 'model' };
-
-// Drivers, error correction and MIG keep some of what is printed on the box; the board's own rule is the same.
-const BOX_SHARE = 0.92;
 
 interface Figure {
   of: (facts: Facts) => number | null;

@@ -1,5 +1,8 @@
 import type { GpuRow } from '../api/wire';
 
+// Drivers, error correction and MIG keep some of what is printed on the box; the board's own rule is the same.
+export const BOX_SHARE = 0.92;
+
 /** "H100 80 GB": the model with its memory, written one way whether or not the name already says how much. */
 export function nominalModel(
   gpu: Pick<GpuRow, 'model' | 'memory_total_bytes' | 'mig_profile' | 'memory_unified'>,
@@ -9,7 +12,15 @@ export function nominalModel(
   // An instance has its profile in its name already, and that says its size.
   if (gpu.mig_profile || gpu.memory_total_bytes === null || gpu.memory_unified || / GB\b/.test(name))
     return name;
-  return `${name} ${Math.round(gpu.memory_total_bytes / 2 ** 30)} GB`;
+  return `${name} ${boxSize(gpu.memory_total_bytes / 2 ** 30)} GB`;
+}
+
+// What is printed on boxes, where a plain rounding would say less: an A10 has 22.5 of its 24.
+const BOXES = [12, 16, 24, 48];
+
+/** The size by which a card is known, and found: `memory>=24G` finds what is called "24 GB". */
+function boxSize(size: number): number {
+  return BOXES.find((box) => size < box && size >= BOX_SHARE * box && box - size > 0.5) ?? Math.round(size);
 }
 
 /** "8 × H100 80 GB", or several models, most first; of the GPUs that are counted. */

@@ -210,6 +210,10 @@ export class Language {
   };
 
   /** A user as the board names them: whom nothing identifies has a word of ours. */
+  /** What to call the owner of a process, as the board calls holders. */
+  holder = (user: string | null, uid: number | null): string =>
+    user || (uid === null ? this.say('unknown') : `uid ${uid}`);
+
   person = (name: string): string => (name === 'unknown' ? this.say('unknown') : name);
 
   list = (items: string[]): string => this.#list.format(items);

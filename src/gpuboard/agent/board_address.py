@@ -1,10 +1,10 @@
 """Where the board is, and whether it is safe to send it a secret."""
 
-import ipaddress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from gpuboard.model.address import is_loopback
 from gpuboard.model.errors import UsageError
 from gpuboard.outside.board_words import WantedBoard
 from gpuboard.outside.tls import trusting
@@ -26,7 +26,7 @@ class BoardAddress:
         self.host = host
         self.port = port
         self.is_secure = scheme == "https"
-        if not self.is_secure and not _is_this_machine(host) and not allow_plaintext:
+        if not self.is_secure and not is_loopback(host) and not allow_plaintext:
             raise UsageError(
                 f"{url} is not encrypted, and the token would travel in clear; use https:// "
                 "(the board's --tls-certificate, or a proxy before it), or, on a network you trust, "
@@ -62,12 +62,3 @@ def _split(url: str) -> tuple[str, str, int, str]:
     if not port or not parts.hostname or parts.query or parts.fragment or parts.username or parts.password:
         raise UsageError(f"{url!r} is no board's address; write it like https://gpus.lab.example:8042")
     return parts.scheme, parts.hostname, port, parts.path.rstrip("/")
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpuboard.agent.outlet import TimedReport
 from gpuboard.model.errors import UsageError
+from gpuboard.outside.files import write_whole
 from gpuboard.wire.drop import encode_drop
 
 log = logging.getLogger(__name__)
@@ -85,24 +86,9 @@ def write_drop(folder: Path, node: str, sample: TimedReport, *, key: str | None 
         OSError: the folder is full, gone or read-only; the file that was there before still is.
     """
     target = folder / f"{node}.json"
-    # The leading dot keeps readers away; the pid keeps two agents of one name apart.
-    temporary = folder / f".{node}.json.{os.getpid()}.tmp"
     _remove_left_overs(folder, node)
-    # Exclusive and without following links: somebody else may write in this folder too.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    file = os.open(temporary, flags, 0o644)
-    try:
-        with os.fdopen(file, "wb") as out:
-            # No age: whoever reads the file knows when it was written.
-            out.write(encode_drop(sample.report, key=key))
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.rename(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    _sync_folder(folder)
+    # No age: whoever reads the file knows when it was written.
+    write_whole(target, encode_drop(sample.report, key=key))
     return target
 
 
@@ -113,13 +99,3 @@ def _remove_left_overs(folder: Path, node: str) -> None:
         if pid == str(os.getpid()) or not Path(f"/proc/{pid}").exists():
             with contextlib.suppress(OSError):
                 name.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    # Not every network file system can sync a folder; the file itself is safe already.
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -3,6 +3,7 @@
 import http.client
 import logging
 import os
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.channel import USER_AGENT, open_http
 from gpuboard.agent.trouble import PushTrouble, answer_trouble, network_trouble
 from gpuboard.model.errors import AccessRefused, BoardUnreachableError, SettingsError, WireError
+from gpuboard.outside.files import write_whole
 from gpuboard.wire.enrolment import EnrolmentAnswer, EnrolmentRequest, node_of_token
 
 log = logging.getLogger(__name__)
@@ -68,17 +70,9 @@ def write_token(path: Path, token: str) -> None:
     Raises:
         SettingsError: the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            _keep_owner(path, descriptor)
-            file.write(f"{token}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_whole(path, f"{token}\n".encode("ascii"), mode=0o600, prepare=partial(_keep_owner, path))
     except OSError as error:
         raise SettingsError(f"the token file {path} cannot be written: {error.strerror}") from None
 

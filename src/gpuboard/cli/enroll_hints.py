@@ -1,13 +1,14 @@
 """What has still to be done so that a node reaches the board with the commands that were printed."""
 
-import ipaddress
 from urllib.parse import SplitResult, urlsplit
+
+from gpuboard.model.address import is_loopback
 
 
 def hint(given: str | None, own: str) -> str:
     """One sentence; `own` is where the board listens as it last started, `given` what the caller says."""
     board, there = _split(own), _split(given or own)
-    if _is_this_machine(there):
+    if is_loopback(there.hostname):
         return _only_here(board, is_given=given is not None)
     if there.scheme == "https" and board.scheme != "https" and there.netloc == board.netloc:
         return f"the board itself does not speak TLS at {board.netloc}; start it with --tls-certificate"
@@ -45,11 +46,3 @@ def _split(url: str) -> SplitResult:
     except ValueError:
         return urlsplit("https://")
     return parts
-
-
-def _is_this_machine(url: SplitResult) -> bool:
-    host = url.hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -9,7 +9,7 @@ import msgspec
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.looking import add_where, exit_code, make_seer, say_if_empty
 from gpuboard.export.csv import to_csv
-from gpuboard.export.files import write_whole
+from gpuboard.export.files import write_out
 from gpuboard.export.html import to_html
 from gpuboard.model.errors import UsageError
 from gpuboard.settings.board import read_settings
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     fleet = _saved(Path(arguments.saved)) if arguments.saved else _seen(arguments)
     content = _write(fleet, arguments).encode()
     if arguments.out:
-        write_whole(Path(arguments.out), content)
+        write_out(Path(arguments.out), content)
     else:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()

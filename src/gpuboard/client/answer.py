@@ -19,6 +19,7 @@ class _LooseFleet(Struct):
     at: float
     tier: Tier
     nodes: list[dict[str, Any]]
+    sources_unknown: int = 0
 
 
 class _Named(Struct):
@@ -35,7 +36,8 @@ def decode_fleet(body: bytes) -> FleetView:
         return decode_answer(body, FleetView)
     except msgspec.ValidationError:
         loose = decode_answer(body, _LooseFleet)
-    return FleetView(at=loose.at, tier=loose.tier, nodes=tuple(map(_node, loose.nodes)))
+    nodes = tuple(map(_node, loose.nodes))
+    return FleetView(at=loose.at, tier=loose.tier, nodes=nodes, sources_unknown=loose.sources_unknown)
 
 
 def _node(told: dict[str, Any]) -> NodeView:

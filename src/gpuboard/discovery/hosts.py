@@ -1,15 +1,15 @@
 """Hosts as people write them, turned into named nodes. Pure."""
 
-import ipaddress
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from gpuboard.discovery.base import Target
 from gpuboard.discovery.ranges import expand_all
+from gpuboard.model.address import is_address
 from gpuboard.model.node import is_node_name, short_name
 
 _FORM: Final = re.compile(
@@ -82,7 +82,7 @@ def _named(target: Target, name: str) -> Target:
 
 
 def _short(target: Target) -> str:
-    if _is_address(target.host) and target.node == node_name(target.host):
+    if is_address(target.host) and target.node == node_name(target.host):
         return target.node
     return short_name(target.node)
 
@@ -95,17 +95,5 @@ def _with_port(target: Target) -> str:
     return target.node if target.port is None else f"{target.node[:57]}-{target.port}"
 
 
-def _is_address(host: str) -> bool:
-    return _parses(ipaddress.ip_address, host)
-
-
 def _is_bare_six(text: str) -> bool:
-    return text.count(":") > 1 and _parses(ipaddress.IPv6Address, text)
-
-
-def _parses(kind: Callable[[str], object], text: str) -> bool:
-    try:
-        kind(text)
-    except ValueError:
-        return False
-    return True
+    return text.count(":") > 1 and is_address(text)

@@ -1,17 +1,17 @@
-"""Files that appear whole or not at all."""
+"""Where an export goes: a file that appears whole or not at all, or whatever takes bytes."""
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
+from typing import Final
 
 from gpuboard.model.errors import UsageError
+from gpuboard.outside.files import write_whole
+
+_FOR_EVERYBODY: Final = 0o644
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under its name in one step; whoever reads it sees the old or the new one.
-
-    A link is followed, and what is no regular file (a pipe, a device) is written into, never replaced.
+def write_out(path: Path, content: bytes) -> None:
+    """Write an export under its name; a link is followed, a pipe or device is written into, never replaced.
 
     Raises:
         UsageError: it cannot be written there; says why.
@@ -20,18 +20,8 @@ def write_whole(path: Path, content: bytes) -> None:
         path = path.resolve()
         if path.exists() and not path.is_file():
             path.write_bytes(content)
-            return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(content)
-                out.flush()
-                os.fsync(out.fileno())
-                os.fchmod(out.fileno(), 0o644)
-            Path(temporary).rename(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
+        else:
+            # A web server reads it, whatever the umask of cron is.
+            write_whole(path, content, prepare=lambda handle: os.fchmod(handle, _FOR_EVERYBODY))
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None

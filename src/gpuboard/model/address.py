@@ -22,24 +22,31 @@ def split_address(text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+def plain_address(address: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address itself, IPv4 as such where it comes as IPv6 (`::ffff:127.0.0.1`); None if it is none."""
+    try:
+        known = ipaddress.ip_address(address or "")
+    except ValueError:
+        return None
+    return (known.ipv4_mapped if isinstance(known, ipaddress.IPv6Address) else None) or known
+
+
+def is_address(host: str) -> bool:
+    """Whether this is an IP address rather than a name."""
+    return plain_address(host) is not None
+
+
 def is_loopback(address: str | None) -> bool:
     """Whether this is an address or name of the machine's own loopback."""
-    if address == "localhost":
-        return True
-    try:
-        return address is not None and ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
+    known = plain_address(address)
+    return known.is_loopback if known is not None else address == "localhost"
 
 
 def customer(address: str) -> str:
     """What addresses are counted by: those that are one customer's are one."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
+    known = plain_address(address)
+    if known is None:
         return address
     if isinstance(known, ipaddress.IPv4Address):
         return str(known)
-    if known.ipv4_mapped is not None:
-        return str(known.ipv4_mapped)
     return str(ipaddress.ip_network((int(known), _HOME_NETWORK_BITS), strict=False))

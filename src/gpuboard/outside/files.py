@@ -1,9 +1,10 @@
-"""Files that somebody else writes: read with care, and followed while they change."""
+"""Files that somebody else writes, read with care and followed while they change; our own, written whole."""
 
 import asyncio
 import os
 import stat
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -100,3 +101,44 @@ def _outcome(read: Callable[[], Value]) -> Value | OutsideError:
         return read()
     except OutsideError as error:
         return error
+
+
+def write_whole(
+    path: Path, content: bytes, *, mode: int = 0o644, prepare: Callable[[int], None] | None = None
+) -> None:
+    """Write a file in one step: whoever reads it sees the old one or the new one, whole. Blocks.
+
+    `prepare` gets the descriptor of the new file while that is still empty and nobody knows its name.
+
+    Raises:
+        OSError: it cannot be written; the file that was there before still is.
+    """
+    # The leading dot keeps readers of the folder away; the pid keeps two writers of one name apart.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    # Exclusive and without following links: somebody else may write in this folder too.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(temporary, flags, mode)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            if prepare is not None:
+                prepare(handle)
+            out.write(content)
+            out.flush()
+            os.fsync(handle)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    # Not every network file system can sync a folder; the file itself is safe already.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+from gpuboard.model.address import is_loopback
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.answer import AnswerReader, HttpAnswer
 from gpuboard.outside.network_words import in_words
-from gpuboard.outside.resolve import Resolver, is_of_here, stays_here
+from gpuboard.outside.resolve import Resolver, is_of_here
 
 _READ_BYTES: Final = 64 * 1024
 # A name with several addresses, the first of them dead, must not use up the whole deadline.
@@ -139,7 +140,7 @@ class HttpServer:
         raise OutsideError(f"the name {self._host} has no address", code="unknown-host")
 
     def _refuse_in_clear(self, address: str) -> None:
-        if self._only_private and self._tls is None and not stays_here(address):
+        if self._only_private and self._tls is None and not is_loopback(address):
             text = f"the secret is not sent unencrypted to {address}"
             remedy = "use TLS, or allow_plaintext = true if nobody else can listen on that network"
             raise OutsideError(f"{text}: {remedy}", code="secret-in-clear")

@@ -1,11 +1,11 @@
 """Host names to addresses, without letting one silent name server stop everybody."""
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Callable
 from typing import Final
 
+from gpuboard.model.address import is_address, plain_address
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.threads import Workers
 
@@ -54,31 +54,9 @@ class Resolver:
         return await self._workers.run(lambda _: self._look_up(host))
 
 
-def is_address(host: str) -> bool:
-    """Whether this is an IP address rather than a name."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def stays_here(address: str) -> bool:
-    """Whether an address never leaves this machine."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-    return (mapped or parsed).is_loopback
-
-
 def is_of_here(address: str) -> bool:
     """Whether an address means this machine or its own links: no list from outside may name it."""
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-    plain = mapped or parsed
-    return plain.is_loopback or plain.is_link_local or plain.is_unspecified or plain.is_multicast
+    known = plain_address(address.partition("%")[0])
+    return known is not None and (
+        known.is_loopback or known.is_link_local or known.is_unspecified or known.is_multicast
+    )

@@ -5,7 +5,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from gpuboard.model.address import split_address
+from gpuboard.model.address import is_address, split_address
 from gpuboard.model.errors import UsageError
 
 _FILLED_IN: Final = frozenset({"address", "node", "devices"})
@@ -80,7 +80,7 @@ def check_lines(value: tuple[float, float]) -> None:
 def check_hostnames(value: tuple[str, ...]) -> None:
     """Names alone: what a browser sends as Host, without scheme, port and path."""
     for name in value:
-        if not _HOST_NAME.fullmatch(name) and not _is_address(name):
+        if not _HOST_NAME.fullmatch(name) and not is_address(name.removeprefix("[").removesuffix("]")):
             raise ValueError(_how_to_name(name))
 
 
@@ -126,11 +126,3 @@ def _how_to_name(name: str) -> str:
         alone = None
     alone = alone or "gpus.lab.example"
     return f"{name!r} is no name; write the name alone, without https://, port and path: {alone!r}"
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True

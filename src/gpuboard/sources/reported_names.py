@@ -1,12 +1,12 @@
 """Nodes that are listed by address take the name that they report."""
 
-import ipaddress
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from gpuboard.model.address import is_address
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
@@ -92,10 +92,4 @@ class ReportedNames:
 
 def _is_address(node: str) -> bool:
     # As discovery writes an IPv6 address in a name: fe80::1 is fe80--1.
-    for text in (node, node.replace("-", ":")):
-        try:
-            ipaddress.ip_address(text)
-        except ValueError:
-            continue
-        return True
-    return False
+    return is_address(node) or is_address(node.replace("-", ":"))

@@ -7,6 +7,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from gpuboard.model.names import holder_name
 from gpuboard.model.report import GpuProcess
 from gpuboard.model.units import GIB, format_duration, format_size
 from gpuboard.wire.tally import tally_view
@@ -77,8 +78,7 @@ def _gpus(node: NodeView, now: float, *, with_processes: bool) -> Table:
 
 def _process(process: GpuProcess, now: float) -> Text:
     line = Text(f"{process.pid}", style="cyan").append(f" {process.program or '—'}", style="not cyan")
-    who = process.user or (f"uid {process.uid}" if process.uid is not None else "—")
-    line.append(f" {who}", style="bold not cyan")
+    line.append(f" {holder_name(process.user, process.uid)}", style="bold not cyan")
     if process.memory_used_bytes is not None:
         line.append(f" {format_size(process.memory_used_bytes)}", style="yellow")
     if process.started_at is not None:

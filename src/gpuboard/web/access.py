@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from litestar.datastructures import Headers
 from msgspec import Struct
 
-from gpuboard.model.address import is_loopback
+from gpuboard.model.address import is_address, is_loopback, plain_address
 from gpuboard.model.identity import Identity, Tier
 
 Anonymous = Literal["nothing", "counts", "names"]
@@ -88,7 +88,7 @@ class AccessPolicy(Struct, kw_only=True):
         A bare address is always fine: no foreign page can be served from under it.
         """
         name = _host_name(host)
-        return name is not None and (name in self.hostnames or _is_address(name))
+        return name is not None and (name in self.hostnames or is_address(name))
 
     def accepts_origin(self, origin: str | None, host: str | None) -> bool:
         """Whether a page of this origin may talk to the board; programs send none."""
@@ -108,13 +108,8 @@ def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _is_within(address: str, networks: frozenset[str]) -> bool:
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    # A socket for both kinds of addresses shows the old ones as new ones.
-    known = getattr(known, "ipv4_mapped", None) or known
-    return any(known in ipaddress.ip_network(each, strict=False) for each in networks)
+    known = plain_address(address)
+    return known is not None and any(known in ipaddress.ip_network(each, strict=False) for each in networks)
 
 
 def _host_name(host: str | None) -> str | None:
@@ -124,11 +119,3 @@ def _host_name(host: str | None) -> str | None:
         return urlsplit(f"//{host}").hostname
     except ValueError:
         return None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

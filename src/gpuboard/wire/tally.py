@@ -54,4 +54,5 @@ def tally_view(fleet: FleetView) -> Tally:
     return Tally(
         verdicts=Counter(gpu.verdict.word for node in fleet.nodes for gpu in node.gpus if gpu.counted),
         nodes_unknown=sum(not node.gpus_known for node in fleet.nodes),
+        sources_unknown=fleet.sources_unknown,
     )

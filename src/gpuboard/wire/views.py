@@ -79,6 +79,8 @@ class FleetView(Struct, frozen=True, kw_only=True, gc=False):
     at: float
     tier: Tier
     nodes: tuple[NodeView, ...]
+    # Sources that have not named their nodes yet: until then no nodes are no "none".
+    sources_unknown: int = 0
 
 
 class NodeRow(Struct, frozen=True, kw_only=True, gc=False):

@@ -102,3 +102,37 @@ def test_a_key_leads_from_the_filter_to_the_first_result(
     found = page.locator("main article a, main .cell, main .keys").and_(page.locator(":focus"))
     expect(found).to_have_count(1)
     expect(page.locator("#filter")).to_have_value("model:a100")
+
+
+@pytest.mark.parametrize(("view", "part"), [("cards", "GpuCards"), ("map", "FleetMap")])
+def test_a_key_that_is_faster_than_the_results_leads_to_them_all_the_same(
+    page: Page, demo: RunningBoard, view: str, part: str
+) -> None:
+    """Cards and map are fetched when they are first wanted, over whatever network."""
+    held: list[Route] = []
+    page.route(re.compile(part), lambda route: held.append(route))  # noqa: PLW0108 - it wants a function
+    page.goto(f"{demo.url}?view={view}")
+    expect(page.get_by_role("status").first).to_be_attached()
+    page.keyboard.type("/model:a100")
+    page.keyboard.press("Enter")
+    expect(page.locator("#filter")).to_be_focused()
+    for route in held:
+        route.continue_()
+    found = page.locator("main article a, main .keys").and_(page.locator(":focus"))
+    expect(found).to_have_count(1)
+
+
+def test_a_key_that_leads_away_asks_nothing_of_the_page_that_was_left(page: Page, demo: RunningBoard) -> None:
+    """What keys do in the rows is fetched with the first of them; the page hears of no mistake."""
+    held: list[Route] = []
+    page.route(re.compile("gridKeys"), lambda route: held.append(route))  # noqa: PLW0108 - it wants a function
+    page.goto(f"{demo.url}?view=rows")
+    link = page.get_by_role("grid").get_by_role("link").first
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/nodes/"))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")

@@ -7,7 +7,7 @@ from hypothesis import given
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.sources.formats import FORMATS, is_meant_for, read_file
-from gpuboard.sources.formats.node_info import decode_seed4
+from gpuboard.sources.formats.node_info import decode_node_info
 from gpuboard.wire.drop import encode_drop
 from gpuboard.wire.report import decode_report, encode_report
 from tests.mutations import anything, mutated
@@ -189,7 +189,7 @@ def test_what_people_put_beside_them_is_not(name: str, content: bytes) -> None:
 def test_no_old_nodes_answer_breaks_the_reader(data: bytes) -> None:
     """It comes over the network."""
     with suppress(WireError):
-        check(decode_seed4(data, "node1"))
+        check(decode_node_info(data, "node1"))
 
 
 @given(*(mutated([data]) for data in test_gpu_monitor.FILES.values()))

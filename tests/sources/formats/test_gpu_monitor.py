@@ -152,7 +152,7 @@ def test_lines_that_are_copied_again_and_again_grow_old() -> None:
     """When nvidia-smi hangs, the collector goes on copying its last lines; the host's clock betrays it."""
     assert read(FILES).age_seconds == 5
     frozen = STATUS.replace(b"12:00:05", b"12:40:00")
-    assert read({**FILES, "status": frozen}).age_seconds == 2400
+    assert read({**FILES, "status": frozen}, WRITTEN_AT + 2395).age_seconds == 2400
     before = STATUS.replace(b"12:00:05", b"11:59:59")
     assert read({**FILES, "status": before}).age_seconds == 0
 
@@ -176,6 +176,22 @@ def test_an_age_that_cannot_be_known_is_not_fresh() -> None:
         assert family.report.age_seconds >= 86400
     with pytest.raises(WireError, match="no time"):
         read({"gpus": GPUS.replace(b"2018/07/01", b"[N/A]")})
+
+
+@pytest.mark.parametrize("hours", [0.6, 3.1, 6.2, 9.4])
+def test_copies_of_files_that_hang_for_hours_are_not_fresh(hours: float) -> None:
+    """Whoever fetches them writes them anew each time, clock and all; no zone is that far from the copy."""
+    family = read_family(FILES, "gpu1", written_at=WRITTEN_AT + hours * 3600)
+    assert not family.is_age_known
+    assert family.report.age_seconds >= 86400
+
+
+def test_a_copy_that_hangs_for_whole_hours_is_no_fresh_one_of_another_zone() -> None:
+    """Where the reader says which zone it is in, only a host's clock of that zone is believed."""
+    here = 2 * 3600
+    assert read_family(FILES, "gpu1", written_at=WRITTEN_AT, zone_seconds=here).is_age_known
+    hung = read_family(FILES, "gpu1", written_at=WRITTEN_AT + 3 * 3600, zone_seconds=here)
+    assert not hung.is_age_known
 
 
 def test_local_times_are_told_only_when_the_hosts_clock_is_known() -> None:

@@ -148,10 +148,10 @@ def test_several_hosts_in_one_file_are_refused() -> None:
 
 def test_a_line_made_to_take_long_does_not() -> None:
     """Every piece has a length beyond which it is no piece."""
-    started = time.monotonic()
+    started = time.thread_time()
     for filling in (b" " * 200_000, b"a:b/1(" * 40_000, b"1 %, " * 40_000):
         is_gpustat_text(b"[0] V100 |" + filling + b"\n")
         with pytest.raises(WireError):
             read_gpustat_text(b"[0] V100 |" + filling + b"\n", "x")
         read_gpustat_text(b"[0] V100 | 64'C, 98 % | 10 / 20 MB | " + filling + b"\n", "x")
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5

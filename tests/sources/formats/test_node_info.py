@@ -4,7 +4,7 @@ import pytest
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.units import MIB
-from gpuboard.sources.formats.node_info import decode_seed4, sample_mark
+from gpuboard.sources.formats.node_info import decode_node_info, sample_mark
 
 STATUS = {
     "hostname": "next-gpu1",
@@ -36,7 +36,7 @@ DATA = json.dumps(STATUS).encode()
 
 def test_an_old_nodes_status_becomes_a_report() -> None:
     """A lab can change its board first and its nodes later."""
-    report = decode_seed4(DATA, "next-gpu1")
+    report = decode_node_info(DATA, "next-gpu1")
     assert report.gpus is not None
     first, second, third = report.gpus
     assert (first.uuid, first.uuid_is_synthetic, first.model) == ("next-gpu1:0", True, "A100")
@@ -51,13 +51,13 @@ def test_an_old_nodes_status_becomes_a_report() -> None:
 
 def test_command_lines_stay_behind() -> None:
     """The old node sends five hundred characters of them."""
-    assert "hunter2" not in repr(decode_seed4(DATA, "n"))
+    assert "hunter2" not in repr(decode_node_info(DATA, "n"))
 
 
 def test_a_frozen_node_is_known_by_its_mark() -> None:
     """It answers promptly, with the sample of yesterday."""
     assert sample_mark(DATA) == "2023-04-29T21:17:41.419592"
-    assert decode_seed4(DATA, "n").taken_at is None
+    assert decode_node_info(DATA, "n").taken_at is None
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_frozen_node_is_known_by_its_mark() -> None:
 def test_another_answer_is_refused(data: bytes) -> None:
     """A wrong password gives a page, not a status."""
     with pytest.raises(WireError):
-        decode_seed4(data, "n")
+        decode_node_info(data, "n")

@@ -187,7 +187,7 @@ async def test_the_token_does_not_travel_in_clear(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Unless the admin says so, and then the log says so too."""
-    monkeypatch.setattr("gpuboard.outside.http.stays_here", lambda _address: False)
+    monkeypatch.setattr("gpuboard.outside.http.is_loopback", lambda _address: False)
     far = at("far", two_agents[0].port)
     careful, bold = RecordingSink(), RecordingSink()
     async with running(pull(far, options=with_token(tmp_path)), careful):

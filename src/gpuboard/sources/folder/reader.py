@@ -220,7 +220,8 @@ class FolderReader:
         contents = {member: file.content for member, file in files.items()}
         self._signatures.check(None if bundle.is_family else contents[""], node)
         if bundle.is_family:
-            family = read_family(contents, node, written_at=written_at)
+            zone = time.localtime(written_at).tm_gmtoff
+            family = read_family(contents, node, written_at=written_at, zone_seconds=zone)
             report, is_age_known = family.report, family.is_age_known
             mark = None if family.newest is None else Mark("", family.newest)
         else:

@@ -45,6 +45,8 @@ _EAST: Final = 13 * 3600 + 45 * 60
 _EASTMOST: Final = 14 * 3600
 # The files are written one after the other, so that a line may be newer than the clock beside it.
 _EARLY: Final = 60
+# And copied some seconds later. A clock further off than this is no zone's: the copy is newer than its files.
+_COPIED: Final = 120
 _PS: Final = re.compile(r"(\d{1,10})\s+(\S{1,256})(.*)")
 
 
@@ -63,10 +65,14 @@ class FileFamily(NamedTuple):
     is_age_known: bool
 
 
-def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> FileFamily:
+def read_family(
+    files: Mapping[str, bytes], node: str, *, written_at: float, zone_seconds: float | None = None
+) -> FileFamily:
     """Read one host's files, by member name; when they were written (UTC) lets local times be told.
 
-    The report's age is how old the newest line about GPUs was when the files were written.
+    The report's age is how old the newest line about GPUs was when the files were written. Where they may be
+    copies that somebody makes again and again, `zone_seconds` is the only zone in which a host's clock is
+    believed to be that of the copy: files that hang for hours look like fresh ones of another zone.
 
     Raises:
         WireError: the file about GPUs is missing, half-written or of another form.
@@ -83,7 +89,7 @@ def read_family(files: Mapping[str, bytes], node: str, *, written_at: float) -> 
             raise WireError("its lines tell no time")
         there = _local_time(time_of_day(texts.get("status", "")), written_at)
         zone = None if there is None else float(round((there - written_at) / _ZONE_STEP) * _ZONE_STEP)
-        age = _age(newest, there)
+        age = None if _is_stale_copy(there, written_at, zone_seconds) else _age(newest, there)
         devices = devices_from_rows(rows, text=text, node=node)
         if "processes" in texts:
             devices = _with_processes(devices, texts, newest, zone)
@@ -129,6 +135,15 @@ def _local_time(clock: int | None, written_at: float) -> float | None:
         return None
     east = (clock - written_at) % _DAY
     return written_at + (east if east <= _EAST + _ZONE_STEP / 2 else east - _DAY)
+
+
+def _is_stale_copy(there: float | None, written_at: float, zone_seconds: float | None) -> bool:
+    """Whether the host's clock is not that of the moment at which its files were written."""
+    if there is None:
+        return False
+    east = there - written_at
+    zone = round(east / _ZONE_STEP) * _ZONE_STEP if zone_seconds is None else zone_seconds
+    return abs(east - zone) > _COPIED
 
 
 def _age(newest: float, there: float | None) -> float | None:

@@ -20,7 +20,7 @@ _NAMES: Final = {
 _PAIR: Final = 2
 
 
-def decode_seed4(data: bytes, node: str) -> NodeReport:
+def decode_node_info(data: bytes, node: str) -> NodeReport:
     """Read the status of one old node; of command lines, only the program's name is kept.
 
     Raises:

@@ -4,7 +4,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gpuboard.model.errors import SourceError
-from gpuboard.sources.formats.node_info import decode_seed4, sample_mark
+from gpuboard.sources.formats.node_info import decode_node_info, sample_mark
 from gpuboard.sources.pull.node_time import header_time, own_age
 from gpuboard.sources.pull.protocols import OK, AskServer, PulledReport, Question, not_an_agent
 
@@ -25,7 +25,7 @@ class ClusterMonitorProtocol:
             raise SourceError(f"{text} (HTTP {answer.status})", state="refused", code="password-refused")
         if answer.status != OK:
             raise not_an_agent(answer, "a node of gpu-cluster-monitor")
-        report = decode_seed4(answer.body, self._node)
+        report = decode_node_info(answer.body, self._node)
         updated = sample_mark(answer.body)
         clock = header_time(answer, "date")
         age = own_age(updated, clock)

@@ -7,6 +7,7 @@ import msgspec
 from litestar import Response, get
 
 from gpuboard.fleet.views import fleet_view
+from gpuboard.model.names import holder_name
 from gpuboard.model.units import MIB
 from gpuboard.web.answers import COMPRESSED, AnyRequest, respond
 from gpuboard.web.needs import needs, tier_of
@@ -74,7 +75,7 @@ def _gpu(gpu: GpuView) -> dict[str, Any]:
         "users": [
             {
                 "pid": process.pid,
-                "username": process.user,
+                "username": holder_name(process.user, process.uid),
                 "mem(MiB)": _mebibytes(process.memory_used_bytes),
                 "command": process.program,
             }

@@ -58,7 +58,11 @@ async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetVi
 
 def _encode_fleet(services: Services, tier: Tier) -> bytes:
     view = fleet_view(services.fleet)
-    view = replace(view, nodes=tuple(map(services.broadcaster.unwritable.mended, view.nodes)))
+    view = replace(
+        view,
+        nodes=tuple(map(services.broadcaster.unwritable.mended, view.nodes)),
+        sources_unknown=services.tracker.sources_unknown,
+    )
     return msgspec.json.encode(view if tier == "names" else hide_names(view))
 
 
