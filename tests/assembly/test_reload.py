@@ -26,6 +26,7 @@ from tests.board import RunningBoard, running_board
 from tests.sources.pull.agents import TOKEN, Agent
 from tests.started import eventually
 from tests.tls import Authority
+from tests.web.conftest import decode_frame
 
 LOCAL = '[[source]]\nkind = "local"\nprobe = "simulated"\ninterval = "2s"\n'
 
@@ -124,13 +125,13 @@ def test_a_new_way_to_reach_people_is_told_to_those_who_look(tmp_path: Path) -> 
         live = Live(board, config, tmp_path / "log")
         address = f"{board.url.replace('http', 'ws', 1)}api/v1/stream"
         with connect(address) as page:
-            before = json.loads(page.recv(timeout=10))
+            before = decode_frame(page.recv(timeout=20))
             assert before["board"]["contact"] is None
             live.take(f'[names]\ncontact = "mailto:{{person}}@lab.example"\n{folder(tmp_path, "gpu01")}')
             with pytest.raises(ConnectionClosed):
                 list(page)
         with connect(f"{address}?stream={before['stream']}&after={before['sequence']}") as page:
-            after = json.loads(page.recv(timeout=10))
+            after = decode_frame(page.recv(timeout=20))
         assert (after["kind"], after["stream"]) == ("snapshot", before["stream"])
         assert after["board"]["contact"] == "mailto:{person}@lab.example"
 

@@ -41,7 +41,7 @@ def open_wall(page: Page, board: RunningBoard, query: str = "") -> None:
     expect(page.locator(".cell[data-uuid]").first).to_be_visible()
 
 
-@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR"])
 @SCREENS
 def test_it_fills_the_screen_and_is_legible_across_a_room(
     browser: Browser, demo: RunningBoard, size: Size, locale: str
