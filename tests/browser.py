@@ -84,6 +84,7 @@ def visit(
     size: Size = DESKTOP,
     theme: Theme = "light",
     locale: str = "en-GB",
+    zone: str | None = None,
     allow: str | None = None,
 ) -> Iterator[Page]:
     """A page of a visitor who has never been here; it fails when the page misbehaves."""
@@ -91,6 +92,7 @@ def visit(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,
         locale=locale,
+        timezone_id=zone,
         reduced_motion="reduce",
         has_touch=size[0] < 700,
         is_mobile=size[0] < 700,

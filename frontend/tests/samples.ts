@@ -94,6 +94,8 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
         serious: ['second-file'],
         minor: ['late', 'clock-off'],
       },
+      contact: null,
+      time_zone: null,
       copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),

@@ -32,9 +32,13 @@ describe.each(tags)('%s', (tag) => {
     // Explanations, names of keys, what is not said of old data, and what nobody knows hold at any time.
     const timeless =
       /^(was_|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
-    const free = { en: /\bfreed?\b(?! the)/, de: /\bfrei\b/, fr: /\blib(re|éré)s?\b/, 'zh-TW': /可用|釋出/ }[
-      tag
-    ];
+    const free = {
+      en: /\bfreed?\b(?! the)/,
+      de: /\bfrei\b/,
+      fr: /\blib(re|éré)s?\b/,
+      'zh-TW': /可用|釋出/,
+      'zh-CN': /可用|释放/,
+    }[tag];
     const offering = keys.filter((key) => !timeless.test(key) && free.test(present.say(key, { count: 1 })));
     expect(offering).toContain('free');
     const pastOf = (key: Known) => `was_${key}` as Known;
@@ -89,7 +93,12 @@ describe('the language', () => {
   test.each([
     [['fr-CA', 'en'], 'fr'],
     [['zh-Hant-TW'], 'zh-TW'],
-    [['zh-CN'], 'zh-TW'],
+    [['zh-CN'], 'zh-CN'],
+    [['zh-SG'], 'zh-CN'],
+    [['zh-Hans-TW'], 'zh-CN'],
+    [['zh'], 'zh-CN'],
+    [['zh-HK', 'en'], 'zh-TW'],
+    [['zh-TW'], 'zh-TW'],
     [['ja', 'de-AT'], 'de'],
     [['ja'], 'en'],
     [[], 'en'],

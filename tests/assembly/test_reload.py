@@ -26,6 +26,7 @@ from tests.board import RunningBoard, running_board
 from tests.sources.pull.agents import TOKEN, Agent
 from tests.started import eventually
 from tests.tls import Authority
+from tests.web.conftest import decode_frame
 
 LOCAL = '[[source]]\nkind = "local"\nprobe = "simulated"\ninterval = "2s"\n'
 
@@ -133,6 +134,25 @@ def test_groups_of_nodes_hold_at_once(tmp_path: Path) -> None:
         eventually(lambda: live.nodes()["gpu01"]["groups"] == [])
         with pytest.raises(urllib.error.HTTPError, match="404"):
             live.get("api/v1/free?group=rack-a")
+
+
+def test_a_new_way_to_reach_people_is_told_to_those_who_look(tmp_path: Path) -> None:
+    """They come again, and are told; the board was not restarted."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(folder(tmp_path, "gpu01"))
+    with running_board("--config", str(config), log=tmp_path / "log") as board:
+        live = Live(board, config, tmp_path / "log")
+        address = f"{board.url.replace('http', 'ws', 1)}api/v1/stream"
+        with connect(address) as page:
+            before = decode_frame(page.recv(timeout=20))
+            assert before["board"]["contact"] is None
+            live.take(f'[names]\ncontact = "mailto:{{person}}@lab.example"\n{folder(tmp_path, "gpu01")}')
+            with pytest.raises(ConnectionClosed):
+                list(page)
+        with connect(f"{address}?stream={before['stream']}&after={before['sequence']}") as page:
+            after = decode_frame(page.recv(timeout=20))
+        assert (after["kind"], after["stream"]) == ("snapshot", before["stream"])
+        assert after["board"]["contact"] == "mailto:{person}@lab.example"
 
 
 def test_a_broken_file_changes_nothing_and_is_said(tmp_path: Path) -> None:

@@ -93,3 +93,14 @@ def test_a_viewer_from_the_future_gets_a_snapshot(stage: Stage) -> None:
     viewer = stage.broadcaster.join("names")
     (snapshot,) = heard(viewer)
     assert stage.come_back("names", snapshot | {"sequence": 99}) == ["snapshot"]
+
+
+def test_how_people_are_reached_is_told_only_where_names_are(stage: Stage) -> None:
+    """Whoever comes back after it has changed hears of it, and of nothing that was before."""
+    position = heard(stage.broadcaster.join("names"))[0]
+    stage.broadcaster.set_contact("mailto:{person}@lab.example")
+    told: dict[Tier, str | None] = {"names": "mailto:{person}@lab.example", "counts": None}
+    for tier, contact in told.items():
+        viewer = stage.broadcaster.join(tier, stream=position["stream"], after=position["sequence"])
+        (message,) = heard(viewer)
+        assert (message["kind"], message["board"]["contact"]) == ("snapshot", contact)

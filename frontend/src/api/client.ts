@@ -1,4 +1,4 @@
-import type { ActivityHour, FreeAnswer, GpuView, NodeView, Readiness } from './wire';
+import type { ActivityHour, FleetView, FreeAnswer, GpuView, NodeView, Readiness } from './wire';
 
 /** The board said no, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -16,6 +16,8 @@ export class Client {
 
   node = (name: string): Promise<NodeView> => this.#get(`nodes/${encodeURIComponent(name)}`);
   gpu = (uuid: string): Promise<GpuView> => this.#get(`gpus/${encodeURIComponent(uuid)}`);
+  /** Everything about everything: with all processes. */
+  fleet = (): Promise<FleetView> => this.#get('fleet');
   /** The last hour, of one node or of all. */
   activity = (node: string | null): Promise<ActivityHour> =>
     this.#get(node === null ? 'activity' : `activity?node=${encodeURIComponent(node)}`);

@@ -23,6 +23,8 @@ export interface BoardInfo {
   host_lines: (number)[];
   gpu_lines: (number)[];
   severities: Record<string, (string)[]>;
+  contact: string | null;
+  time_zone: string | null;
 }
 
 export interface Bye {

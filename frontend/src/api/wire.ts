@@ -15,6 +15,7 @@ export type {
   Bye,
   ClaimView,
   ComponentView,
+  FleetView,
   FreeAnswer,
   FreeBlock,
   GpuProcess,

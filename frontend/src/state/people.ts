@@ -25,16 +25,20 @@ export interface Person {
 
 /**
  * People by weight: GPUs, then bookings, then memory. What a silent node said last is no news of who uses it; a
- * booking holds all the same. Names that differ by case only are one person's.
+ * booking holds all the same. Names that differ by case only are one person's. `passes` may leave out what somebody has.
  */
-export function people(nodes: Iterable<FleetNode>): Person[] {
+export function people(
+  nodes: Iterable<FleetNode>,
+  passes: (gpu: Gpu, name: string, node: FleetNode) => boolean = () => true,
+): Person[] {
   const found = new Map<string, Person>();
   const claimed: Gpu[] = [];
-  for (const { gpus } of nodes)
-    for (const gpu of gpus) {
+  for (const node of nodes)
+    for (const gpu of node.gpus) {
       if (!gpu.record.counted) continue;
-      for (const name of usersOf(gpu.record)) use(personOf(found, name), gpu);
-      if (gpu.record.claim?.who) claimed.push(gpu);
+      for (const name of usersOf(gpu.record)) if (passes(gpu, name, node)) use(personOf(found, name), gpu);
+      const who = gpu.record.claim?.who;
+      if (who && passes(gpu, who, node)) claimed.push(gpu);
     }
   for (const gpu of claimed) book(personOf(found, gpu.record.claim!.who!), gpu);
   return [...found.values()].sort(

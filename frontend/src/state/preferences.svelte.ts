@@ -1,7 +1,7 @@
 import { untrack } from 'svelte';
 
 export type Theme = 'auto' | 'light' | 'dark';
-export type Density = 'auto' | 'cards' | 'rows' | 'map';
+export type Density = 'auto' | 'cards' | 'rows' | 'map' | 'text';
 
 interface Kept {
   theme: Theme;
@@ -9,6 +9,8 @@ interface Kept {
   density: Density;
   me: string | null;
   letterKeys: boolean;
+  /** Whether a screen reader hears how many are free, now and then. */
+  speaksTotals: boolean;
   paceSeconds: number;
   /** How many nodes there were last time, for the skeleton. */
   lastNodes: number;
@@ -20,6 +22,7 @@ const DEFAULTS: Kept = {
   density: 'auto',
   me: null,
   letterKeys: true,
+  speaksTotals: true,
   paceSeconds: 0,
   lastNodes: 8,
 };
@@ -53,6 +56,9 @@ export class Preferences {
   }
   get letterKeys(): boolean {
     return this.#kept.letterKeys;
+  }
+  get speaksTotals(): boolean {
+    return this.#kept.speaksTotals;
   }
   get paceSeconds(): number {
     return this.#kept.paceSeconds;

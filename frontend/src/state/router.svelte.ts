@@ -26,10 +26,12 @@ function decode(part: string): string {
 
 /**
  * What the history remembers of a step: that it shows a detail, or that one was opened from it; a pair has one number.
- * And how the board was that one came from.
+ * Which step it is, how the board was that one came from, and which step that was.
  */
 interface Step {
+  place: number;
   board?: string;
+  below?: number | undefined;
   detail?: number;
   under?: number;
 }
@@ -41,6 +43,8 @@ export class Router {
   #query = $state.raw(new URLSearchParams());
   #route = $derived(parseRoute(this.#path));
   #step: Step | null = null;
+  /** The address that one came from, where a step led back to what was seen before. */
+  cameBackFrom: string | null = null;
 
   constructor(base: URL) {
     this.base = base;
@@ -80,9 +84,28 @@ export class Router {
   gpu = (uuid: string): string => this.href(`gpus/${encodeURIComponent(uuid)}`);
 
   go(href: string): void {
-    history.pushState({ board: this.board } satisfies Step, '', href);
+    // A detail that is open has a step of its own above the board's.
+    const detail = this.#query.has('gpu') && this.#step?.detail ? 1 : 0;
+    const below = this.#route.page === 'board' ? this.#place - detail : this.#step?.below;
+    history.pushState({ place: this.#place + 1, board: this.board, below } satisfies Step, '', href);
+    this.cameBackFrom = null;
     this.#read();
     scrollTo(0, 0);
+  }
+
+  get #place(): number {
+    return this.#step?.place ?? 0;
+  }
+
+  /** Leave for the board as it was last: by the same steps back, so that it is where it was, too. */
+  leave(): void {
+    const below = this.#step?.below;
+    if (below !== undefined) history.go(below - this.#place);
+    else {
+      const from = this.here;
+      this.go(this.board);
+      this.cameBackFrom = from;
+    }
   }
 
   /** Change the shared part of the view without a new step in the history. */
@@ -102,8 +125,9 @@ export class Router {
     if (this.#query.get('gpu') === uuid) return;
     if (uuid && !this.#step?.detail) {
       const pair = Date.now();
-      history.replaceState({ ...this.#step, under: pair }, '');
-      this.#step = { detail: pair };
+      const place = this.#place;
+      history.replaceState({ ...this.#step, place, under: pair }, '');
+      this.#step = { detail: pair, place: place + 1 };
       history.pushState(this.#step, '');
     }
     this.setQuery({ gpu: uuid });
@@ -111,7 +135,9 @@ export class Router {
 
   #moved(): void {
     const left = this.#query.has('gpu') ? null : this.#step;
+    const [from, place] = [this.here, this.#place];
     this.#read();
+    this.cameBackFrom = this.#place < place ? from : null;
     // A detail that was closed has left a step that shows the same as the one under it: Back goes over both.
     if (left?.detail && left.detail === this.#step?.under) history.back();
   }

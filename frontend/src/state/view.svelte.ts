@@ -8,6 +8,7 @@ const REST_MS = 10_000;
 const CARDS_UP_TO = 16;
 // Names and people up to two hundred nodes of eight; beyond, rows would only be scrolled past.
 const ROWS_UP_TO = 1600;
+export const DENSITIES = ['cards', 'rows', 'map', 'text'] as const;
 
 /** What of the fleet the board shows and how; all of it is in the address, so that a view can be shared. */
 export class BoardView {
@@ -77,8 +78,8 @@ export class BoardView {
   }
 
   get chosenDensity(): Density {
-    const asked = this.router.query.get('view');
-    return asked === 'cards' || asked === 'rows' || asked === 'map' ? asked : this.preferences.density;
+    const asked = this.router.query.get('view') as Exclude<Density, 'auto'>;
+    return DENSITIES.includes(asked) ? asked : this.preferences.density;
   }
 
   set chosenDensity(density: Density) {

@@ -35,6 +35,13 @@ export const LANGUAGES = {
     loadTrouble: async () => (await import('./zh-TW/trouble')).trouble,
     loadRemedies: async () => (await import('./zh-TW/remedies')).remedies,
   },
+  'zh-CN': {
+    name: '简体中文',
+    load: async () => (await import('./zh-CN/words')).words,
+    loadMore: async () => (await import('./zh-CN/more')).more,
+    loadTrouble: async () => (await import('./zh-CN/trouble')).trouble,
+    loadRemedies: async () => (await import('./zh-CN/remedies')).remedies,
+  },
   fr: {
     name: 'Français',
     load: async () => (await import('./fr/words')).words,
@@ -55,12 +62,10 @@ export type Tag = keyof typeof LANGUAGES;
 /** The first language of the viewer that we speak. */
 export function chooseLanguage(wanted: readonly string[]): Tag {
   for (const tag of wanted) {
-    const short = tag.toLowerCase();
-    const match = (Object.keys(LANGUAGES) as Tag[]).find((ours) => {
-      const known = ours.toLowerCase();
-      return short === known || short.split('-')[0] === known.split('-')[0];
-    });
-    if (match) return match;
+    const short = tag.toLowerCase().split('-')[0]!;
+    // Chinese is written in two ways: which, the script says, or else the region.
+    if (short === 'zh') return /^zh(?!-hans).*-(hant|tw|hk|mo)\b/i.test(tag) ? 'zh-TW' : 'zh-CN';
+    if (Object.hasOwn(LANGUAGES, short)) return short as Tag;
   }
   return 'en';
 }

@@ -22,6 +22,7 @@ from gpuboard.assembly.server import BoardServer, allow_connections, server_conf
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
+from gpuboard.assembly.time_zone import time_zone
 from gpuboard.assembly.tls import check_tls
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import Clock, SteadyClock
@@ -219,6 +220,8 @@ def info_of(settings: Settings, hostname: str, started_at: float) -> BoardInfo:
         copy=settings.board.copy,
         host_lines=settings.board.host_lines,
         gpu_lines=settings.board.gpu_lines,
+        contact=settings.names.contact or None,
+        time_zone=time_zone(),
     )
 
 

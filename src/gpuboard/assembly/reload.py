@@ -103,6 +103,8 @@ class Reload:
             parts.fleet.judge_by(thresholds_of(new.verdict), names_of(new.names))
         if old.groups != new.groups:
             parts.fleet.group_by(groups_of(new.groups))
+        if old.names.contact != new.names.contact:
+            parts.broadcaster.set_contact(new.names.contact or None)
         if (old.access, old.board.hostnames) != (new.access, new.board.hostnames):
             parts.access.adopt(parts.policy_of(new))
             # Whoever looks comes again, and sees what he may see now.

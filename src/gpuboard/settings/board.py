@@ -11,6 +11,7 @@ from gpuboard.model.errors import SettingsError
 from gpuboard.settings.base import Duration, Rule, Size, between, read_options
 from gpuboard.settings.rules import (
     check_base_path,
+    check_contact,
     check_copy,
     check_groups,
     check_hostnames,
@@ -68,6 +69,10 @@ class NamesTable(Struct, frozen=True, kw_only=True):
     nodes: dict[str, str] = {}
     models: dict[str, str] = {}
     people: dict[str, str] = {}
+    # How to reach somebody: {person}, their account, and {text}, what to ask, are filled in.
+    contact: Annotated[
+        str, Meta(max_length=1000, examples=["mailto:{person}@lab.example"]), Rule(check_contact)
+    ] = ""
 
 
 class GroupsTable(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,10 @@ _HOW_TO_STORE: Final = (
     'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
 )
 _LONGEST_GROUP: Final = 64
+_HOW_TO_REACH: Final = (
+    'write "mailto:{person}@lab.example" or "https://chat.lab.example/ask?who={person}&text={text}"; '
+    "{person} must be there, but not in the name of the host"
+)
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -52,6 +56,21 @@ def check_groups(value: dict[str, tuple[str, ...]]) -> None:
             raise ValueError(f"{group!r} is no name of a group; write one of 1 to {_LONGEST_GROUP} letters")
         for pattern in patterns:
             expand(pattern)
+
+
+def check_contact(value: str) -> None:
+    """An address that mail programs or browsers open, with a place for whom it is."""
+    if not value:
+        return
+    unknown = [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in ("person", "text")]
+    filled = re.sub(r"\{(person|text)\}", "x", value)
+    known = filled.startswith(("mailto:", "https://")) and filled.isascii() and filled.isprintable()
+    # Names come from the nodes: none of them decides to which host a browser goes.
+    before_path = value.removeprefix("https://").partition("/")[0] if value.startswith("https://") else ""
+    if unknown or not known or re.search(r"[{}\s]", filled) or "{" in before_path or "{person}" not in value:
+        raise ValueError(
+            f"nothing is known as {{{unknown[0]}}}; {_HOW_TO_REACH}" if unknown else _HOW_TO_REACH
+        )
 
 
 def check_ignored(value: tuple[str, ...]) -> None:

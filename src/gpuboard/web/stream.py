@@ -129,6 +129,13 @@ class Broadcaster:
                 viewer.frames.put_nowait(None)
             self.leave(viewer)
 
+    def set_contact(self, contact: str | None) -> None:
+        """Say from now on how people are reached; whoever looks comes again, for a snapshot that says so."""
+        self._board = replace(self._board, contact=contact)
+        self._past.clear()
+        self._sequence += 1
+        self.close("settings changed")
+
     def _frames(
         self, change: Change, troubles: list[ComponentView] | None, tiers: list[Tier]
     ) -> dict[Tier, StreamFrame]:
@@ -193,7 +200,7 @@ class Broadcaster:
             sequence=self._sequence,
             at=self._tracker.now(),
             tier=tier,
-            board=self._board,
+            board=self._board if tier == "names" else replace(self._board, contact=None),
             nodes=columns(NodeRow, node_rows_for_tier(nodes, tier)),
             gpus=columns(GpuRow, gpu_rows_for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],

@@ -32,6 +32,10 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     gpu_lines: tuple[float, ...] = (20.0, 60.0)
     # How grave each kind of problem and each state of a node is, heaviest first.
     severities: dict[Severity, tuple[str, ...]] = field(default_factory=SEVERITIES.copy)
+    # How to reach somebody: {person} and {text} are to be filled in; null where names are hidden, too.
+    contact: str | None = None
+    # The board's own zone, as `Europe/Berlin`; null: it cannot tell.
+    time_zone: str | None = None
 
 
 class Gone(Struct, frozen=True, kw_only=True):

@@ -250,7 +250,7 @@ LACKING = """() => [...document.querySelectorAll('.cell')].flatMap((cell) => {
 
 
 @pytest.mark.parametrize("width", [1440, 1190])
-@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
 def test_a_long_name_takes_no_verdict_away(
     browser: Browser, demo: RunningBoard, locale: str, width: int
 ) -> None:

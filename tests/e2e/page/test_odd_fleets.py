@@ -148,8 +148,8 @@ def test_processes_stand_with_their_instance_and_not_with_its_namesake(
         expect(page.get_by_role("heading", name="3 GPUs")).to_be_visible()
         keep(page, "mig-node")
         page.goto(f"{mig_board.url}people")
-        expect(page.get_by_role("link", name="cutter-0:1")).to_be_visible()
-        expect(page.get_by_role("link", name="cutter-1", exact=True)).to_be_visible()
+        expect(page.get_by_role("link", name="cutter ⟨0:1⟩")).to_be_visible()
+        expect(page.get_by_role("link", name="cutter ⟨1⟩", exact=True)).to_be_visible()
 
 
 @SIZES

@@ -47,6 +47,8 @@ def violations(page: Page, axe: str) -> list[str]:
         ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]", DESKTOP),
         ("?view=map&group=verdict", "canvas", DESKTOP),
         ("?q=memory>=lots", "#filter-error", DESKTOP),
+        ("?view=text", ".line[data-uuid]", DESKTOP),
+        ("?view=text&group=model", ".line[data-uuid]", PHONE),
         ("?wall=1", ".cell[data-uuid]", DESKTOP),
         ("nodes/a100-01", "article[data-uuid]", DESKTOP),
         ("nodes/vision-02", "article[data-uuid]", DESKTOP),

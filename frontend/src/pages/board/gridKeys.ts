@@ -58,8 +58,10 @@ export function step(rows: Row[], from: Spot, key: string, letters: boolean, toE
 /** Act on a key pressed in a cell: open it, or say which cell comes next. */
 export function navigate(event: KeyboardEvent, rows: Row[], app: App): { row: string; uuid: string } | null {
   const cell = (event.target as Element).closest<HTMLElement>('[data-uuid]');
-  const rowKey = cell?.closest<HTMLElement>('[data-row]')?.dataset['row'];
-  if (!cell || event.altKey || event.metaKey) return null;
+  if (event.altKey || event.metaKey) return null;
+  if (!cell) return fromName(event, rows, app);
+  const line = cell.closest<HTMLElement>('[data-row]');
+  const rowKey = line?.dataset['row'];
   const uuid = cell.dataset['uuid']!;
   if (event.key === 'Enter' || event.key === ' ') {
     event.preventDefault();
@@ -69,8 +71,37 @@ export function navigate(event: KeyboardEvent, rows: Row[], app: App): { row: st
   const place = rows[row]?.node.gpus.findIndex((gpu) => gpu.record.uuid === uuid) ?? 0;
   const letters = app.preferences.letterKeys && !event.ctrlKey;
   const next = step(rows, { row, place }, event.key, letters, event.ctrlKey);
+  if (!next && arrowOf(event.key, letters) === 'ArrowLeft') return toName(event, line);
   const target = next && rows[next.row];
   if (!target) return null;
   event.preventDefault();
   return { row: target.key, uuid: target.node.gpus[next.place]!.record.uuid };
+}
+
+/** Left of the first GPU stands the name of its node, which Enter opens. */
+function toName(event: KeyboardEvent, line: Element | null | undefined): null {
+  const name = line?.querySelector<HTMLElement>('[role="rowheader"] a');
+  if (!name) return null;
+  event.preventDefault();
+  name.focus({ preventScroll: true });
+  line!.scrollIntoView({ block: 'nearest' });
+  return null;
+}
+
+/** A key pressed on the name of a node: to other names, or back into its GPUs. */
+function fromName(event: KeyboardEvent, rows: Row[], app: App): { row: string; uuid: string } | null {
+  const line = (event.target as Element).closest('[role="rowheader"]')?.closest<HTMLElement>('[data-row]');
+  if (!line || event.ctrlKey) return null;
+  const arrow = arrowOf(event.key, app.preferences.letterKeys);
+  const at = rows.findIndex((each) => each.key === line.dataset['row']);
+  if (arrow === 'ArrowRight') {
+    const first = rows[at]?.node.gpus.find((gpu) => rows[at]!.shown.has(gpu));
+    if (!first) return null;
+    event.preventDefault();
+    return { row: rows[at]!.key, uuid: first.record.uuid };
+  }
+  const next = rows[at + (arrow === 'ArrowDown' ? 1 : arrow === 'ArrowUp' ? -1 : NaN)];
+  if (!next) return null;
+  const root = line.closest('[role="grid"]');
+  return toName(event, root?.querySelector(`[data-row="${CSS.escape(next.key)}"]`));
 }

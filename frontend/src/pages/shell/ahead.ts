@@ -19,6 +19,7 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('./ConnectionBody.svelte'),
     import('./Help.svelte'),
     import('./MoreBody.svelte'),
+    import('./arrive'),
     import('./shortcuts'),
     import('./FilterPanel.svelte'),
     import('./Palette.svelte'),

@@ -1,9 +1,11 @@
 import { flushSync } from 'svelte';
 import type { App } from '../../state/context';
 
+export const TYPED_INTO = 'input, textarea, select';
+
 /** Whether a key is typed into something. */
 export function isTyping({ target }: Event): boolean {
-  return (target as Element).closest?.('input, textarea, select') !== null;
+  return (target as Element).closest?.(TYPED_INTO) !== null;
 }
 
 /** Whether a key leads into the search field. */
@@ -29,7 +31,7 @@ export function leadsToJump({ altKey, ctrlKey, defaultPrevented, key, metaKey }:
   );
 }
 
-/** Leads to the first GPU that the board shows; false if there is none yet. Then it leads there once there is one. */
+/** Leads to the first GPU, or person, that the page shows; false if there is none yet. Then it leads there once there is one. */
 export function focusResults(): boolean {
   // What was typed last is drawn first: a result that goes away takes the focus with it.
   flushSync();
@@ -52,7 +54,7 @@ const OTHERWISE = ['keydown', 'pointerdown'] as const;
 
 function focusFirst(): boolean {
   const first = document.querySelector<HTMLElement>(
-    'main :is(.cell[tabindex="0"], .map [tabindex="0"], .cards article a)',
+    'main :is(.cell[tabindex="0"], .map [tabindex="0"], .cards article a, .lines a, tbody th a)',
   );
   first?.focus();
   return first !== null;

@@ -5,7 +5,7 @@ import { focusResults, isTyping } from './focus';
 import { take } from './take';
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: 'dark', dark: 'light', light: 'auto' };
-const DENSITIES: Record<string, Density> = { '1': 'cards', '2': 'rows', '3': 'map' };
+const DENSITIES: Record<string, Density> = { '1': 'cards', '2': 'rows', '3': 'map', '4': 'text' };
 
 /** Keys that work anywhere on the page; typing is never disturbed. */
 export function keyListener(
@@ -37,23 +37,13 @@ export function keyListener(
       return false;
     return focusResults();
   }
-  /** Back on the board, the GPU that was open has the focus. */
-  function leave() {
-    const route = router.route;
-    router.go(router.board);
-    if (route.page !== 'gpu') return;
-    const here = `[data-uuid="${CSS.escape(route.uuid)}"]`;
-    const focus = () => document.querySelector<HTMLElement>(`.cell${here}, .cards ${here} a`)?.focus();
-    setTimeout(focus, 50);
-  }
-
   function pressed(event: KeyboardEvent) {
     if (event.defaultPrevented || document.querySelector('dialog[open]')) return;
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === 'Escape') {
       if (selection.uuid) selection.close();
       else if (router.query.has('wall')) router.setQuery({ wall: null });
-      else if (router.route.page === 'node' || router.route.page === 'gpu') leave();
+      else if (router.route.page === 'node' || router.route.page === 'gpu') router.leave();
     } else if (enterGrid(event)) event.preventDefault();
     else if (preferences.letterKeys) letter(event);
   }

@@ -6,6 +6,7 @@ const FREE = '#008560';
 const OLD = '#6d747f';
 
 export function favicon(free: number, current: boolean): string {
+  // Thousands are told as such: no room is no reason for a wrong number.
   const text = free < 1000 ? String(free) : `${Math.floor(free / 1000)}k`;
   const size = [23, 19, 15][text.length - 1] ?? 13;
   const svg =

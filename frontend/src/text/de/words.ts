@@ -112,6 +112,7 @@ export const words: Words = {
   cards: 'Karten',
   rows: 'Zeilen',
   map: 'Plan',
+  text: 'Text',
   shownOf: '{shown} von {total} GPUs',
   flagLegend: 'prüfen',
   meanLegend: 'Nutzung: Mittel der letzten Minute',

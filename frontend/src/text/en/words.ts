@@ -122,6 +122,7 @@ export const words = {
   cards: 'Cards',
   rows: 'Rows',
   map: 'Map',
+  text: 'Text',
   shownOf: '{shown} of {total} GPUs',
   flagLegend: 'needs a look',
   meanLegend: 'use: mean of the last minute',

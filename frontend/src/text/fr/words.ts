@@ -113,6 +113,7 @@ export const words: Words = {
   cards: 'Cartes',
   rows: 'Lignes',
   map: 'Plan',
+  text: 'Texte',
   shownOf: '{shown} GPU sur {total}',
   flagLegend: 'à vérifier',
   meanLegend: 'usage : moyenne de la dernière minute',

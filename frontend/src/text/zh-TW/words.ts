@@ -111,6 +111,7 @@ export const words: Words = {
   cards: '卡片',
   rows: '列表',
   map: '地圖',
+  text: '文字',
   shownOf: '{shown} / {total} 張 GPU',
   flagLegend: '需留意',
   meanLegend: '使用率：最近一分鐘平均',

@@ -1,0 +1,120 @@
+"""Where the focus is: on the page that one has come to, and back where one was."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.board import RunningBoard
+from tests.browser import keep, visit
+
+pytestmark = pytest.mark.xdist_group("browser")
+CELLS = ".cell[data-uuid]"
+HEADING = "main h1"
+
+
+def open_rows(page: Page, board: RunningBoard, query: str = "") -> None:
+    """The board with its GPUs."""
+    page.goto(f"{board.url}?view=rows{query}")
+    expect(page.locator(CELLS).first).to_be_visible()
+
+
+@pytest.mark.parametrize("way", ["Escape", "Back"])
+def test_enter_leads_to_the_heading_of_the_gpu_and_back_to_its_cell(
+    page: Page, demo: RunningBoard, way: str
+) -> None:
+    """Whoever does not see the page hears where they are, and goes on from where they were."""
+    open_rows(page, demo)
+    page.locator(CELLS).nth(20).focus()
+    uuid = page.locator(CELLS).nth(20).get_attribute("data-uuid")
+    page.keyboard.press("Enter")
+    expect(page.locator(HEADING)).to_be_focused()
+    expect(page).to_have_title(re.compile(r"GPU \d+ · "))
+    if way == "Back":
+        page.go_back()
+    else:
+        page.keyboard.press("Escape")
+    expect(page.locator(f".cell[data-uuid='{uuid}']")).to_be_focused()
+    expect(page).to_have_url(f"{demo.url}?view=rows")
+
+
+def test_a_cell_that_was_scrolled_to_is_found_again(browser: Browser, demo: RunningBoard) -> None:
+    """Far below the first screen, with the page where it was."""
+    with visit(browser, demo.url, size=(1280, 500)) as page:
+        open_rows(page, demo)
+        last = page.locator(CELLS).last
+        last.focus()
+        uuid = last.get_attribute("data-uuid")
+        page.keyboard.press("Enter")
+        expect(page.locator(HEADING)).to_be_focused()
+        page.keyboard.press("Escape")
+        cell = page.locator(f".cell[data-uuid='{uuid}']")
+        expect(cell).to_be_focused()
+        expect(cell).to_be_in_viewport()
+
+
+def test_every_page_that_is_opened_has_the_focus_on_its_heading(page: Page, demo: RunningBoard) -> None:
+    """By a link and by keys; what is typed into the filter stays there."""
+    open_rows(page, demo)
+    page.locator("main a[href*='nodes/']").first.click()
+    expect(page.locator(HEADING)).to_be_focused()
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    expect(page.get_by_role("heading", name="People", level=1)).to_be_focused()
+    page.get_by_role("link", name="Board", exact=True).click()
+    expect(page.locator(HEADING)).to_be_focused()
+
+
+def test_back_from_a_node_leads_to_its_name(page: Page, demo: RunningBoard) -> None:
+    """In the row that it was opened from."""
+    open_rows(page, demo)
+    name = page.get_by_role("rowheader").get_by_role("link", name="dgx-02", exact=True)
+    name.click()
+    expect(page.locator(HEADING)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(name).to_be_focused()
+
+
+def test_the_names_of_nodes_are_reached_with_the_arrows(page: Page, demo: RunningBoard) -> None:
+    """Left of the first GPU, up and down from there, right into the GPUs again; Enter opens the node."""
+    open_rows(page, demo)
+    rows = page.locator("[data-row]")
+    first = rows.first.locator(CELLS).first
+    first.focus()
+    page.keyboard.press("ArrowLeft")
+    names = page.get_by_role("rowheader").get_by_role("link")
+    expect(names.first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(names.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(rows.nth(1).locator(CELLS).first).to_be_focused()
+    page.keyboard.press("h")
+    node = names.nth(1).inner_text()
+    expect(names.nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=node, level=1)).to_be_focused()
+
+
+def test_the_help_has_every_key_and_can_silence_the_totals(page: Page, demo: RunningBoard) -> None:
+    """Whoever listens to the page decides what they hear by themselves."""
+    open_rows(page, demo)
+    page.keyboard.press("?")
+    expect(page.get_by_text("Keep the detail of the GPU open")).to_be_visible()
+    choice = page.get_by_role("checkbox", name=re.compile("screen readers"))
+    expect(choice).to_be_checked()
+    choice.uncheck()
+    keep(page, "help")
+    page.reload()
+    expect(page.locator(CELLS).first).to_be_visible()
+    page.keyboard.press("?")
+    expect(choice).not_to_be_checked()
+
+
+def test_what_a_button_copied_is_said(page: Page, demo: RunningBoard) -> None:
+    """Outside of the button: what is inside of one is part of its name, and no news."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_rows(page, demo)
+    uuid = page.locator(CELLS).first.get_attribute("data-uuid")
+    page.goto(f"{demo.url}gpus/{uuid}")
+    page.get_by_role("button", name="Copy UUID").click()
+    expect(page.locator("[role=status]:not(button *)", has_text="Copied")).to_have_count(1)

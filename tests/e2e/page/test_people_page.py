@@ -1,0 +1,151 @@
+"""The people page: who has how much, who wastes it, and a way to ask them."""
+
+import re
+import time
+import urllib.parse
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.units import GIB
+from gpuboard.wire.drop import encode_drop
+from tests.board import RunningBoard, running_board
+from tests.browser import PHONE, assert_fits, keep, visit
+
+pytestmark = pytest.mark.xdist_group("browser")
+NODES = 40
+
+
+def computing(number: int, user: str, use: float) -> GpuReading:
+    """A GPU that somebody holds."""
+    process = GpuProcess(pid=100 + number, user=user, uid=number, memory_used_bytes=8 * GIB, program="python")
+    return GpuReading(
+        uuid=f"GPU-{number}",
+        index=number % 4,
+        model="NVIDIA RTX 4090",
+        memory_total_bytes=24 * GIB,
+        memory_used_bytes=8 * GIB,
+        utilization_percent=use,
+        processes=(process,),
+    )
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """Forty nodes: anneliese has three GPUs on each of them, ben an idle one on each of the first five."""
+    folder = tmp_path_factory.mktemp("people")
+    share = folder / "share"
+    share.mkdir()
+    for place in range(NODES):
+        gpus = tuple(
+            computing(4 * place + number, "ben" if number == 3 else "anneliese", 0.0 if number == 3 else 90.0)
+            for number in range(4 if place < 5 else 3)
+        )
+        report = NodeReport(node=f"a100-{place:02d}", taken_at=time.time(), interval_seconds=3600, gpus=gpus)
+        (share / f"a100-{place:02d}.json").write_bytes(encode_drop(report))
+    config = folder / "gpuboard.toml"
+    config.write_text(
+        '[names]\npeople = { ben = "Ben B" }\ncontact = "mailto:{person}@lab.example"\n'
+        '[verdict]\nidle_after = "1s"\n'
+        f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n'
+    )
+    with running_board("--config", str(config), log=folder / "log") as running:
+        yield running
+
+
+def open_people(page: Page, board: RunningBoard, query: str = "") -> None:
+    """The page with somebody on it."""
+    page.goto(f"{board.url}people{query}")
+    expect(page.locator("tbody tr").first).to_be_visible()
+
+
+def test_many_nodes_are_folded_and_numbers_are_apart_from_names(
+    browser: Browser, board: RunningBoard
+) -> None:
+    """A name that ends in a number never runs into those of its GPUs."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        fold = page.get_by_role("button", name=f"{NODES} nodes")
+        expect(fold).to_have_attribute("aria-expanded", "false")
+        expect(page.get_by_role("link", name=re.compile("a100-02"))).to_have_count(1)
+        keep(page, "people-folded")
+        fold.click()
+        expect(page.get_by_role("link", name=re.compile("a100-02 ⟨0.2⟩"))).to_be_visible()
+
+
+def test_no_name_is_broken(browser: Browser, board: RunningBoard) -> None:
+    """However narrow the window, a name is one line."""
+    for size in ((1440, 900), (820, 1180), PHONE):
+        with visit(browser, board.url, size=size) as page:
+            open_people(page, board)
+            name = page.get_by_role("link", name="anneliese", exact=True)
+            assert name.evaluate("each => each.getClientRects().length") == 1
+            assert name.evaluate(
+                "each => each.offsetHeight < 2 * parseFloat(getComputedStyle(each).fontSize)"
+            )
+            assert_fits(page)
+            keep(page, f"people-names-{size[0]}")
+
+
+def test_the_order_is_in_the_address(browser: Browser, board: RunningBoard) -> None:
+    """Who has most comes first, or who wastes most."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        first = page.locator("tbody tr th").first
+        expect(first).to_contain_text("anneliese")
+        expect(page.get_by_text("5 idle")).to_be_visible()
+        page.get_by_role("button", name="idle", exact=True).click()
+        expect(first).to_contain_text("Ben B")
+        expect(page).to_have_url(re.compile(r"people\?sort=idle$"))
+        open_people(page, board, "?sort=hours")
+        expect(first).to_contain_text("Ben B")
+
+
+def test_what_is_typed_chooses_people_at_once(browser: Browser, board: RunningBoard) -> None:
+    """On the page itself; Enter leads to the first of them."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        page.keyboard.type("/ben")
+        expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("tbody tr")).to_contain_text("Ben B")
+        expect(page).to_have_url(re.compile(r"people\?q=ben$"))
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="Ben B", exact=True)).to_be_focused()
+        page.locator("#filter").fill("nobody-like-this")
+        expect(page.get_by_text("Nobody matches “nobody-like-this”.")).to_be_visible()
+        page.get_by_role("button", name="Show all").click()
+        expect(page.locator("tbody tr")).to_have_count(2)
+
+
+def test_who_holds_idle_gpus_can_be_asked(browser: Browser, board: RunningBoard) -> None:
+    """By the admin's way, with the evidence; from the page, and from the GPU itself."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        ask = page.get_by_role("link", name="Ask Ben B")
+        expect(ask).to_have_count(1)
+        # With the idle time, once there is one.
+        expect(ask).to_have_attribute("href", re.compile("idle"))
+        address = urllib.parse.urlsplit(ask.get_attribute("href") or "")
+        assert (address.scheme, address.path) == ("mailto", "ben@lab.example")
+        query = urllib.parse.parse_qs(address.query)
+        assert "5 GPUs" in query["subject"][0]
+        assert re.search(r"^a100-00: GPU 3, idle for \d+ (s|min)$", query["body"][0], re.MULTILINE)
+        assert "Could you give back" in query["body"][0]
+        page.goto(f"{board.url}gpus/GPU-3")
+        expect(page.get_by_role("link", name="Ask Ben B")).to_be_visible()
+        page.goto(f"{board.url}gpus/GPU-2")
+        expect(page.get_by_role("link", name="anneliese")).to_be_visible()
+        expect(page.get_by_role("link", name="Ask", exact=False)).to_have_count(0)
+
+
+def test_who_one_is_is_chosen_once(browser: Browser, board: RunningBoard) -> None:
+    """One question instead of a button per person; nobody asks themselves."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        page.get_by_label("Who are you?").select_option("Ben B")
+        expect(page.locator("tr.me")).to_contain_text("Ben B")
+        expect(page.get_by_role("link", name="Ask Ben B")).to_have_count(0)
+        page.reload()
+        expect(page.get_by_label("Who are you?")).to_have_value("Ben B")

@@ -1,0 +1,85 @@
+"""A screen on the wall: it fills whatever it is shown on, is legible across a room, and needs no hands."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.board import RunningBoard, running_board
+from tests.browser import Size, keep, visit
+
+pytestmark = pytest.mark.xdist_group("browser")
+SCREENS = pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160)], ids=["1080p", "4K"])
+# The smallest words of cells and names in shares of the height, and whether everything is inside.
+LOOK = """() => {
+  const parts = [...document.querySelectorAll('.wall .cell b, .wall .line > p')];
+  const sizes = parts.map((each) => parseFloat(getComputedStyle(each).fontSize) / innerHeight);
+  const last = Math.max(...[...document.querySelectorAll('.line')].map((each) =>
+    each.getBoundingClientRect().bottom));
+  return {
+    smallest: Math.min(...sizes),
+    scrolls: document.documentElement.scrollHeight > innerHeight,
+    inside: last <= document.querySelector('.sheet').getBoundingClientRect().bottom + 1,
+    filled: last / innerHeight,
+    cut: [...document.querySelectorAll('.cell b')].filter((each) => each.scrollWidth > each.clientWidth)
+      .map((each) => each.textContent),
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board with more nodes than any screen shows at once."""
+    with running_board("--demo", "40", log=tmp_path_factory.mktemp("wall") / "log") as running:
+        yield running
+
+
+def open_wall(page: Page, board: RunningBoard, query: str = "") -> None:
+    """The wall with its GPUs."""
+    page.goto(f"{board.url}?wall=1{query}")
+    expect(page.locator(".cell[data-uuid]").first).to_be_visible()
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR"])
+@SCREENS
+def test_it_fills_the_screen_and_is_legible_across_a_room(
+    browser: Browser, demo: RunningBoard, size: Size, locale: str
+) -> None:
+    """In no smaller a share of its height on any screen; no word is cut, and there is nothing to press."""
+    with visit(browser, demo.url, size=size, locale=locale) as page:
+        open_wall(page, demo)
+        keep(page, f"wall-{size[1]}-{locale}")
+        look = page.evaluate(LOOK)
+        assert look["smallest"] >= 0.0155
+        assert look["inside"]
+        assert not look["scrolls"]
+        assert look["filled"] > 0.8
+        assert look["cut"] == []
+        expect(page.locator(".ticker")).to_contain_text("vision-02")
+        expect(page.get_by_role("button")).to_have_count(0)
+
+
+def test_what_does_not_fit_comes_in_turns(browser: Browser, large: RunningBoard) -> None:
+    """Section by section, and it says which."""
+    with visit(browser, large.url, size=(1920, 1080)) as page:
+        open_wall(page, large, "&group=model")
+        expect(page.get_by_text(re.compile(r"^1 / \d$"))).to_be_visible()
+        keep(page, "wall-turns")
+        look = page.evaluate(LOOK)
+        assert look["inside"]
+        assert look["cut"] == []
+        assert not look["scrolls"]
+        expect(page.get_by_text(re.compile(r"^2 / \d$"))).to_be_visible(timeout=60_000)
+
+
+def test_it_is_left_by_key_and_by_pointer(page: Page, demo: RunningBoard) -> None:
+    """A way out comes up with the pointer only."""
+    open_wall(page, demo)
+    page.mouse.move(300, 300)
+    page.get_by_role("button", name="Leave wall display").click()
+    expect(page).to_have_url(demo.url)
+    page.keyboard.press("w")
+    expect(page.locator(".wall .line").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(demo.url)
