@@ -65,6 +65,10 @@ describe.each(tags)('%s', (tag) => {
 });
 
 // Whatever the board draws before anything is opened has only the first words.
+test('no word has two meanings: what comes later takes no key of what is here', () => {
+  expect(Object.keys(more).filter((key) => key in en)).toEqual([]);
+});
+
 test('nothing that comes with the board says a word that comes later', () => {
   const sources = import.meta.glob<string>('../src/**/*.{ts,svelte}', {
     query: '?raw',

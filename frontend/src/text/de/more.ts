@@ -217,7 +217,7 @@ export const more: MoreWords = {
   people_hours: 'untätige Stunden',
   idleLasting: 'seit {time}',
   idleHours: '{hours} GPU-h',
-  share: '{percent} % aller',
+  shareOfAll: '{percent} % aller',
   nobodyMatches: 'Niemand passt zu „{text}“.',
   ask: 'Fragen',
   askWhom: '{who} fragen',

@@ -233,7 +233,7 @@ export const more = {
   people_hours: 'idle hours',
   idleLasting: 'since {time}',
   idleHours: '{hours} GPU h',
-  share: '{percent} % of all',
+  shareOfAll: '{percent} % of all',
   nobodyMatches: 'Nobody matches “{text}”.',
   ask: 'Ask',
   askWhom: 'Ask {who}',

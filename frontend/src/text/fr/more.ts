@@ -215,7 +215,7 @@ export const more: MoreWords = {
   people_hours: 'heures inactives',
   idleLasting: 'depuis {time}',
   idleHours: '{hours} h GPU',
-  share: '{percent} % du parc',
+  shareOfAll: '{percent} % du parc',
   nobodyMatches: 'Personne ne correspond à « {text} ».',
   ask: 'Demander',
   askWhom: 'Demander à {who}',

@@ -207,7 +207,7 @@ export const more: MoreWords = {
   people_hours: '闲置时长',
   idleLasting: '自 {time}',
   idleHours: '{hours} GPU 小时',
-  share: '占全部 {percent}%',
+  shareOfAll: '占全部 {percent}%',
   nobodyMatches: '没有人符合“{text}”。',
   ask: '询问',
   askWhom: '询问 {who}',

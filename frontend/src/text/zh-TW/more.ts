@@ -207,7 +207,7 @@ export const more: MoreWords = {
   people_hours: '閒置時數',
   idleLasting: '自 {time}',
   idleHours: '{hours} GPU 小時',
-  share: '占全部 {percent}%',
+  shareOfAll: '占全部 {percent}%',
   nobodyMatches: '沒有人符合「{text}」。',
   ask: '詢問',
   askWhom: '詢問 {who}',
