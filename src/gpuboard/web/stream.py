@@ -69,7 +69,7 @@ class Broadcaster:
         self._sequence = 0
         self._ticks = 0
         # Whatever is asked for by GET, too: made once per tick.
-        self.answers = Answers(lambda: self._ticks)
+        self.answers = Answers(lambda: (self._ticks, self._sequence))
         self._past: deque[_Past] = deque(maxlen=REMEMBERED_FRAMES)
         self._viewers: set[Viewer] = set()
         # The last change at which somebody of this tier was here.

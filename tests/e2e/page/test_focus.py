@@ -19,6 +19,14 @@ def open_rows(page: Page, board: RunningBoard, query: str = "") -> None:
     expect(page.locator(CELLS).first).to_be_visible()
 
 
+def open_page(page: Page) -> None:
+    """From a cell: Enter opens its detail, and there once more its page."""
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(HEADING)).to_be_focused()
+
+
 @pytest.mark.parametrize("way", ["Escape", "Back"])
 def test_enter_leads_to_the_heading_of_the_gpu_and_back_to_its_cell(
     page: Page, demo: RunningBoard, way: str
@@ -27,11 +35,13 @@ def test_enter_leads_to_the_heading_of_the_gpu_and_back_to_its_cell(
     open_rows(page, demo)
     page.locator(CELLS).nth(20).focus()
     uuid = page.locator(CELLS).nth(20).get_attribute("data-uuid")
-    page.keyboard.press("Enter")
-    expect(page.locator(HEADING)).to_be_focused()
+    open_page(page)
     expect(page).to_have_title(re.compile(r"GPU \d+ · "))
     if way == "Back":
         page.go_back()
+        # As it was left: with the detail open.
+        expect(page.get_by_role("dialog")).to_be_focused()
+        page.keyboard.press("Escape")
     else:
         page.keyboard.press("Escape")
     expect(page.locator(f".cell[data-uuid='{uuid}']")).to_be_focused()
@@ -45,8 +55,7 @@ def test_a_cell_that_was_scrolled_to_is_found_again(browser: Browser, demo: Runn
         last = page.locator(CELLS).last
         last.focus()
         uuid = last.get_attribute("data-uuid")
-        page.keyboard.press("Enter")
-        expect(page.locator(HEADING)).to_be_focused()
+        open_page(page)
         page.keyboard.press("Escape")
         cell = page.locator(f".cell[data-uuid='{uuid}']")
         expect(cell).to_be_focused()
