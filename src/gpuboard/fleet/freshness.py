@@ -20,11 +20,15 @@ REVOKED: Final = Freshness(
 class Trouble:
     """Why a source could not read a node the last time it tried."""
 
-    __slots__ = ("reason", "state")
+    __slots__ = ("is_lasting", "reason", "state")
 
-    def __init__(self, reason: Reason, state: Literal["refused", "error"]) -> None:
+    def __init__(
+        self, reason: Reason, state: Literal["refused", "error"], *, is_lasting: bool = False
+    ) -> None:
         self.reason = reason
         self.state = state
+        # It was tried again at once and failed again: no single lost reply.
+        self.is_lasting = is_lasting
 
 
 def freshness(age: float | None, *, interval: float, trouble: Trouble | None) -> Freshness:
@@ -33,7 +37,7 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
         if trouble is not None:
             return Freshness(state=trouble.state, reason=trouble.reason)
         return Freshness(state="never", reason=Reason(code="never", text="no report has arrived yet"))
-    if age <= LATE_AFTER_INTERVALS * interval:
+    if age <= LATE_AFTER_INTERVALS * interval and not (trouble is not None and trouble.is_lasting):
         return LIVE
     if trouble is not None:
         return Freshness(state=_troubled(age, interval, trouble), reason=trouble.reason)
@@ -43,7 +47,9 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
 
 
 def _troubled(age: float, interval: float, trouble: Trouble) -> NodeState:
-    """A node that refuses says so at once; one that fails is late, then lost, with the reason."""
+    """A node that refuses says so at once; one that fails is late (an error, if tried twice), then lost."""
     if trouble.state == "refused":
         return "refused"
-    return "lost" if age > LOST_AFTER_INTERVALS * interval else "late"
+    if age > LOST_AFTER_INTERVALS * interval:
+        return "lost"
+    return "error" if trouble.is_lasting else "late"

@@ -106,6 +106,8 @@ async def test_a_node_comes_back_by_itself(server: Server, caplog: pytest.LogCap
         server.stop()
         await until(lambda: "connection-refused" in recorder.codes("gpu01"))
         assert "connection-lost" in recorder.codes("gpu01")
+        # The lost connection alone is not yet news; that nobody answers the second try is.
+        assert len(recorder.lasting) == len(recorder.troubles["gpu01"]) - 1
         before = recorder.count("gpu01")
         server.start()
         await until(lambda: recorder.count("gpu01") > before + 2)
