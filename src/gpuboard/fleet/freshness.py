@@ -16,6 +16,11 @@ REVOKED: Final = Freshness(
     state="lost", reason=Reason(code="revoked", text="its token was revoked; it will be forgotten")
 )
 
+# Nobody can tell when its data was taken: a moment was made up only to have it count as old.
+AGELESS: Final = Freshness(
+    state="error", reason=Reason(code="age-unknown", text="how old its data is cannot be told")
+)
+
 
 class Trouble:
     """Why a source could not read a node the last time it tried."""
