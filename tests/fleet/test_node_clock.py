@@ -68,7 +68,7 @@ def test_an_offset_that_wavers_moves_no_times() -> None:
 
 
 def test_an_age_that_nobody_knows_is_not_made_up() -> None:
-    """Not fresh, and no more than that: no age is told, no clock is wrong, no file is said to have stopped."""
+    """Not fresh, and no more than that: no age, no wrong clock, no file that is no longer written."""
     clock = HandClock()
     tracker = ChangeTracker(fleet := Fleet(clock))
     gpu = GpuReading(uuid="GPU-1", index=0, memory_used_bytes=0, processes=())

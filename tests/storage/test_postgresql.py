@@ -194,6 +194,7 @@ def test_a_board_that_came_while_the_server_was_gone_is_said_until_it_ends(
         postgres.start()
         with opened(url, as_board=True):
             eventually(lambda: works(first))
+            assert first.has_board()
             loss = first.find_loss()
             assert loss is not None
             assert loss.code == "storage-shared"
@@ -278,3 +279,10 @@ def test_a_server_that_only_reads_counts_as_away(postgres: RealPostgres) -> None
     database.open(as_board=True)
     assert works(database)
     database.close()
+
+
+@pytest.mark.parametrize("as_board", [True, False])
+def test_whether_a_board_runs_is_told_to_others(url: str, *, as_board: bool) -> None:
+    """So that a command can say that it speaks to nobody."""
+    with opened(url, as_board=as_board), opened(url) as command:
+        assert command.has_board() == as_board
