@@ -94,6 +94,10 @@ class _Memory:
         self.waits = False
         self.waits_since: float | None = None
         self.waited = 0
+        # Whether the board has forgotten the node, and has to be told once more what its file says; and
+        # whether that is the file that was read before.
+        self.is_forgotten = False
+        self.is_unchanged = False
 
 
 class FolderReader:
@@ -149,12 +153,14 @@ class FolderReader:
 
     def _due(self, listing: Listing, room: Room, known: Container[str], folder_owner: int) -> Iterator[Due]:
         """The nodes whose files have changed, or have room now; all of them wait from here on."""
+        forgotten = self._owners.take_forgotten(str(self._path))
         for node, bundles in listing.nodes.items():
             memory = self._memory.setdefault(node, _Memory())
+            memory.is_forgotten = memory.is_forgotten or node in forgotten
             owner = self._owners.of(str(self._path), node)
             bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
             has_room_now = memory.too_much != NOTHING and room.admits(bundle.owner, memory.too_much)
-            if bundle.stamp == memory.stamp and not has_room_now:
+            if bundle.stamp == memory.stamp and not has_room_now and not memory.is_forgotten:
                 continue
             yield Due(node, bundle, bundle.size(MAX_FILE_BYTES), node in known, memory.waited)
             memory.waited += 1
@@ -221,7 +227,8 @@ class FolderReader:
                 member: read_below(folder, name, limit=MAX_FILE_BYTES)
                 for member, name in bundle.files.items()
             }
-            memory.stamp = stamp_of({member: file.state for member, file in files.items()})
+            stamp = stamp_of({member: file.state for member, file in files.items()})
+            memory.is_unchanged, memory.stamp = stamp == memory.stamp, stamp
             content = files[bundle.main].content
             outcome = self._outcome(node, bundle, files)
         except OSError as error:
@@ -229,6 +236,7 @@ class FolderReader:
         except WireError as error:
             memory.stamp = bundle.stamp
             outcome = _refused(bundle, str(error))
+        memory.is_forgotten = False
         if isinstance(outcome, Reason):
             # What stood for a node before a restart still does, whatever is written there now.
             was_node = self._owners.of(str(self._path), node) is not None
@@ -266,15 +274,21 @@ class FolderReader:
         else:
             report, is_age_known = read_file(contents[""], node), True
             mark = _mark(report) or _local_mark(contents[""])
-        place = memory.track.place(
-            mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
+        # Telling it once more makes it no younger.
+        is_told_again = memory.is_forgotten and memory.is_unchanged and memory.was_read
+        place = (
+            "same"
+            if is_told_again
+            else memory.track.place(
+                mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
+            )
         )
         if place == "older":
             raise WireError(
                 "it is older than what was read before: an old file was put back, "
                 "or the clock of its node was set back"
             )
-        if place == "same" and memory.refusal is None:
+        if place == "same" and memory.refusal is None and not memory.is_forgotten:
             return None
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
