@@ -86,6 +86,10 @@ def test_a_node_whose_token_is_revoked_is_lost_at_the_next_look(tmp_path: Path) 
     states.append(state())
     drop(tmp_path, TOKEN)
     states.append(state())
+    (node,) = fleet
+    # Its file is there: whoever looks for it there looks in the wrong place.
+    assert node.freshness.reason is not None
+    assert (node.freshness.reason.code, node.problems()) == ("revoked", ())
     keys.append(digest(TOKEN))
     drop(tmp_path, TOKEN)
     states.append(state())

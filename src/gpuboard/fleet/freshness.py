@@ -11,9 +11,10 @@ from gpuboard.verdict import LIVE, Freshness
 LEFT: Final = Freshness(
     state="lost", reason=Reason(code="left", text="its source no longer lists it; it will be forgotten")
 )
-# The same of a node that pushed: whoever has no token is not listed.
+# The same of a node that pushed, or signed what it dropped: whoever has no token is not listed.
+REVOKED_CODE: Final = "revoked"
 REVOKED: Final = Freshness(
-    state="lost", reason=Reason(code="revoked", text="its token was revoked; it will be forgotten")
+    state="lost", reason=Reason(code=REVOKED_CODE, text="its token was revoked; it will be forgotten")
 )
 
 # Nobody can tell when its data was taken: a moment was made up only to have it count as old.

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
-from gpuboard.fleet.freshness import AGELESS, LEFT, REVOKED, Trouble, freshness
+from gpuboard.fleet.freshness import AGELESS, LEFT, REVOKED, REVOKED_CODE, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
 from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
@@ -158,7 +158,8 @@ class Node:
     def freshness_at(self, now: float) -> Freshness:
         """How much its newest sample can be trusted at a moment."""
         if self.left_at is not None:
-            return REVOKED if self.source == PUSH else LEFT
+            is_revoked = self.trouble is not None and self.trouble.reason.code == REVOKED_CODE
+            return REVOKED if self.source == PUSH or is_revoked else LEFT
         if not self.is_age_known:
             return AGELESS
         age = None if self.sampled_at is None else max(0.0, now - self.sampled_at)

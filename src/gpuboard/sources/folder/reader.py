@@ -60,6 +60,8 @@ class Scan(Struct):
     outcomes: dict[str, Outcome]
     # Files that are no node's, with the reason.
     skipped: dict[str, str]
+    # Nodes that were read and whose token was taken away since, though their files are here.
+    revoked: set[str] = set()
     # Why the files of some of these nodes cannot be read, also of those that have not changed.
     refusals: dict[str, Reason] = {}
     # Nodes whose file could not be read at this look and the one before, said once; and those that can again.
@@ -146,6 +148,7 @@ class FolderReader:
             scan.overfull = NO_ROOM
         scan.overfull = turns.overfull or scan.overfull
         scan.nodes = {node for node in listing.nodes if self._is_listed(node)}
+        scan.revoked = {node for node in listing.nodes if self._memory[node].is_node} - scan.nodes
         scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)

@@ -30,6 +30,8 @@ EARLY_SECONDS: Final = 0.5
 # So many foreign files are named in the log, each once; and of one look so many that cannot be read.
 MAX_NAMED: Final = 100
 _REASON_LENGTH: Final = 500
+# Why a node leaves whose file is still here.
+REVOKED: Final = Reason(code="revoked", text="its token was revoked, and its files count no more")
 
 
 class FolderOptions(Struct, frozen=True, kw_only=True):
@@ -122,6 +124,8 @@ class FolderSource:
         for name, why in scan.skipped.items():
             self._skip(name, why)
         self._say_broken(scan)
+        for node in scan.revoked & self._nodes:
+            sink.trouble(node, REVOKED)
         self._nodes = scan.nodes
         sink.expect(scan.nodes)
         for node, outcome in scan.outcomes.items():
