@@ -186,7 +186,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "gpu-missing": _Words(
         "a GPU is missing: the node no longer mentions it",
         "look for it with nvidia-smi and dmesg (Xid 79), and reboot; a card that was taken out is forgotten "
-        "after a day, or at once with gpuboard node forget",
+        "in time (forget_after), or at once with gpuboard node forget",
         breaks=True,
     ),
     "gpu-replaced": _Words(
@@ -201,7 +201,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "numbers-moved": _Words(
         "the numbers of the GPUs may have moved",
         "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; the "
-        "old numbers are forgotten after a day, or at once with gpuboard node forget",
+        "old numbers are forgotten in time (forget_after), or at once with gpuboard node forget",
     ),
     "unknown-age": _Words(
         "how old the lines of the node's file are cannot be told, so they do not count as fresh",
@@ -250,8 +250,8 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     ),
     "not-listed": _Words(
         "the source of this node no longer lists it",
-        "nothing, if it was taken away: it is forgotten after a day, or at once with gpuboard node forget; "
-        "otherwise put it back into the list, or see why its file is no longer in the folder",
+        "nothing, if it was taken away: it is forgotten in time (forget_after), or at once with gpuboard "
+        "node forget; otherwise put it back into the list, or see why its file is no longer in the folder",
     ),
 }
 # A kind that is not known here: the node's program is newer, or lies.
