@@ -19,6 +19,7 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.model.source import identify
+from gpuboard.probes.registry import PROBE_NAMES
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView
@@ -37,7 +38,11 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--board", metavar="URL", help="ask a board")
     where.add_argument("--folder", metavar="DIR", help="read the files that nodes leave in a folder")
     where.add_argument("--demo", action="store_true", help="show a simulated machine")
-    where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
+    where.add_argument(
+        "--probe",
+        metavar="NAME",
+        help=f"read this machine's devices by this alone: {PROBE_NAMES}",
+    )
     add_ca_file(parser)
     parser.add_argument(
         "--config",
