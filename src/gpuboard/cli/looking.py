@@ -167,7 +167,8 @@ def _look_into_folder(
 ) -> ShowFleet:
     from gpuboard.assembly.folder import look_into_folder  # noqa: PLC0415 - only for folders
 
-    return look_into_folder(table, where=where, name=name)
+    # Whoever looks wants to know; a crontab would send it by mail every minute.
+    return look_into_folder(table, where=where, name=name, names_skipped=sys.stderr.isatty())
 
 
 def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> ShowFleet:

@@ -60,6 +60,7 @@ class FolderSource:
         keys: Keys = no_keys,
         without_key: str = NO_TOKEN,
         owners: Owners | None = None,
+        names_skipped: bool = True,
     ) -> None:
         self._options = options
         self.name = options.path
@@ -73,6 +74,7 @@ class FolderSource:
         self._nodes: set[str] = set()
         # Whether all nodes were last said to be in trouble, because the folder was.
         self._is_away = False
+        self._names_skipped = names_skipped
         self._skipped: set[str] = set()
 
     async def run(self, sink: Sink) -> None:
@@ -173,7 +175,7 @@ class FolderSource:
 
     def _skip(self, name: str, why: str) -> None:
         """Say once that a file is not read, and why."""
-        if name in self._skipped or len(self._skipped) >= MAX_NAMED:
+        if not self._names_skipped or name in self._skipped or len(self._skipped) >= MAX_NAMED:
             return
         self._skipped.add(name)
         more = "; no more are named" if len(self._skipped) == MAX_NAMED else ""
