@@ -238,7 +238,7 @@ class FolderReader:
             outcome = _refused(bundle, error.strerror or str(error))
         except WireError as error:
             memory.stamp = bundle.stamp
-            outcome = _refused(bundle, str(error))
+            outcome = _refused(bundle, str(error), remedy=getattr(error, "remedy", None))
         memory.is_forgotten = False
         if isinstance(outcome, Reason):
             # What stood for a node before a restart still does, whatever is written there now.
@@ -340,8 +340,9 @@ def _local_mark(content: bytes) -> Mark | None:
     return None if moment is None else Mark("", moment, moment + WEST_SECONDS)
 
 
-def _refused(bundle: Bundle, why: str) -> Reason:
-    return Reason(code="file-refused", text=f"{bundle.name}: {why}")
+def _refused(bundle: Bundle, why: str, *, remedy: str | None = None) -> Reason:
+    values = {} if remedy is None else {"remedy": remedy}
+    return Reason(code="file-refused", text=f"{bundle.name}: {why}", values=values)
 
 
 def _unknown_age(bundle: Bundle) -> Problem:
