@@ -177,13 +177,15 @@ def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Sho
     looks = [
         _look_into_folder(table, where=where, name=identity.name)
         for (where, table), identity in zip(folders, identify("folder" for _ in folders), strict=True)
+        # Only the board has the tokens with which those are checked.
+        if table.get("signed") is not True
     ]
     if any(table.get("kind") == "ssh" for _, table in settings.sources):
         looks.append(_look_over_ssh(arguments, settings))
     if not looks:
         raise UsageError(
-            f"{arguments.config} has no source of kind ssh or folder to look at; "
-            "name a HOST, or ask the board with --board"
+            f"{arguments.config} has no source of kind ssh, or folder without signed = true, to look at; "
+            "name a HOST, or ask the board with --board URL"
         )
 
     def look(fleet: Fleet) -> None:
