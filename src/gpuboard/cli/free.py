@@ -15,7 +15,7 @@ from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
 from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
 from gpuboard.model.units import format_size, parse_size
-from gpuboard.wire.summary import FreeAnswer, FreeBlock
+from gpuboard.wire.summary import MOST_GPUS, FreeAnswer, FreeBlock
 
 EPILOG = """Ends with 0 if there are enough, 1 if not, 3 if that cannot be told (no board, or GPUs that would
 fit are on nodes that do not report).
@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask the board, print the answer."""
     if arguments.gpus < 1:
         raise UsageError("-n: at least one GPU must be wanted")
+    if arguments.gpus > MOST_GPUS:
+        raise UsageError(f"-n: at most {MOST_GPUS} GPUs can be wanted at once")
     try:
         parse_size(arguments.memory)
     except ValueError as error:

@@ -1,5 +1,7 @@
 """Sums over the fleet, as the API tells them."""
 
+from typing import Final
+
 from msgspec import Struct
 
 
@@ -77,6 +79,10 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     memory_total_bytes: int | None
     # How many of them became free only just now; they stand last.
     just_freed: int
+
+
+# More than anybody has; a wish for more is a slip.
+MOST_GPUS: Final = 1024
 
 
 class FreeAnswer(Struct, frozen=True, kw_only=True):
