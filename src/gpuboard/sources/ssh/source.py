@@ -15,11 +15,11 @@ from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.sources.base import Sink
 from gpuboard.sources.reported_names import ReportedNames
-from gpuboard.sources.ssh.connect import SshConnector
+from gpuboard.sources.ssh.connect import SshConnector, place_of
 from gpuboard.sources.ssh.follow import HostFollower
 from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import SshError, SshHost, explain, unreadable
+from gpuboard.sources.ssh.words import SshError, explain, unreadable
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
@@ -131,10 +131,10 @@ class NodeWatch:
         """
         self.heard = False
         target = self._target
-        place = SshHost(name=target.node, host=target.host)
         connection = await self._connector.open(
             target, within=self._pace.timeout, keepalive=self._pace.keepalive
         )
+        place = place_of(target, connection)
         try:
             follower = HostFollower(connection, self._reader, place=place, pace=self._pace)
             await follower.follow(self._deliver)
