@@ -233,7 +233,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "silent-pull": _Words(
         "nothing new comes from the agent of this node",
         "see whether the node is up, the agent runs on it, and its port can be reached from the board: "
-        "curl http://HOST:PORT/healthz (https: with tls = true)",
+        "curl http://HOST:PORT/healthz (https: with tls = true); that a token is needed is an answer too",
     ),
     "silent-folder": _Words(
         "the file of this node is no longer written",
