@@ -106,7 +106,9 @@ class Node:
         self.received_at = now
         self.sampled_at = possible_time(now - report.age_seconds)
         self.interval = report.interval_seconds or self.interval
-        self.is_age_known = not any(one.kind == "unknown-age" for one in report.problems)
+        # Most have none, and this is done for every report.
+        told = report.problems
+        self.is_age_known = not told or all(one.kind != "unknown-age" for one in told)
         is_timed = report.taken_at is not None and self.is_age_known
         self.clock_offset = (report.taken_at or 0.0) - self.sampled_at if is_timed else None
         self.clock_ahead = correction(self.clock_offset, self.clock_ahead)
