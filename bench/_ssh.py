@@ -92,8 +92,11 @@ class Ages:
         del node, report, is_backfill
         return True
 
-    def trouble(self, node: str, reason: Reason | None, *, state: str = "error") -> None:
+    def trouble(
+        self, node: str, reason: Reason | None, *, state: str = "error", is_lasting: bool = False
+    ) -> None:
         """Count those that should have none."""
+        del is_lasting
         if reason is not None and not node.startswith("dead"):
             self.troubles += 1
             print(f"{node}: {state}: {reason.text}", file=sys.stderr)

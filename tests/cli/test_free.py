@@ -115,6 +115,7 @@ def test_no_board_is_not_a_no() -> None:
     url = f"http://127.0.0.1:{free_port()}/"
     done = run("free", "--board", url)
     assert (done.returncode, url in done.stderr) == (3, True)
+    assert ("Connection refused" in done.stderr, "Errno" in done.stderr) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_something_else_that_answers_is_no_board(board: RunningBoard) -> None:
     assert done.returncode == 3
 
 
-@pytest.mark.parametrize("words", [["-n", "0"], ["--memory", "lots"]])
+@pytest.mark.parametrize("words", [["-n", "0"], ["-n", "2000"], ["--memory", "lots"]])
 def test_a_wish_that_makes_no_sense_is_a_usage_error(words: list[str]) -> None:
     """2."""
     assert run("free", *words).returncode == 2

@@ -12,6 +12,7 @@ from gpuboard.cli import main
 from gpuboard.cli.enroll_hints import hint
 from gpuboard.fleet.places import Places
 from gpuboard.storage.named import NamedValues
+from gpuboard.storage.sqlite import FILE_NAME, SqliteDatabase
 from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
 from tests.databases import open_database
 
@@ -204,3 +205,29 @@ def test_a_state_directory_that_cannot_be_used_is_said_in_words(
     (tmp_path / "file").touch()
     assert node(tmp_path / "file" / "state", "list") == 1
     assert "--state-dir" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", [["enroll", "gpu01"], ["list"], ["forget", "gpu01"]])
+@pytest.mark.parametrize("runs", [True, False])
+def test_it_is_said_when_no_board_runs_there_now(
+    state: Path, capsys: pytest.CaptureFixture[str], action: list[str], *, runs: bool
+) -> None:
+    """Enrolling before a start is fine; taking a dead board for a living one is not."""
+    board = SqliteDatabase(state / FILE_NAME)
+    board.open(as_board=runs)
+    try:
+        assert node(state, *action) == (1 if action[0] == "forget" else 0)
+    finally:
+        board.close()
+    assert ("no board runs on" in capsys.readouterr().err) != runs
+
+
+@pytest.mark.parametrize(("listen", "is_other"), [("0.0.0.0:8042", False), ("127.0.0.1:9000", True)])
+def test_settings_of_another_board_are_noticed(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], listen: str, *, is_other: bool
+) -> None:
+    """Two settings files with one directory: the code would be that of the wrong board."""
+    settings = tmp_path / "gpuboard.toml"
+    settings.write_text(f'[board]\nstate_dir = "{state}"\nlisten = "{listen}"\n')
+    assert main(["node", "list", "--config", str(settings)]) == 0
+    assert ("it may be another board" in capsys.readouterr().err) == is_other

@@ -4,11 +4,17 @@ import csv
 import io
 import json
 import os
+import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpuboard.agent.drop import write_drop
+from gpuboard.agent.outlet import TimedReport
+from gpuboard.cli import main
+from gpuboard.probes.simulated import simulate
 from tests.cli.conftest import Run
 from tests.fakes import nvml
 
@@ -149,3 +155,13 @@ def test_processes_are_shown_with_pid_and_program_when_wanted(run: Run) -> None:
     line = f"{os.getpid()} python"
     assert line not in run(machine, "status").stdout
     assert line in run(machine, "status", "-p").stdout
+
+
+@pytest.mark.parametrize("command", [["export", "html"], ["status"]])
+def test_a_file_that_is_no_nodes_is_not_named_where_nobody_looks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    """A crontab sends by mail whatever is on stderr, every minute."""
+    write_drop(tmp_path, "dgx-01", TimedReport(simulate("dgx-01", time.time()), 0.0))
+    (tmp_path / "README.txt").write_text("what this folder is for\n")
+    assert (main([*command, "--folder", str(tmp_path)]), capsys.readouterr().err) == (0, "")

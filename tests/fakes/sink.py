@@ -20,6 +20,7 @@ class RecordingSink:
         self.files: dict[str, str] = {}
         self.reports: list[tuple[str, NodeReport]] = []
         self.troubles: list[tuple[str, Reason, str]] = []
+        self.lasting: list[str] = []
         self.mended: list[str] = []
         self.taken: list[tuple[str, NodeReport, bool]] = []
         self._news = asyncio.Event()
@@ -53,13 +54,19 @@ class RecordingSink:
         return True
 
     def trouble(
-        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+        self,
+        node: str,
+        reason: Reason | None,
+        *,
+        state: Literal["refused", "error"] = "error",
+        is_lasting: bool = False,
     ) -> None:
         """Take a trouble."""
         if reason is None:
             self.mended.append(node)
         else:
             self.troubles.append((node, reason, state))
+            self.lasting += [node] if is_lasting else []
         self._news.set()
 
     def count(self, node: str) -> int:

@@ -4,7 +4,9 @@ import pytest
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.source import SourceIdentity
 from tests.clock import HandClock
 
 DAY = 86_400.0
@@ -63,3 +65,20 @@ def test_an_offset_that_wavers_moves_no_times() -> None:
     )
     tracker.tick()
     assert tracker.gpus["GPU-1"].since == before
+
+
+def test_an_age_that_nobody_knows_is_not_made_up() -> None:
+    """Not fresh, and no more than that: no age, no wrong clock, no file that is no longer written."""
+    clock = HandClock()
+    tracker = ChangeTracker(fleet := Fleet(clock))
+    gpu = GpuReading(uuid="GPU-1", index=0, memory_used_bytes=0, processes=())
+    unknown = problem("unknown-age", "gpu1_gpus.csv")
+    report = NodeReport(node="a", taken_at=clock.time, age_seconds=DAY, gpus=(gpu,), problems=(unknown,))
+    fleet.sink(SourceIdentity(0, "folder")).report("a", report)
+    tracker.tick()
+    row = tracker.nodes["a"]
+    assert (row.state, row.sampled_at, row.clock_offset_seconds) == ("error", None, None)
+    assert row.reason is not None
+    assert row.reason.code == "age-unknown"
+    assert [one.kind for one in row.problems] == ["unknown-age"]
+    assert tracker.gpus["GPU-1"].verdict == "stale"

@@ -131,3 +131,22 @@ def test_a_node_that_is_forgotten_is_not_missing(fleet: Fleet, clock: HandClock)
     fleet.settle()
     fleet.settle()
     assert (fleet.roll_call.absent, fleet.roll_call.short, fleet.roll_call._told) == ({}, {}, {})
+
+
+def test_a_node_is_not_back_because_another_source_expects_it(
+    fleet: Fleet, clock: HandClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A node that drops signed files is enrolled again: it is back with its next file, not with its token."""
+    push, folder = fleet.sink("push"), fleet.sink("folder")
+    folder.report("a", REPORT)
+    fleet.settle()
+    folder.expect(())
+    fleet.settle()
+    push.expect({"a"})
+    fleet.settle()
+    assert [message for message in caplog.messages if "back" in message] == []
+    clock.time += PAUSE_SECONDS
+    folder.expect({"a"})
+    folder.report("a", REPORT)
+    fleet.settle()
+    assert caplog.messages[-1] == "node back: node=a source=folder"

@@ -129,6 +129,38 @@ def test_trouble_does_not_hide_the_last_good_sample_while_it_is_fresh() -> None:
     assert word_of(fleet) == "free"
 
 
+def test_a_trouble_that_lasts_takes_the_node_from_the_offer_at_once() -> None:
+    """Tried twice and failed twice: an error with its reason, later lost, and back with the next sample."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    sink = fleet.sink("pull")
+    sink.report("a", replace(REPORT, interval_seconds=20.0))
+    gone = Reason(code="connection-refused", text="nothing listens there")
+    states = []
+    for is_lasting in (False, True):
+        sink.trouble("a", gone, is_lasting=is_lasting)
+        states.append((word_of(fleet), fleet_state(fleet)))
+    for seconds in (65, 150):
+        clock.time += seconds
+        states.append((word_of(fleet), fleet_state(fleet)))
+    sink.report("a", replace(REPORT, interval_seconds=20.0))
+    states.append((word_of(fleet), fleet_state(fleet)))
+    assert states == [
+        ("free", "live"),
+        ("stale", "error"),
+        ("stale", "error"),
+        ("stale", "lost"),
+        ("free", "live"),
+    ]
+
+
+def fleet_state(fleet: Fleet) -> str:
+    """The state of the node a."""
+    node = fleet.get("a")
+    assert node is not None
+    return node.freshness.state
+
+
 def test_a_file_that_breaks_is_said_while_its_last_good_sample_is_fresh() -> None:
     """At once, with the newest reason; gone when it can be read again."""
     fleet = Fleet(HandClock())

@@ -1,5 +1,6 @@
 """A board that is somebody else's: its words reach a terminal only as words."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -94,9 +95,14 @@ def test_what_a_folder_makes_a_command_warn_of_is_cleaned(tmp_path: Path) -> Non
     """The words of a hostile file, and its name."""
     (tmp_path / "gpu1").write_bytes(b"Error: \x1b[2J\x1b]0;mine\x07\n")
     (tmp_path / "no\x1b[2Jnode").write_bytes(b"hello")
-    said = run("status", "--folder", str(tmp_path))
-    assert b"skipped" in said.stderr
-    assert b"\x1b" not in said.stderr + said.stdout
+    ours, terminal = os.openpty()
+    words = [sys.executable, "-m", "gpuboard", "status", "--folder", str(tmp_path)]
+    seen = subprocess.run(words, stdout=subprocess.PIPE, stderr=terminal, check=False, timeout=60).stdout
+    os.close(terminal)
+    warned = os.read(ours, 65536)
+    os.close(ours)
+    assert b"skipped" in warned
+    assert b"\x1b" not in warned + seen
 
 
 def run(*words: str) -> subprocess.CompletedProcess[bytes]:

@@ -16,6 +16,12 @@ def test_every_kind_of_trouble_has_words_and_a_remedy(kind: ProblemKind) -> None
     assert found.remedy
 
 
+@pytest.mark.parametrize("kind", ["gpu-missing", "numbers-moved", "not-listed"])
+def test_what_the_settings_decide_is_no_number_in_a_remedy(kind: ProblemKind) -> None:
+    """When something is forgotten is said by forget_after, which need not be a day."""
+    assert ("a day" in problem(kind).remedy, "forget_after" in problem(kind).remedy) == (False, True)
+
+
 def test_the_detail_follows_the_words() -> None:
     """Which device, which version: the reader needs it, the table cannot know it."""
     found = problem("gpu-lost", "0000:81:00.0", gpu_uuid="GPU-1", since=5.0)

@@ -198,6 +198,13 @@ def test_waiting_grows_with_failures_up_to_a_limit() -> None:
     assert backoff.failed() == 1
 
 
+def test_the_second_try_may_come_sooner_than_all_others() -> None:
+    """But never later; to learn whether a failure lasts."""
+    soon, never_later = (Backoff(first, limit=60, second_try=2, chance=lambda: 1.0) for first in (20, 1))
+    assert [soon.failed() for _ in range(3)] == [2, 40, 60]
+    assert [never_later.failed() for _ in range(3)] == [1, 2, 4]
+
+
 def test_two_that_fail_together_do_not_come_back_together() -> None:
     """Each waits between half and all of the span."""
     waits = [Backoff(10, limit=10).failed() for _ in range(50)]

@@ -105,6 +105,7 @@ def test_a_wrong_source_is_named_with_its_number(tmp_path: Path, text: str, says
         ("kind = 'folder'", 'path is missing; write path = "…"'),
         ("kind = 'folder'\npath = '/x'\ninterval = 0", "interval = 0: must be from 100ms to 1d"),
         ("kind = 'local'\ninterval = '1s'", "must be from 2s to 1h"),
+        ("kind = 'local'\nprobe = 'rocm'", "choose one of nvml, nvidia-smi, simulated"),
         ("kind = 'simulated'\nnodes = -1", "= -1: expected a whole number from 1 to 10000"),
         ("kind = 'simulated'\nnodes = 12.5", "expected a whole number"),
         ("kind = 'simulated'\ninterval = 0", "must be from 100ms to 1h"),

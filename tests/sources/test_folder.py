@@ -22,6 +22,7 @@ from gpuboard.settings.base import Duration
 from gpuboard.sources.folder import FolderOptions, FolderSource, reader
 from gpuboard.sources.folder import source as folder_module
 from gpuboard.sources.folder.listing import split_name
+from gpuboard.sources.folder.owners import Owners
 from tests.fakes.sink import RecordingSink, running
 
 
@@ -430,3 +431,17 @@ async def test_whoever_goes_on_writing_is_fresh_however_wrong_the_clock(
     (_, first), (_, second) = sink.reports
     assert first.age_seconds > 86_400
     assert second.age_seconds < 60
+
+
+async def test_a_node_that_was_forgotten_is_told_again_while_its_file_is_there(tmp_path: Path) -> None:
+    """With its data and as old as it is, not as a node that was never heard of."""
+    (tmp_path / "cml10").write_text(gpustat(time.time() - 600))
+    owners, sink = Owners(), RecordingSink()
+    options = FolderOptions(path=str(tmp_path), interval=Duration(0.05))
+    async with running(FolderSource(options, owners=owners), sink):
+        await sink.reports_of("cml10", 1)
+        owners.forget("cml10")
+        await sink.reports_of("cml10", 2)
+    first, again = (report for _, report in sink.reports[:2])
+    assert again.gpus == first.gpus
+    assert again.age_seconds >= first.age_seconds

@@ -86,6 +86,10 @@ def test_a_node_whose_token_is_revoked_is_lost_at_the_next_look(tmp_path: Path) 
     states.append(state())
     drop(tmp_path, TOKEN)
     states.append(state())
+    (node,) = fleet
+    # Its file is there: whoever looks for it there looks in the wrong place.
+    assert node.freshness.reason is not None
+    assert (node.freshness.reason.code, node.problems()) == ("revoked", ())
     keys.append(digest(TOKEN))
     drop(tmp_path, TOKEN)
     states.append(state())
@@ -183,3 +187,19 @@ def test_an_unsigned_drop_of_a_node_that_has_a_token_is_read_and_said_once(
             drop(path, None)
             assert outcome(folder) == "read"
     assert caplog.text.count("drop not signed: node=gpu01") == 1
+
+
+def test_a_drop_that_is_not_signed_is_not_blamed_on_the_disk(tmp_path: Path) -> None:
+    """Writing it again by hand would help nobody."""
+    options = FolderOptions(path=str(tmp_path), interval=Duration(1), signed=True)
+    fleet = Fleet(SteadyClock())
+    drop(tmp_path, None)
+    FolderSource(options, keys=lambda _: (digest(TOKEN),)).read_once(fleet.sink("folder"))
+    fleet.settle()
+    (node,) = fleet
+    (problem,) = node.problems()
+    assert (problem.kind, "--token-file" in problem.remedy, "disk" in problem.remedy) == (
+        "unreadable-file",
+        True,
+        False,
+    )

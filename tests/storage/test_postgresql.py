@@ -194,6 +194,7 @@ def test_a_board_that_came_while_the_server_was_gone_is_said_until_it_ends(
         postgres.start()
         with opened(url, as_board=True):
             eventually(lambda: works(first))
+            assert first.has_board()
             loss = first.find_loss()
             assert loss is not None
             assert loss.code == "storage-shared"
@@ -204,7 +205,7 @@ def test_a_board_that_came_while_the_server_was_gone_is_said_until_it_ends(
 
 
 def test_the_password_comes_from_its_file_and_is_never_said(
-    postgres: RealPostgres, url: str, tmp_path: Path
+    postgres: RealPostgres, url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Also when it is wrong; a right one is used as soon as it stands there."""
     name = url.partition("/board")[2].partition("?")[0]
@@ -216,11 +217,16 @@ def test_the_password_comes_from_its_file_and_is_never_said(
     with pytest.raises(StorageAwayError, match=str(file)):
         database.open()
     file.write_text("wrong-secret\n")
+    file.chmod(0o644)
     eventually(lambda: "authentication failed" in _why_closed(database))
     assert "secret" not in _why_closed(database)
     file.write_text("right-secret\n")
     eventually(lambda: _why_closed(database) == "")
     assert (works(database), "secret" in database.name) == (True, False)
+    # Everybody here can read it: said once, with what to do.
+    assert [message for message in caplog.messages if "chmod" in message] == [
+        f"SECRET OPEN TO EVERYBODY HERE: path={file} remedy=run: chmod o= {file}"
+    ]
     database.close()
 
 
@@ -278,3 +284,10 @@ def test_a_server_that_only_reads_counts_as_away(postgres: RealPostgres) -> None
     database.open(as_board=True)
     assert works(database)
     database.close()
+
+
+@pytest.mark.parametrize("as_board", [True, False])
+def test_whether_a_board_runs_is_told_to_others(url: str, *, as_board: bool) -> None:
+    """So that a command can say that it speaks to nobody."""
+    with opened(url, as_board=as_board), opened(url) as command:
+        assert command.has_board() == as_board

@@ -125,3 +125,19 @@ def test_what_programs_ask_for_is_never_a_page(http: httpx.Client, path: str) ->
     """Whoever asks: a person who looks at the API, or a page whose script is gone."""
     answer = http.get(path, headers={"accept": "text/html"})
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize("below", ["readyz", "healthz", "metrics", "api/v1/summary"])
+@pytest.mark.parametrize("prefix", ["gpus", "nodes", "tools/board"])
+def test_what_a_proxy_passes_on_under_its_own_path_is_no_page(
+    http: httpx.Client, prefix: str, below: str
+) -> None:
+    """A monitor behind it would take the page for a board that is well."""
+    answer = http.get(f"{prefix}/{below}")
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert "base_path" in answer.json()["detail"]
+
+
+def test_a_node_may_be_called_like_what_programs_ask_for(http: httpx.Client) -> None:
+    """To people its address is the page."""
+    assert http.get("nodes/metrics", headers={"accept": "text/html"}).status_code == 200

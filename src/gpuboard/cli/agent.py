@@ -14,6 +14,7 @@ from gpuboard.cli.exits import DONE
 from gpuboard.cli.logs import set_up_logging
 from gpuboard.model.errors import UsageError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
+from gpuboard.probes.registry import PROBE_NAMES
 from gpuboard.wire.report import encode_report
 
 EPILOG = """Without --push, --listen or --drop it prints one report per line.
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="time between samples (default 5s); with --once, how often it is run",
     )
-    add_setting(parser, "--probe", metavar="NAME", help="read the devices this way and no other")
+    add_setting(parser, "--probe", metavar="NAME", help=f"read the devices by this alone: {PROBE_NAMES}")
     add_setting(parser, "--drop", metavar="DIR", help="write DIR/NAME.json")
     add_setting(
         parser,

@@ -21,7 +21,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.probes.presence import has_card
-from gpuboard.probes.registry import NVIDIA
+from gpuboard.probes.registry import NVIDIA, PROBE_NAMES
 from gpuboard.wire.report import check_report
 
 Grade = Literal["ok", "note", "bad"]
@@ -44,7 +44,7 @@ class Finding(Struct, frozen=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--probe", metavar="NAME", help="read the devices this way and no other")
+    parser.add_argument("--probe", metavar="NAME", help=f"read the devices by this alone: {PROBE_NAMES}")
 
 
 def run(arguments: argparse.Namespace) -> int:

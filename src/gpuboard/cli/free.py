@@ -15,7 +15,7 @@ from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
 from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
 from gpuboard.model.units import format_size, parse_size
-from gpuboard.wire.summary import FreeAnswer, FreeBlock
+from gpuboard.wire.summary import MOST_GPUS, FreeAnswer, FreeBlock
 
 EPILOG = """The best fit stands first: the smallest block of one node that suffices; what was just freed last.
 
@@ -57,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Ask the board, print the answer."""
     if arguments.gpus < 1:
         raise UsageError("-n: at least one GPU must be wanted")
+    if arguments.gpus > MOST_GPUS:
+        raise UsageError(f"-n: at most {MOST_GPUS} GPUs can be wanted at once")
     try:
         parse_size(arguments.memory)
     except ValueError as error:

@@ -19,6 +19,7 @@ from gpuboard.model.errors import UsageError
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.model.source import identify
+from gpuboard.probes.registry import PROBE_NAMES
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.report import check_report
 from gpuboard.wire.views import FleetView
@@ -37,7 +38,11 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--board", metavar="URL", help="ask a board")
     where.add_argument("--folder", metavar="DIR", help="read the files that nodes leave in a folder")
     where.add_argument("--demo", action="store_true", help="show a simulated machine")
-    where.add_argument("--probe", metavar="NAME", help="read this machine's devices this way and no other")
+    where.add_argument(
+        "--probe",
+        metavar="NAME",
+        help=f"read this machine's devices by this alone: {PROBE_NAMES}",
+    )
     add_ca_file(parser)
     parser.add_argument(
         "--config",
@@ -167,7 +172,8 @@ def _look_into_folder(
 ) -> ShowFleet:
     from gpuboard.assembly.folder import look_into_folder  # noqa: PLC0415 - only for folders
 
-    return look_into_folder(table, where=where, name=name)
+    # Whoever looks wants to know; a crontab would send it by mail every minute.
+    return look_into_folder(table, where=where, name=name, names_skipped=sys.stderr.isatty())
 
 
 def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> ShowFleet:
@@ -176,13 +182,15 @@ def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Sho
     looks = [
         _look_into_folder(table, where=where, name=identity.name)
         for (where, table), identity in zip(folders, identify("folder" for _ in folders), strict=True)
+        # Only the board has the tokens with which those are checked.
+        if table.get("signed") is not True
     ]
     if any(table.get("kind") == "ssh" for _, table in settings.sources):
         looks.append(_look_over_ssh(arguments, settings))
     if not looks:
         raise UsageError(
-            f"{arguments.config} has no source of kind ssh or folder to look at; "
-            "name a HOST, or ask the board with --board"
+            f"{arguments.config} has no source of kind ssh, or folder without signed = true, to look at; "
+            "name a HOST, or ask the board with --board URL"
         )
 
     def look(fleet: Fleet) -> None:

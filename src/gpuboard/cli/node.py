@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -54,6 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
     say_warnings()
     database = _open(arguments)
     try:
+        if not database.has_board():
+            print(
+                f"gpuboard: no board runs on {database.name} now; this is what the last one left, "
+                "and what is changed holds when one is started",
+                file=sys.stderr,
+            )
         return _ACTIONS[arguments.action](database, arguments)
     finally:
         database.close()
@@ -74,7 +81,10 @@ def _open(arguments: argparse.Namespace) -> "Database":
     try:
         if database.exists():
             database.open()
-            if database.fact(BOARD_URL) is not None:
+            own = database.fact(BOARD_URL)
+            if own is not None:
+                if arguments.config:
+                    _compare(own, settings.board.listen, database.name)
                 return database
         service = make_database(Settings().storage, str(SERVICE_DIRECTORY))
         known = f"; that of the service is {SERVICE_DIRECTORY}" if service.exists() else ""
@@ -86,6 +96,17 @@ def _open(arguments: argparse.Namespace) -> "Database":
         f"no board uses {database.name}; start the board first, or name its directory "
         f"with --state-dir or its settings with --config{known}"
     )
+
+
+def _compare(own: str, listen: str, name: str) -> None:
+    """Say that these settings are not those of the board there: it listens elsewhere."""
+    there, said = urlsplit(own).port, int(listen.rpartition(":")[2])
+    if there not in (None, said):
+        print(
+            f"gpuboard: the board that uses {name} listens at {own}, not at {listen} as these settings say: "
+            "it may be another board; start yours, or give it a state_dir of its own",
+            file=sys.stderr,
+        )
 
 
 def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
@@ -149,7 +170,7 @@ def _revoke(database: "Database", arguments: argparse.Namespace) -> int:
 
     node = arguments.node.lower()
     if NodeTokens(database).revoke(node):
-        print(f"{node} can no longer push; the board shows it as lost for a day (now: gpuboard node forget)")
+        print(f"{node} can no longer push; it is shown as lost until forgotten (now: gpuboard node forget)")
         return DONE
     print(f"gpuboard: no node {arguments.node!r} is enrolled; see: gpuboard node list", file=sys.stderr)
     return FAILED
@@ -166,7 +187,7 @@ def _forget(database: "Database", arguments: argparse.Namespace) -> int:
     if not is_known:
         print(
             f"gpuboard: no node {node!r} is enrolled, and no GPU of it was seen; see: gpuboard node list; "
-            "the board is asked to forget it all the same, in case a source lists it",
+            "a board that runs is asked to forget it all the same, in case a source lists it",
             file=sys.stderr,
         )
         return FAILED

@@ -119,7 +119,8 @@ def _why(error: Exception, url: str, ca_file: Path | None) -> str:
         is_secure=is_secure,
         ca_file=ca_file,
     )
-    return remedy_for(why, server) or str(why)
+    # The number of an error helps nobody.
+    return remedy_for(why, server) or getattr(why, "strerror", None) or str(why)
 
 
 def _detail(body: bytes) -> str | None:

@@ -79,7 +79,8 @@ def _answer(tally: Tally) -> str:
 
 def _node(node: NodeView, now: float) -> str:
     name = escape(node.display_name or node.name)
-    age = "never heard" if node.sampled_at is None else f"{format_duration(now - node.sampled_at)} old"
+    unknown = "age unknown" if node.gpus else "never heard"
+    age = unknown if node.sampled_at is None else f"{format_duration(now - node.sampled_at)} old"
     why = f" · {escape(node.state)}: {escape(node.reason.text)}" if node.reason is not None else ""
     problems = "".join(
         f'<p class="problem">{escape(problem.text)} <span>{escape(problem.remedy)}</span></p>'

@@ -11,20 +11,30 @@ from gpuboard.verdict import LIVE, Freshness
 LEFT: Final = Freshness(
     state="lost", reason=Reason(code="left", text="its source no longer lists it; it will be forgotten")
 )
-# The same of a node that pushed: whoever has no token is not listed.
+# The same of a node that pushed, or signed what it dropped: whoever has no token is not listed.
+REVOKED_CODE: Final = "revoked"
 REVOKED: Final = Freshness(
-    state="lost", reason=Reason(code="revoked", text="its token was revoked; it will be forgotten")
+    state="lost", reason=Reason(code=REVOKED_CODE, text="its token was revoked; it will be forgotten")
+)
+
+# Nobody can tell when its data was taken: a moment was made up only to have it count as old.
+AGELESS: Final = Freshness(
+    state="error", reason=Reason(code="age-unknown", text="how old its data is cannot be told")
 )
 
 
 class Trouble:
     """Why a source could not read a node the last time it tried."""
 
-    __slots__ = ("reason", "state")
+    __slots__ = ("is_lasting", "reason", "state")
 
-    def __init__(self, reason: Reason, state: Literal["refused", "error"]) -> None:
+    def __init__(
+        self, reason: Reason, state: Literal["refused", "error"], *, is_lasting: bool = False
+    ) -> None:
         self.reason = reason
         self.state = state
+        # It was tried again at once and failed again: no single lost reply.
+        self.is_lasting = is_lasting
 
 
 def freshness(age: float | None, *, interval: float, trouble: Trouble | None) -> Freshness:
@@ -33,7 +43,7 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
         if trouble is not None:
             return Freshness(state=trouble.state, reason=trouble.reason)
         return Freshness(state="never", reason=Reason(code="never", text="no report has arrived yet"))
-    if age <= LATE_AFTER_INTERVALS * interval:
+    if age <= LATE_AFTER_INTERVALS * interval and not (trouble is not None and trouble.is_lasting):
         return LIVE
     if trouble is not None:
         return Freshness(state=_troubled(age, interval, trouble), reason=trouble.reason)
@@ -43,7 +53,9 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
 
 
 def _troubled(age: float, interval: float, trouble: Trouble) -> NodeState:
-    """A node that refuses says so at once; one that fails is late, then lost, with the reason."""
+    """A node that refuses says so at once; one that fails is late (an error, if tried twice), then lost."""
     if trouble.state == "refused":
         return "refused"
-    return "lost" if age > LOST_AFTER_INTERVALS * interval else "late"
+    if age > LOST_AFTER_INTERVALS * interval:
+        return "lost"
+    return "error" if trouble.is_lasting else "late"

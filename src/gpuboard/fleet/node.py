@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
-from gpuboard.fleet.freshness import LEFT, REVOKED, Trouble, freshness
+from gpuboard.fleet.freshness import AGELESS, LEFT, REVOKED, REVOKED_CODE, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
 from gpuboard.model.problems import heaviest_first
@@ -49,6 +49,8 @@ class Node:
         self.report: NodeReport | None = None
         self.sampled_at: float | None = None
         self.received_at: float | None = None
+        # Whether the moment of its sample is known; if not, it is made up, and nothing is told by it.
+        self.is_age_known = True
         self.clock_offset: float | None = None
         # By how much its clock is wrong, so much that its times are shifted; 0: it is not.
         self.clock_ahead = 0.0
@@ -90,7 +92,7 @@ class Node:
             memories=self.gpus,
             problems=self.problems(),
             freshness=self.freshness,
-            sampled_at=self.sampled_at,
+            sampled_at=self.sampled_at if self.is_age_known else None,
             received_at=self.received_at,
             clock_offset=self.clock_offset,
             interval=self.interval,
@@ -107,7 +109,11 @@ class Node:
         self.received_at = now
         self.sampled_at = possible_time(now - report.age_seconds)
         self.interval = report.interval_seconds or self.interval
-        self.clock_offset = None if report.taken_at is None else report.taken_at - self.sampled_at
+        # Most have none, and this is done for every report.
+        told = report.problems
+        self.is_age_known = not told or all(one.kind != "unknown-age" for one in told)
+        is_timed = report.taken_at is not None and self.is_age_known
+        self.clock_offset = (report.taken_at or 0.0) - self.sampled_at if is_timed else None
         self.clock_ahead = correction(self.clock_offset, self.clock_ahead)
         self.report = by_our_clock(report, self.clock_ahead) if self.clock_ahead else report
         self.trouble = None
@@ -159,7 +165,10 @@ class Node:
     def freshness_at(self, now: float) -> Freshness:
         """How much its newest sample can be trusted at a moment."""
         if self.left_at is not None:
-            return REVOKED if self.source == PUSH else LEFT
+            is_revoked = self.trouble is not None and self.trouble.reason.code == REVOKED_CODE
+            return REVOKED if self.source == PUSH or is_revoked else LEFT
+        if not self.is_age_known:
+            return AGELESS
         age = None if self.sampled_at is None else max(0.0, now - self.sampled_at)
         return freshness(age, interval=self.interval, trouble=self.trouble)
 

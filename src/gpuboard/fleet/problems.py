@@ -1,5 +1,7 @@
 """What the board itself knows to be wrong with a node."""
 
+from msgspec.structs import replace
+
 from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.places import Card
 from gpuboard.model.problems import SILENT, problem
@@ -27,7 +29,9 @@ def unreadable_file(trouble: Trouble | None) -> Problem | None:
     """The node's file cannot be read: said at once, not only when what it said before is too old."""
     if trouble is None or trouble.reason.code != "file-refused":
         return None
-    return problem("unreadable-file", clean_text(trouble.reason.text))
+    told = problem("unreadable-file", clean_text(trouble.reason.text))
+    remedy = trouble.reason.values.get("remedy")
+    return replace(told, remedy=remedy) if isinstance(remedy, str) else told
 
 
 def silent(kind: str, told: Freshness, since: float | None, *, file: str | None = None) -> Problem | None:
@@ -37,8 +41,8 @@ def silent(kind: str, told: Freshness, since: float | None, *, file: str | None 
     reason = told.reason
     if reason is not None and reason.code == "left":
         return problem("not-listed")
-    # A token that was revoked is no riddle, and some sources know a remedy for the very fault.
-    if reason is not None and (reason.code == "revoked" or "remedy" in reason.values):
+    # These are no riddle, and some sources know a remedy for the very fault.
+    if reason is not None and (reason.code in ("revoked", "age-unknown") or "remedy" in reason.values):
         return None
     return problem(SILENT[kind], file, since=since)
 

@@ -60,7 +60,9 @@ class RollCall:
                 _say(node, before, presence)
 
     def _note(self, node: Node, now: float) -> Presence:
-        is_absent = node.freshness.state in _ABSENT
+        # Another source that only expects it has not brought it back.
+        is_awaited = node.freshness.state == "never" and node.name in self.absent
+        is_absent = node.freshness.state in _ABSENT or is_awaited
         if is_absent:
             self.absent.setdefault(node.name, now)
         else:

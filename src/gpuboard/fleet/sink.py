@@ -119,11 +119,16 @@ class FleetSink:
         return True
 
     def trouble(
-        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+        self,
+        node: str,
+        reason: Reason | None,
+        *,
+        state: Literal["refused", "error"] = "error",
+        is_lasting: bool = False,
     ) -> None:
-        """Say why a node could not be read this time; its last data stays and ages. None: that is over."""
+        """Say why a node could not be read this time, once or again at once. None: that is over."""
         if self._is_mine(node):
-            trouble = None if reason is None else Trouble(reason, state)
+            trouble = None if reason is None else Trouble(reason, state, is_lasting=is_lasting)
             self._fleet.trouble(self._fleet.ensure(node, self), trouble)
 
     def _is_mine(self, node: str) -> bool:

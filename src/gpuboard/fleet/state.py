@@ -171,7 +171,7 @@ class Fleet:
         before, node.trouble = node.trouble, trouble
         if before is None or trouble is None:
             self._choose_and_show(node.name)
-        elif before.reason != trouble.reason:
+        elif before.reason != trouble.reason or before.is_lasting != trouble.is_lasting:
             self._touched.add(node.name)
 
     def is_shown(self, node: Node) -> bool:

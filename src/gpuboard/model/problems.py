@@ -208,7 +208,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "gpu-missing": _Words(
         "missing: the node no longer mentions it",
         "look for it with nvidia-smi and dmesg (Xid 79), and reboot; a card that was taken out is forgotten "
-        "after a day, or at once with gpuboard node forget",
+        "in time (forget_after), or at once with gpuboard node forget",
         severity="critical",
         breaks=True,
     ),
@@ -225,7 +225,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "numbers-moved": _Words(
         "the numbers of the GPUs may have moved",
         "let the node tell UUIDs (an agent, ssh, gpustat --json), so that each card keeps its number; the "
-        "old numbers are forgotten after a day, or at once with gpuboard node forget",
+        "old numbers are forgotten in time (forget_after), or at once with gpuboard node forget",
     ),
     "unknown-age": _Words(
         "how old the lines of the node's file are cannot be told, so they do not count as fresh",
@@ -259,7 +259,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     "silent-pull": _Words(
         "nothing new comes from the agent of this node",
         "see whether the node is up, the agent runs on it, and its port can be reached from the board: "
-        "curl http://HOST:PORT/healthz (https: with tls = true)",
+        "curl http://HOST:PORT/healthz (https: with tls = true); that a token is needed is an answer too",
         severity="critical",
     ),
     "silent-folder": _Words(
@@ -280,8 +280,8 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
     ),
     "not-listed": _Words(
         "the source of this node no longer lists it",
-        "nothing, if it was taken away: it is forgotten after a day, or at once with gpuboard node forget; "
-        "otherwise put it back into the list, or see why its file is no longer in the folder",
+        "nothing, if it was taken away: it is forgotten in time (forget_after), or at once with gpuboard "
+        "node forget; otherwise put it back into the list, or see why its file is no longer in the folder",
         severity="minor",
     ),
 }

@@ -97,7 +97,7 @@ class FileValue(Generic[Value]):
 def secret_in(file: str, *, keep: float = KEEP_SECONDS) -> FileValue[str]:
     """A token or password in a file of its own; surrounding white space does not count."""
     path = user_path(file)
-    return FileValue(lambda: _read_shared(path), path=path, keep=keep)
+    return FileValue(lambda: read_shared_secret(path), path=path, keep=keep)
 
 
 class SecretFolder:
@@ -130,8 +130,12 @@ def tls_by(ca_file: str | None) -> FileValue[ssl.SSLContext]:
     return FileValue(lambda: _make_context(path), path=path)
 
 
-def _read_shared(path: Path) -> str:
-    """The secret of all; that everybody can read it is said, and it is used all the same."""
+def read_shared_secret(path: Path) -> str:
+    """The secret of all; that everybody can read it is said, and it is used all the same. Blocks.
+
+    Raises:
+        OutsideError: the file cannot be read, or holds nothing of use.
+    """
     secret = read_secret(path)
     if is_open_to_all(path):
         _open_files.say(path, "SECRET OPEN TO EVERYBODY HERE: path=%s remedy=run: chmod o= %s", path, path)

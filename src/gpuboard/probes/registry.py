@@ -36,6 +36,7 @@ PROBES: Final = {
     **{name: place for vendor in VENDORS.values() for name, place in vendor.probes.items()},
     **ONLY_BY_NAME,
 }
+PROBE_NAMES: Final = ", ".join(PROBES)
 
 LoadProbe = Callable[[str], Probe]
 MakeProbe = Callable[[], Probe]

@@ -42,9 +42,18 @@ class Sink(Protocol):
         """
 
     def trouble(
-        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+        self,
+        node: str,
+        reason: Reason | None,
+        *,
+        state: Literal["refused", "error"] = "error",
+        is_lasting: bool = False,
     ) -> None:
-        """Say why a node could not be read this time; its last data stays and ages. None: that is over."""
+        """Say why a node could not be read this time; its last data stays and ages. None: that is over.
+
+        A trouble is lasting when the node was tried again at once and failed again: then nothing that it said
+        before holds any more, however young.
+        """
 
 
 class Source(Protocol):

@@ -16,7 +16,8 @@ from gpuboard.model.errors import WireError
 from gpuboard.model.problems import says_no_gpu
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
-from gpuboard.settings.base import Duration, between
+from gpuboard.probes.registry import PROBE_NAMES, PROBES
+from gpuboard.settings.base import Duration, Rule, between
 from gpuboard.sources.base import Sink
 from gpuboard.wire.report import MAX_REPORT_BYTES, decode_report
 
@@ -26,13 +27,19 @@ RESTART_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 2.0
 
 
+def check_probe(value: str | None) -> None:
+    """A probe that there is."""
+    if value is not None and value not in PROBES:
+        raise ValueError(f"there is no such probe; choose one of {PROBE_NAMES}")
+
+
 class LocalOptions(Struct, frozen=True, kw_only=True):
     """How this machine is read."""
 
     kind: Literal["local"] = "local"
     # The agent itself takes no less.
     interval: Annotated[Duration, between("2s", "1h")] = Duration(5)
-    probe: str | None = None
+    probe: Annotated[str | None, Rule(check_probe)] = None
     # A board of other machines' GPUs need not show its own as one without.
     only_with_gpus: bool = False
 

@@ -61,12 +61,17 @@ class ReportedNames:
         return self._sink.take(name, replace(report, node=name), is_backfill=is_backfill)
 
     def trouble(
-        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+        self,
+        node: str,
+        reason: Reason | None,
+        *,
+        state: Literal["refused", "error"] = "error",
+        is_lasting: bool = False,
     ) -> None:
         """Hand over a trouble; whoever has never said a name is known by the address."""
         if node not in self._shown:
             self._show_as(node, node)
-        self._sink.trouble(self._shown[node], reason, state=state)
+        self._sink.trouble(self._shown[node], reason, state=state, is_lasting=is_lasting)
 
     def _named(self, node: str, report: NodeReport) -> str:
         said = report.host.hostname if report.host is not None else None

@@ -105,6 +105,14 @@ class Database(abc.ABC):
         """
 
     @abc.abstractmethod
+    def has_board(self) -> bool:
+        """Whether a board runs on it just now.
+
+        Raises:
+            StorageError: one cannot tell.
+        """
+
+    @abc.abstractmethod
     def find_damage(self) -> str | None:
         """What is wrong with the database as a whole, in words; None when nothing was found."""
 

@@ -49,4 +49,6 @@ class StorageWatch:
     def _note(self, trouble: Reason | None) -> None:
         if trouble is not None and (self.trouble is None or self.trouble.code != trouble.code):
             log.error("%s", trouble.text)
+        elif trouble is None and self.trouble is not None:
+            log.info("database works again: database=%s", self._database.name)
         self.trouble = trouble

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import mimetypes
+import re
 from functools import lru_cache
 from html import escape
 from http import HTTPStatus
@@ -17,6 +18,8 @@ from gpuboard.web.needs import needs
 from gpuboard.web.routes import preview
 from gpuboard.web.services import Services
 
+# What programs ask for, as it looks below a path that a proxy has left in place.
+_FOR_PROGRAMS: Final = re.compile(r"/(?:readyz|healthz|metrics|api/.+)\Z", re.DOTALL)
 UI: Final = Path(__file__).parent / "ui"
 _ABSENT: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>gpuboard: page not built</title>
@@ -72,6 +75,10 @@ def page(request: AnyRequest, services: Services, base_path: str) -> Response[by
 @get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
 def page_below(request: AnyRequest, services: Services, base_path: str, _name: str) -> Response[bytes]:
     """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
+    # No GPU is called so; a node may be, and people may look at it.
+    is_people = request.url.path.startswith("/nodes/") and _accepts_page(request)
+    if _FOR_PROGRAMS.search(f"/{_name.lstrip('/')}") and not is_people:
+        raise _not_found(request.url.path.lstrip("/"))
     return _index(request, services, base_path, _upwards(request))
 
 
@@ -89,7 +96,7 @@ def asset(request: AnyRequest, path: str) -> Response[bytes]:
 def top_file(request: AnyRequest, services: Services, base_path: str, name: str) -> Response[bytes]:
     """A file beside the page, like its icon; to people the page says that there is nothing else."""
     path = name.lstrip("/")
-    if path not in _FILES and "text/html" in request.headers.get("accept", ""):
+    if path not in _FILES and _accepts_page(request):
         return _index(request, services, base_path, _upwards(request), HTTPStatus.NOT_FOUND)
     return _file(request, path, "no-cache")
 
@@ -97,9 +104,18 @@ def top_file(request: AnyRequest, services: Services, base_path: str, name: str)
 def _file(request: AnyRequest, path: str, cache: str) -> Response[bytes]:
     body = _FILES.get(path)
     if body is None:
-        raise NotFoundException(f"There is nothing at /{path}.")
+        raise _not_found(path)
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
     return _answer(request, body, kind, cache)
+
+
+def _accepts_page(request: AnyRequest) -> bool:
+    return "text/html" in request.headers.get("accept", "")
+
+
+def _not_found(path: str) -> NotFoundException:
+    hint = "; if a proxy passes the board's path on as it is, name that path as base_path in the settings"
+    return NotFoundException(f"There is nothing at /{path}{hint if _FOR_PROGRAMS.search(path) else ''}.")
 
 
 def _answer(request: AnyRequest, body: bytes, kind: str, cache: str) -> Response[bytes]:

@@ -1,5 +1,7 @@
 """Sums over the fleet, as the API tells them."""
 
+from typing import Final
+
 from msgspec import Struct
 
 
@@ -79,6 +81,10 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     just_freed: int
     # How many of them, the first, to take for the wish; blocks that are too small make it up together.
     chosen: int = 0
+
+
+# More than anybody has; a wish for more is a slip.
+MOST_GPUS: Final = 1024
 
 
 class FreeAnswer(Struct, frozen=True, kw_only=True):

@@ -316,3 +316,18 @@ async def test_a_list_from_outside_cannot_send_the_token_to_what_listens_here(
             code, _, text = await sink.trouble_of("gpu01")
     assert (code, fake.connections) == ("address-here", 0)
     assert "allow_loopback = true" in text
+
+
+async def test_only_a_second_failure_in_a_row_is_one_that_lasts() -> None:
+    """A single lost reply is not; and whoever answers again is well, though it has nothing new to say."""
+    good = answer_bytes(encode_report(report(interval=60.0), "msgpack"), media_type=MSGPACK)
+    bad = answer_bytes(b"", status="503 Service Unavailable")
+    answers = iter([good, bad, good, bad, bad, good])
+
+    async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers, good))
+
+    sink = RecordingSink()
+    async with raw_server(answer) as fake, running(pull(at("gpu1", fake.port)), sink):
+        await sink.until(lambda: len(sink.mended) == 2)
+    assert (len(sink.troubles), len(sink.lasting), len(sink.reports)) == (3, 1, 1)

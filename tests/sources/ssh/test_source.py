@@ -106,6 +106,11 @@ async def test_a_node_comes_back_by_itself(server: Server, caplog: pytest.LogCap
         server.stop()
         await until(lambda: "connection-refused" in recorder.codes("gpu01"))
         assert "connection-lost" in recorder.codes("gpu01")
+        lost = next(reason for reason, _ in recorder.troubles["gpu01"] if reason.code == "connection-lost")
+        assert f"ssh -p {server.port} " in lost.text
+        assert "@127.0.0.1" in lost.text
+        # The lost connection alone is not yet news; that nobody answers the second try is.
+        assert len(recorder.lasting) == len(recorder.troubles["gpu01"]) - 1
         before = recorder.count("gpu01")
         server.start()
         await until(lambda: recorder.count("gpu01") > before + 2)

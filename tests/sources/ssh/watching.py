@@ -27,6 +27,7 @@ class Recorder:
         self.addresses: dict[str, str] = {}
         self.reports: dict[str, list[tuple[float, NodeReport]]] = {}
         self.troubles: dict[str, list[tuple[Reason, str]]] = {}
+        self.lasting: list[str] = []
 
     def expect(
         self,
@@ -54,11 +55,18 @@ class Recorder:
         return True
 
     def trouble(
-        self, node: str, reason: Reason | None, *, state: Literal["refused", "error"] = "error"
+        self,
+        node: str,
+        reason: Reason | None,
+        *,
+        state: Literal["refused", "error"] = "error",
+        is_lasting: bool = False,
     ) -> None:
         """Note what went wrong."""
         if reason is not None:
             self.troubles.setdefault(node, []).append((reason, state))
+        if is_lasting:
+            self.lasting.append(node)
 
     def count(self, node: str) -> int:
         """How many reports a node has handed in."""

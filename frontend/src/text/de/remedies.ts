@@ -51,13 +51,13 @@ export const remedies = {
   'remedy_file-owner':
     'Hat niemand den Auftrag, der sie schreibt, zu einem anderen Konto verlegt: herausfinden, wer es ist; chmod +t auf dem Ordner hindert andere daran, fremde Dateien zu ersetzen.',
   'remedy_gpu-missing':
-    'Mit nvidia-smi und dmesg (Xid 79) suchen und neu starten; eine ausgebaute Karte ist nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+    'Mit nvidia-smi und dmesg (Xid 79) suchen und neu starten; eine ausgebaute Karte wird mit der Zeit vergessen (forget_after), oder sofort mit gpuboard node forget.',
   'remedy_gpu-replaced':
     'Nichts, wenn jemand die Karte gewechselt hat; Buchungen dieser Nummer gelten für die neue.',
   'remedy_gpu-renumbered':
     'Buchungen gelten für Nummern und damit jetzt für andere Karten: denen Bescheid geben, die gebucht haben, und neu buchen; einen Tag lang gilt keine Karte als frei, deren frühere Nummer gebucht ist.',
   'remedy_numbers-moved':
-    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; die alten Nummern sind nach einem Tag vergessen, oder sofort mit gpuboard node forget.',
+    'Den Knoten UUIDs nennen lassen (Agent, ssh, gpustat --json), damit jede Karte ihre Nummer behält; die alten Nummern werden mit der Zeit vergessen (forget_after), oder sofort mit gpuboard node forget.',
   'remedy_second-file': 'Herausfinden, wer sie schreibt, und die falsche entfernen.',
   'remedy_unknown-age':
     'Sie nennen Ortszeiten: HOST_status.csv mit der Zeile von uptime sagt, welche. Mit der nächsten neuen Zeile weiß es eine laufende Tafel.',
@@ -79,5 +79,5 @@ export const remedies = {
   'remedy_silent-simulated':
     'Nichts: er zeigt, wie ein stummer Knoten aussieht; bei einem echten steht hier, wo man nachsieht.',
   'remedy_not-listed':
-    'Nichts, wenn er weggenommen wurde: er wird nach einem Tag vergessen, sofort mit gpuboard node forget; sonst ihn wieder in die Liste setzen, oder nachsehen, warum seine Datei nicht mehr im Ordner liegt.',
+    'Nichts, wenn er weggenommen wurde: er wird mit der Zeit vergessen (forget_after), sofort mit gpuboard node forget; sonst ihn wieder in die Liste setzen, oder nachsehen, warum seine Datei nicht mehr im Ordner liegt.',
 };

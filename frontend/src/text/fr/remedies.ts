@@ -49,13 +49,13 @@ export const remedies: RemedyWords = {
   'remedy_file-owner':
     'Si personne n’a déplacé la tâche qui l’écrit vers un autre compte, chercher qui c’est ; chmod +t sur le dossier empêche de remplacer les fichiers d’autrui.',
   'remedy_gpu-missing':
-    'Le chercher avec nvidia-smi et dmesg (Xid 79), puis redémarrer ; une carte retirée est oubliée après un jour, ou tout de suite avec gpuboard node forget.',
+    'Le chercher avec nvidia-smi et dmesg (Xid 79), puis redémarrer ; une carte retirée est oubliée avec le temps (forget_after), ou tout de suite avec gpuboard node forget.',
   'remedy_gpu-replaced':
     'Rien, si quelqu’un a changé la carte ; les réservations de ce numéro valent pour la nouvelle.',
   'remedy_gpu-renumbered':
     'Les réservations valent pour des numéros, donc pour d’autres cartes maintenant : prévenir ceux qui ont réservé, et réserver à nouveau ; pendant un jour, aucune carte dont l’ancien numéro est réservé ne compte comme libre.',
   'remedy_numbers-moved':
-    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les anciens numéros sont oubliés après un jour, ou tout de suite avec gpuboard node forget.',
+    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les anciens numéros sont oubliés avec le temps (forget_after), ou tout de suite avec gpuboard node forget.',
   'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',
   'remedy_unknown-age':
     'Elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',
@@ -77,5 +77,5 @@ export const remedies: RemedyWords = {
   'remedy_silent-simulated':
     'Rien : il montre à quoi ressemble un nœud muet ; pour un vrai, cette ligne dit où regarder.',
   'remedy_not-listed':
-    'Rien, s’il a été retiré : il est oublié après un jour, ou tout de suite avec gpuboard node forget ; sinon le remettre dans la liste, ou voir pourquoi son fichier n’est plus dans le dossier.',
+    'Rien, s’il a été retiré : il est oublié avec le temps (forget_after), ou tout de suite avec gpuboard node forget ; sinon le remettre dans la liste, ou voir pourquoi son fichier n’est plus dans le dossier.',
 };

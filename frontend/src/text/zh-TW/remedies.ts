@@ -31,12 +31,12 @@ export const remedies: RemedyWords = {
   'remedy_file-owner':
     '若沒有人把寫檔的工作移到別的帳號，請查明是誰；在資料夾上 chmod +t 可防止他人替換檔案。',
   'remedy_gpu-missing':
-    '用 nvidia-smi 與 dmesg（Xid 79）查看並重新開機；已拆下的卡一天後會被忘記，或用 gpuboard node forget 立即移除。',
+    '用 nvidia-smi 與 dmesg（Xid 79）查看並重新開機；已拆下的卡過一段時間（forget_after）會被忘記，或用 gpuboard node forget 立即移除。',
   'remedy_gpu-replaced': '若是有人換卡則不必處理；此編號的預約適用於新卡。',
   'remedy_gpu-renumbered':
     '預約以編號為準，因此現在適用於其他卡：請通知預約者並重新預約；一天之內，先前編號已被預約的卡不算空閒。',
   'remedy_numbers-moved':
-    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；舊編號一天後會被忘記，或用 gpuboard node forget 立即忘記。',
+    '讓節點回報 UUID（代理程式、ssh、gpustat --json），每張卡才能保有編號；舊編號過一段時間（forget_after）會被忘記，或用 gpuboard node forget 立即忘記。',
   'remedy_second-file': '查明是誰寫的，並移除錯誤的那個。',
   'remedy_unknown-age':
     '它們只寫本地時間：含 uptime 那一行的 HOST_status.csv 可說明。執行中的看板在下一行出現時就會知道。',

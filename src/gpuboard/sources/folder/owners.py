@@ -20,6 +20,8 @@ class Owners:
         self._folders: dict[str, Known] = {}
         # Since when nodes have no files, by folder and node.
         self._gone: dict[tuple[str, str], float] = {}
+        # Nodes of which every folder that is looked at has to tell once more what it knows.
+        self._forgotten: dict[str, set[str]] = {}
 
     def restore(self, known: Mapping[str, Known]) -> None:
         """Go on with what an earlier run knew; what was learned since counts more."""
@@ -46,6 +48,13 @@ class Owners:
         """Forget a node in every folder: the next file that is read is the first."""
         for owners in list(self._folders.values()):
             owners.pop(node, None)
+        for nodes in list(self._forgotten.values()):
+            nodes.add(node)
+
+    def take_forgotten(self, folder: str) -> frozenset[str]:
+        """The nodes that were forgotten since the last time this folder was looked at."""
+        nodes, self._forgotten[folder] = self._forgotten.get(folder, set()), set()
+        return frozenset(nodes)
 
     def look(self, folder: str, here: Container[str], *, now: float) -> None:
         """Hear which nodes have files now; those that have had none for long are forgotten."""

@@ -63,6 +63,8 @@ class Scan(Struct):
     skipped: dict[str, str]
     # The path of each node's file, as it was read last.
     files: dict[str, str] = {}
+    # Nodes that were read and whose token was taken away since, though their files are here.
+    revoked: set[str] = set()
     # Why the files of some of these nodes cannot be read, also of those that have not changed.
     refusals: dict[str, Reason] = {}
     # Nodes whose file could not be read at this look and the one before, said once; and those that can again.
@@ -97,6 +99,10 @@ class _Memory:
         self.waits = False
         self.waits_since: float | None = None
         self.waited = 0
+        # Whether the board has forgotten the node, and has to be told once more what its file says; and
+        # whether that is the file that was read before.
+        self.is_forgotten = False
+        self.is_unchanged = False
 
 
 class FolderReader:
@@ -147,6 +153,7 @@ class FolderReader:
         scan.nodes = {node for node in listing.nodes if self._is_listed(node)}
         main = {node: self._memory[node].name for node in scan.nodes}
         scan.files = {node: clean_text(str(self._path / name)) for node, name in main.items() if name}
+        scan.revoked = {node for node in listing.nodes if self._memory[node].is_node} - scan.nodes
         scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)
@@ -154,12 +161,14 @@ class FolderReader:
 
     def _due(self, listing: Listing, room: Room, known: Container[str], folder_owner: int) -> Iterator[Due]:
         """The nodes whose files have changed, or have room now; all of them wait from here on."""
+        forgotten = self._owners.take_forgotten(str(self._path))
         for node, bundles in listing.nodes.items():
             memory = self._memory.setdefault(node, _Memory())
+            memory.is_forgotten = memory.is_forgotten or node in forgotten
             owner = self._owners.of(str(self._path), node)
             bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
             has_room_now = memory.too_much != NOTHING and room.admits(bundle.owner, memory.too_much)
-            if bundle.stamp == memory.stamp and not has_room_now:
+            if bundle.stamp == memory.stamp and not has_room_now and not memory.is_forgotten:
                 continue
             yield Due(node, bundle, bundle.size(MAX_FILE_BYTES), node in known, memory.waited)
             memory.waited += 1
@@ -226,14 +235,16 @@ class FolderReader:
                 member: read_below(folder, name, limit=MAX_FILE_BYTES)
                 for member, name in bundle.files.items()
             }
-            memory.stamp = stamp_of({member: file.state for member, file in files.items()})
+            stamp = stamp_of({member: file.state for member, file in files.items()})
+            memory.is_unchanged, memory.stamp = stamp == memory.stamp, stamp
             content = files[bundle.main].content
             outcome = self._outcome(node, bundle, files)
         except OSError as error:
             outcome = _refused(bundle, error.strerror or str(error))
         except WireError as error:
             memory.stamp = bundle.stamp
-            outcome = _refused(bundle, str(error))
+            outcome = _refused(bundle, str(error), remedy=getattr(error, "remedy", None))
+        memory.is_forgotten = False
         if isinstance(outcome, Reason):
             # What stood for a node before a restart still does, whatever is written there now.
             was_node = self._owners.of(str(self._path), node) is not None
@@ -271,15 +282,21 @@ class FolderReader:
         else:
             report, is_age_known = read_file(contents[""], node), True
             mark = _mark(report) or _local_mark(contents[""])
-        place = memory.track.place(
-            mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
+        # Telling it once more makes it no younger.
+        is_told_again = memory.is_forgotten and memory.is_unchanged and memory.was_read
+        place = (
+            "same"
+            if is_told_again
+            else memory.track.place(
+                mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
+            )
         )
         if place == "older":
             raise WireError(
                 "it is older than what was read before: an old file was put back, "
                 "or the clock of its node was set back"
             )
-        if place == "same" and memory.refusal is None:
+        if place == "same" and memory.refusal is None and not memory.is_forgotten:
             return None
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
@@ -328,8 +345,9 @@ def _local_mark(content: bytes) -> Mark | None:
     return None if moment is None else Mark("", moment, moment + WEST_SECONDS)
 
 
-def _refused(bundle: Bundle, why: str) -> Reason:
-    return Reason(code="file-refused", text=f"{bundle.name}: {why}")
+def _refused(bundle: Bundle, why: str, *, remedy: str | None = None) -> Reason:
+    values = {} if remedy is None else {"remedy": remedy}
+    return Reason(code="file-refused", text=f"{bundle.name}: {why}", values=values)
 
 
 def _unknown_age(bundle: Bundle) -> Problem:

@@ -25,6 +25,15 @@ _UNSIGNED_SECONDS: Final = 24 * 3600.0
 log: Final = logging.getLogger(__name__)
 
 
+class NotSignedError(WireError):
+    """A drop that its node has not signed; whoever writes it can do nothing about it by writing it again."""
+
+    remedy: Final = (
+        "let the node's own agent write it, with its token (gpuboard agent --drop DIR --token-file FILE); "
+        "if others can write in the folder, see who did"
+    )
+
+
 def no_keys(_node: str) -> Collection[str]:
     """Where there are no tokens."""
     return ()
@@ -52,16 +61,16 @@ class Signatures:
         """Refuse what another than the node has signed, and what is not signed where it must be.
 
         Raises:
-            WireError: it is refused; says why.
+            NotSignedError: it is refused; says why.
         """
         keys = self._keys(node) or ()
         who = signed_by(data, node, keys) if data is not None and is_drop(data) else "nobody"
         if who == "stranger" and keys:
-            raise WireError("it is signed, but with no token of this node")
+            raise NotSignedError("it is signed, but with no token of this node")
         if who == "nobody" and keys and not self._must_sign and data is not None and is_drop(data):
             self._unsigned.say(node, "drop not signed: node=%s reason=%s", node, NOT_SIGNED)
         if self._must_sign and who != "node":
-            raise WireError(
+            raise NotSignedError(
                 "it is not signed with the node's token (signed = true): run gpuboard agent --drop "
                 "with --token-file"
                 if keys

@@ -30,6 +30,8 @@ EARLY_SECONDS: Final = 0.5
 # So many foreign files are named in the log, each once; and of one look so many that cannot be read.
 MAX_NAMED: Final = 100
 _REASON_LENGTH: Final = 500
+# Why a node leaves whose file is still here.
+REVOKED: Final = Reason(code="revoked", text="its token was revoked, and its files count no more")
 
 
 class FolderOptions(Struct, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class FolderSource:
         keys: Keys = no_keys,
         without_key: str = NO_TOKEN,
         owners: Owners | None = None,
+        names_skipped: bool = True,
     ) -> None:
         self._options = options
         self.name = options.path
@@ -71,6 +74,7 @@ class FolderSource:
         self._nodes: set[str] = set()
         # Whether all nodes were last said to be in trouble, because the folder was.
         self._is_away = False
+        self._names_skipped = names_skipped
         self._skipped: set[str] = set()
 
     async def run(self, sink: Sink) -> None:
@@ -122,6 +126,8 @@ class FolderSource:
         for name, why in scan.skipped.items():
             self._skip(name, why)
         self._say_broken(scan)
+        for node in scan.revoked & self._nodes:
+            sink.trouble(node, REVOKED)
         self._nodes = scan.nodes
         sink.expect(scan.nodes, files=scan.files)
         for node, outcome in scan.outcomes.items():
@@ -169,7 +175,7 @@ class FolderSource:
 
     def _skip(self, name: str, why: str) -> None:
         """Say once that a file is not read, and why."""
-        if name in self._skipped or len(self._skipped) >= MAX_NAMED:
+        if not self._names_skipped or name in self._skipped or len(self._skipped) >= MAX_NAMED:
             return
         self._skipped.add(name)
         more = "; no more are named" if len(self._skipped) == MAX_NAMED else ""

@@ -31,6 +31,9 @@ log: Final = logging.getLogger(__name__)
 _LONGEST_REASON: Final = 600
 # For a question that comes when the time is already up, so that it says so by itself.
 _SHORTEST_SECONDS: Final = 0.001
+# One lost reply must not turn a node grey, and a dead node must not be offered for intervals: after one
+# failure it is asked again as soon as this.
+_SECOND_TRY_SECONDS: Final = 2.0
 
 
 class Asking(Struct, frozen=True, kw_only=True):
@@ -64,7 +67,7 @@ class Poller:
         self._server: HttpServer | None = None
         self._protocol = way.protocol(target.node)
         self._written: tuple[Question, bytes] | None = None
-        self._backoff = Backoff(way.interval, limit=way.retry_limit)
+        self._backoff = Backoff(way.interval, limit=way.retry_limit, second_try=_SECOND_TRY_SECONDS)
         # What was logged last, so that a lasting trouble is logged once.
         self._logged: str | None = None
         self._other_name: str | None = None
@@ -157,6 +160,8 @@ class Poller:
             log.info("pull works again: node=%s", self._target.node)
             self._logged = None
         if report is None:
+            if self._backoff.is_failing:
+                self._sink.trouble(self._target.node, None)
             return
         # An agent that samples more often than it is asked is not late between two questions.
         interval = max(report.interval_seconds or 0.0, self._way.interval)
@@ -168,7 +173,9 @@ class Poller:
         self._drop()
         # Some of it is the node's own words.
         reason = Reason(code=error.code, text=clean_text(error.reason[:_LONGEST_REASON]))
-        self._sink.trouble(self._target.node, reason, state=error.state)
+        # It failed before, and that was not long ago: this is no single lost reply.
+        is_lasting = self._backoff.is_failing
+        self._sink.trouble(self._target.node, reason, state=error.state, is_lasting=is_lasting)
         if self._logged != error.code:
             self._logged = error.code
             log.warning(

@@ -75,6 +75,13 @@ class SshConnector:
             raise timed_out(place, within) from None
 
 
+def place_of(target: Target, connection: asyncssh.SSHClientConnection) -> SshHost:
+    """Where a connection has come to, with the port and the user by which it did."""
+    port = connection.get_extra_info("port") or target.port or _DEFAULT_PORT
+    user = connection.get_extra_info("username") or target.user or ""
+    return SshHost(name=target.node, host=target.host, port=port, user=user)
+
+
 class _Login:
     """One way in, over as many jump hosts as it takes; waiting for our own turn does not count as time."""
 

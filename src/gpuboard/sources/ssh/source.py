@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 import asyncssh
 
@@ -15,17 +15,20 @@ from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.sources.base import Sink
 from gpuboard.sources.reported_names import ReportedNames
-from gpuboard.sources.ssh.connect import SshConnector
+from gpuboard.sources.ssh.connect import SshConnector, place_of
 from gpuboard.sources.ssh.follow import HostFollower
 from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
-from gpuboard.sources.ssh.words import SshError, SshHost, explain, unreadable
+from gpuboard.sources.ssh.words import SshError, explain, unreadable
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
 
 # First logins are spread out: this much per node, but never over more than one interval.
 _SPREAD_SECONDS: Final = 0.01
+# After a connection that held and was lost: that alone must not turn a node grey, and a dead node must not be
+# offered for intervals.
+_SECOND_TRY_SECONDS: Final = 2.0
 
 
 class SshSource:
@@ -73,24 +76,31 @@ class SshSource:
         await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 - nobody gains from guessing it
         watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
         backoff = Backoff(self._pace.interval, limit=self._pace.longest_retry)
+        clock = asyncio.get_running_loop().time
         while True:
-            has_flooded = False
+            has_flooded, began = False, clock()
+            state: Literal["refused", "error"] = "error"
             try:
                 await watch.follow()
             except SshError as error:
                 has_flooded = error.code == "flood"
                 watch.log_failure(error)
-                sink.trouble(target.node, error.as_reason, state=error.state)
+                reason, state = error.as_reason, error.state
             except Exception as error:
                 log.exception("node failed by a mistake of ours: source=ssh node=%s", target.node)
-                sink.trouble(
-                    target.node,
-                    Reason(code="internal", text=f"a mistake in gpuboard: {clean_text(repr(error))}"),
-                )
+                reason = Reason(code="internal", text=f"a mistake in gpuboard: {clean_text(repr(error))}")
             # Each connection has something to spare: whoever was cut off may not begin anew at once.
             if watch.heard and not has_flooded:
                 backoff.succeeded()
-            await asyncio.sleep(backoff.failed())
+            sink.trouble(target.node, reason, state=state, is_lasting=backoff.is_failing)
+            has_held = not backoff.is_failing and clock() - began >= self._pace.interval
+            pause = backoff.failed()
+            await asyncio.sleep(min(pause, _second_try()) if has_held else pause)
+
+
+def _second_try() -> float:
+    """After how long a node is tried again whose connection was lost; not all of a dead switch at once."""
+    return random.uniform(0.5, 1.0) * _SECOND_TRY_SECONDS  # noqa: S311 - nobody gains from guessing it
 
 
 class NodeWatch:
@@ -121,10 +131,10 @@ class NodeWatch:
         """
         self.heard = False
         target = self._target
-        place = SshHost(name=target.node, host=target.host)
         connection = await self._connector.open(
             target, within=self._pace.timeout, keepalive=self._pace.keepalive
         )
+        place = place_of(target, connection)
         try:
             follower = HostFollower(connection, self._reader, place=place, pace=self._pace)
             await follower.follow(self._deliver)

@@ -18,7 +18,7 @@ WRITER: Final = (_FAMILY, 2)
 # The server may need a moment to see that the board before has ended.
 PATIENCE_SECONDS: Final = 3.0
 PAUSE_SECONDS: Final = 0.1
-_HOLDER: Final = """
+HOLDER: Final = """
     SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted
     AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -82,5 +82,5 @@ def _is_taken(connection: PsycopgConnection) -> bool:
 
 def _holder(connection: PsycopgConnection) -> str:
     with Deadline(connection):
-        row = connection.execute(_HOLDER, BOARD).fetchone()
+        row = connection.execute(HOLDER, BOARD).fetchone()
     return f" ({row[0]})" if row is not None and row[0] else ""

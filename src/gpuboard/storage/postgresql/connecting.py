@@ -14,7 +14,7 @@ from psycopg.pq import ExecStatus
 from gpuboard.model.errors import OutsideError, StorageAwayError
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.files import user_path
-from gpuboard.outside.secrets import read_secret
+from gpuboard.outside.secrets import read_shared_secret
 
 CONNECT_SECONDS: Final = 5
 FIRST_RETRY_SECONDS: Final = 0.5
@@ -79,7 +79,7 @@ class PostgresConnector:
     def _try(self, application: str) -> PsycopgConnection:
         # Read each time: it may have been changed while the board runs.
         file = self._password_file
-        secret = {} if file is None else {"password": read_secret(user_path(file))}
+        secret = {} if file is None else {"password": read_shared_secret(user_path(file))}
         whole = make_conninfo(self._url, application_name=application, **_CONNECTION, **secret)
         connection: PsycopgConnection = psycopg.connect(whole, autocommit=True)
         try:

@@ -9,7 +9,7 @@ from gpuboard.model.errors import StorageAwayError, StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.storage.base import Database
 from gpuboard.storage.migrations import migrate
-from gpuboard.storage.postgresql.board_lock import WRITER, BoardLock
+from gpuboard.storage.postgresql.board_lock import BOARD, HOLDER, WRITER, BoardLock
 from gpuboard.storage.postgresql.connecting import Deadline, PostgresConnector, PsycopgConnection, answers
 from gpuboard.storage.tables import SCHEMA_VERSIONS
 
@@ -65,6 +65,11 @@ class PostgresDatabase(Database):
         """Whether our tables are there."""
         with self.read() as connection:
             return inspect(connection).has_table(SCHEMA_VERSIONS.name)
+
+    def has_board(self) -> bool:
+        """Whether somebody holds the lock."""
+        with self.read() as connection:
+            return connection.exec_driver_sql(HOLDER, BOARD).first() is not None
 
     def find_damage(self) -> str | None:
         """Nothing: looking after its files is the server's own business."""

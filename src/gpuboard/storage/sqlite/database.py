@@ -15,7 +15,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.storage.base import DAMAGED, Database
 from gpuboard.storage.migrations import migrate
 from gpuboard.storage.sqlite.integrity import find_damage
-from gpuboard.storage.sqlite.lock import BoardLock
+from gpuboard.storage.sqlite.lock import BoardLock, board_runs
 from gpuboard.storage.sqlite.place import prepare_directory
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,10 @@ class SqliteDatabase(Database):
                 f"the state directory {self.path.parent} cannot be read: {error.strerror}; "
                 "run as the user that the board runs as, or as root"
             ) from None
+
+    def has_board(self) -> bool:
+        """Whether somebody holds the lock."""
+        return board_runs(self.path.parent)
 
     def find_damage(self) -> str | None:
         """Look at the file as a whole."""

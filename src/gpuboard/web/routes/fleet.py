@@ -23,7 +23,7 @@ from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
 from gpuboard.web.services import Services
 from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
-from gpuboard.wire.summary import FreeAnswer, People, Summary
+from gpuboard.wire.summary import MOST_GPUS, FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
 
 NAMES_HINT: Final = (
@@ -139,7 +139,7 @@ async def get_free(
     request: AnyRequest,
     services: Services,
     *,
-    gpus: Annotated[int, Parameter(ge=1, le=1024, description="How many GPUs are wanted.")] = 1,
+    gpus: Annotated[int, Parameter(ge=1, le=MOST_GPUS, description="How many GPUs are wanted.")] = 1,
     memory: Annotated[
         str,
         Parameter(
