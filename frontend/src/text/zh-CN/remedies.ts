@@ -54,5 +54,5 @@ export const remedies: RemedyWords = {
   'remedy_silent-local': '查看看板的日志，以及在该处运行 gpuboard doctor 的结果。',
   'remedy_silent-simulated': '无须处理：这是演示节点无声时的样子；真实节点会在此说明该查看何处。',
   'remedy_not-listed':
-    '若是刻意移除则无须处理：一天后移除，或以 gpuboard node forget 立即移除；否则请将它放回清单，或查看其文件为何不在文件夹中。',
+    '若是刻意移除则无须处理：过一段时间（forget_after）移除，或以 gpuboard node forget 立即移除；否则请将它放回清单，或查看其文件为何不在文件夹中。',
 };

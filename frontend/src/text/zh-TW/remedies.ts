@@ -54,5 +54,5 @@ export const remedies: RemedyWords = {
   'remedy_silent-local': '查看看板的記錄，以及在該處執行 gpuboard doctor 的結果。',
   'remedy_silent-simulated': '無須處理：這是示範節點無聲時的樣子；真實節點會在此說明該查看何處。',
   'remedy_not-listed':
-    '若是刻意移除則無須處理：一天後移除，或以 gpuboard node forget 立即移除；否則請將它放回清單，或查看其檔案為何不在資料夾中。',
+    '若是刻意移除則無須處理：過一段時間（forget_after）移除，或以 gpuboard node forget 立即移除；否則請將它放回清單，或查看其檔案為何不在資料夾中。',
 };
