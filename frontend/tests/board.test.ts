@@ -573,6 +573,22 @@ describe('the map', () => {
     for (const square of layout.squares) expect(square.x + layout.size).toBeLessThanOrEqual(600);
   });
 
+  test('cuts no GPU off where the screen is narrow', () => {
+    const nodes = ['nlp-1', 'nlp-2', 'nlp-3'];
+    const gpus = nodes.flatMap((name) =>
+      Array.from({ length: 8 }, (_, index) =>
+        gpu({ uuid: `${name}-${index}`, node: name, label: `${index}` }),
+      ),
+    );
+    const fleet = fleetOf(
+      nodes.map((name) => node({ name })),
+      gpus,
+    );
+    const { squares, size } = layOut(rowsOf(fleet), 330, 600);
+    expect(squares).toHaveLength(24);
+    for (const square of squares) expect(square.x + size).toBeLessThanOrEqual(330);
+  });
+
   test('keeps places by name, whatever becomes free', () => {
     expect(layout.squares[0]?.gpu.record.node).toBe('a-2');
   });

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpuboard.cli import free
+from gpuboard.client.board import _free_answer
 from gpuboard.model.report import GpuReading
 from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
@@ -80,3 +81,16 @@ def test_a_boards_answer_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture
     script = capsys.readouterr().out + 'printf %s "$GPUBOARD_NODE"'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert (done.stdout, made.exists()) == (evil, False)
+
+
+@pytest.mark.parametrize("name", ["-oProxyCommand=id", "a b", "$(id)", "", "x" * 100])
+def test_a_board_cannot_name_a_node_that_is_an_option_of_ssh(name: str) -> None:
+    """The help's own recipe hands the name on to ssh; quoting does not help against a dash."""
+    block = FreeBlock(
+        node=name, model=None, labels=("0",), indexes=(0,), uuids=("GPU-1",), memory_total_bytes=None,
+        just_freed=0,
+    )  # fmt: skip
+    told = {"at": 0.0, "enough": True, "wanted": 1, "free": 1, "cannot_tell": 0, "nodes_unknown": 0}
+    body = msgspec.json.encode({**told, "could_be_enough": True, "blocks": [block]})
+    with pytest.raises(msgspec.ValidationError):
+        _free_answer(body)

@@ -297,6 +297,20 @@ async def test_copies_of_files_that_hang_are_not_fresh_to_a_new_board(tmp_path: 
     assert await age_at_the_first_look(tmp_path, "gpu1") > 80000
 
 
+async def test_a_file_of_tomorrow_is_not_fresh_at_the_first_look(tmp_path: Path) -> None:
+    """A node whose clock ran ahead when its job died would be free for ever to those who look once."""
+    file = tmp_path / "cml10"
+    file.write_text(gpustat(time.time() - 6 * 3600))
+    os.utime(file, (time.time() + 86400,) * 2)
+    sink = RecordingSink()
+    async with running(source(tmp_path), sink):
+        await sink.reports_of("cml10", 1)
+        assert [found.kind for found in sink.reports[0][1].problems] == ["unknown-age"]
+        # What moves on was written meanwhile.
+        file.write_text(gpustat(time.time() - 6 * 3600 + 20))
+        await sink.until(lambda: sink.reports[-1][1].problems == ())
+
+
 async def test_an_age_that_cannot_be_told_is_told_by_the_next_new_line(tmp_path: Path) -> None:
     """Without the host's clock lines are not fresh, until they are seen to move on."""
     now = time.time()

@@ -175,6 +175,11 @@ export class Fleet {
     return this.counts.total > 0 || (this.nodes.size > 0 && this.#unread === 0);
   }
 
+  /** Whether anything is known of now: of nodes that are silent nobody can say that they are used by nobody. */
+  get isToldOf(): boolean {
+    return this.isKnown && (this.counts.total === 0 || this.counts.total > this.counts.stale);
+  }
+
   /** Whether the board runs so short a time that its sources may not have looked yet. */
   get isStarting(): boolean {
     return (this.#at ?? 0) - (this.#board?.started_at ?? 0) < START_SECONDS;

@@ -120,7 +120,11 @@ def _cuda_uuids(block: FreeBlock) -> list[str]:
 
 def _cuda_numbers(block: FreeBlock) -> list[str]:
     """The GPUs that CUDA knows by number: whole ones, and not those of another vendor beside NVIDIA's."""
-    return [label for label in block.labels if label.isdigit() and int(label) < NUMBERS_PER_VENDOR]
+    return [
+        label
+        for label in block.labels
+        if label.isascii() and label.isdigit() and int(label) < NUMBERS_PER_VENDOR
+    ]
 
 
 def _line(block: FreeBlock) -> str:

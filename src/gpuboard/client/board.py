@@ -12,6 +12,7 @@ import msgspec
 
 from gpuboard.client.answer import decode_answer, decode_fleet
 from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError, UsageError
+from gpuboard.model.node import is_node_name
 from gpuboard.outside.board_words import WantedBoard, remedy_for
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
@@ -90,7 +91,11 @@ class BoardClient:
 
 
 def _free_answer(body: bytes) -> FreeAnswer:
-    return decode_answer(body, FreeAnswer)
+    answer = decode_answer(body, FreeAnswer)
+    # What stands there goes to a shell, and on to ssh: nothing but what a board can call its nodes.
+    if not all(is_node_name(block.node) for block in answer.blocks):
+        raise msgspec.ValidationError("it names a node that cannot be one")
+    return answer
 
 
 def _check(url: str) -> None:

@@ -78,7 +78,14 @@ export function layOut(sections: Section[], width: number, roomHeight: number): 
   const parts = sections.map(partOf);
   const heightOf = (wish: Wish) =>
     parts.reduce((sum, part) => sum + height(part, measure(part, width, wish)), 0);
-  return draw(parts, width, WISHES.find((wish) => heightOf(wish) <= roomHeight) ?? WISHES.at(-1)!);
+  // A phone is narrow: no GPU of a node may fall over its edge.
+  const isWithin = (wish: Wish) =>
+    parts.every((part) => {
+      const { left, pitch } = measure(part, width, wish);
+      return left + part.strip * pitch <= width;
+    });
+  const best = WISHES.find((wish) => isWithin(wish) && heightOf(wish) <= roomHeight);
+  return draw(parts, width, best ?? WISHES.findLast(isWithin) ?? WISHES.at(-1)!);
 }
 
 interface Measures {
