@@ -677,7 +677,7 @@ describe('the map', () => {
   });
 
   test('never makes squares smaller than eight pixels', () => {
-    expect(layOut(rowsOf(smallFleet()), 100, 1).size).toBe(8);
+    expect(layOut(rowsOf(smallFleet()), 300, 1).size).toBe(8);
   });
 });
 
