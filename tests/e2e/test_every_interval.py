@@ -137,7 +137,7 @@ def test_the_page_opens_for_every_source_with_every_interval(board: RunningBoard
 
     def unheard() -> set[str]:
         nodes = snapshot(board)
-        return {name for name in expected() if name not in nodes or nodes[name]["sampled_at"] is None}
+        return {name for name in expected() if name not in nodes or not nodes[name]["gpus_known"]}
 
     eventually(lambda: not unheard(), 60, unheard)
     fleet = httpx.get(f"{board.url}api/v1/fleet", timeout=20).json()

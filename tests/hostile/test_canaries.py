@@ -167,4 +167,4 @@ def test_figures_are_told_to_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hiding names must not hide why a GPU is busy."""
     said = everything_said("counts", monkeypatch)
     assert "50 % in use" in said["/api/v1/fleet"]
-    assert "has fallen off the bus" in said["/api/v1/fleet"]
+    assert "fallen off the bus" in said["/api/v1/fleet"]

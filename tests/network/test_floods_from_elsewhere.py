@@ -248,7 +248,8 @@ def test_a_node_on_another_machine_with_dear_reports_slows_itself_alone(
         )
     check_unharmed(seen)
     assert isinstance(seen.results[0], int)
-    assert 0 < seen.results[0] < SECONDS * 20
+    # As many as any node may send; on a slow machine its time is used up sooner.
+    assert 0 < seen.results[0] <= 60 + SECONDS * 20
 
 
 @pytest.mark.parametrize("kind", FLOODS)

@@ -43,6 +43,10 @@ class Starting:
         )
         self.app = guarded(self.services)
 
+    def tick(self) -> None:
+        """Let a second pass, as the board does."""
+        self.services.broadcaster.follow(self.tracker.tick())
+
     def get(self, path: str) -> httpx.Response:
         """Ask as a visitor of this machine does."""
 
@@ -70,7 +74,7 @@ def test_nothing_is_said_to_be_none_before_every_source_has_named_its_nodes() ->
         assert "gpuboard_gpus{" not in _write_metrics(board.services).decode()
         assert board.get("/readyz").status_code == 503
         assert "not known yet" in to_html(decode_fleet(board.get("/api/v1/fleet").content))
-        board.tracker.tick()
+        board.tick()
 
 
 def test_a_board_without_nodes_says_so_once_its_sources_have() -> None:
@@ -79,7 +83,7 @@ def test_a_board_without_nodes_says_so_once_its_sources_have() -> None:
     board.sink.expect([])
     # What people are told is of the last tick: rows and this agree.
     assert "not known yet" in board.get("/badge.svg").text
-    board.tracker.tick()
+    board.tick()
     assert "GPUs: none" in board.get("/badge.svg").text
     assert board.json("/api/v1/summary")["gpus_known"] is True
     assert board.json("/api/v1/free")["could_be_enough"] is False
@@ -91,10 +95,10 @@ def test_a_board_is_ready_once_a_node_is_live_though_another_was_never_heard() -
     """An enrolled agent may be away for weeks."""
     board = Starting()
     board.sink.expect(["here", "away"])
-    board.tracker.tick()
+    board.tick()
     assert board.get("/readyz").status_code == 503
     board.sink.report("here", NodeReport(node="here", gpus=()))
-    board.tracker.tick()
+    board.tick()
     answer = board.get("/readyz")
     assert (answer.status_code, answer.json()["nodes_live"]) == (200, 1)
 

@@ -102,7 +102,10 @@ def test_a_websocket_that_is_none_is_refused_in_words(board: RunningBoard, path:
     [
         ("api/v1/free?gpu=4", "there is no parameter 'gpu'; did you mean 'gpus'?"),
         ("api/v1/free?gpus=1&gpus=8", "the parameter 'gpus' is given twice"),
-        ("api/v1/free?wish=1", "there is no parameter 'wish'; known are: gpus, memory, model, same_node"),
+        (
+            "api/v1/free?wish=1",
+            "there is no parameter 'wish'; known are: gpus, group, limit, memory, model, same_node",
+        ),
         ("api/v1/summary?node=a", "there is no parameter 'node'; known are: none"),
         ("api/v1/activity?nodes=a", "did you mean 'node'?"),
         ("api/v1/fleet?%1b[31m", "\\x1b[31m"),

@@ -12,11 +12,9 @@ from tests.pushing import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
-GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE|ERR_FAILED"
+GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|FAILED|CONTENT_LENGTH)|WebSocket connection"
 BACK_MS = 40_000
-PARTS = ["Detail", "NodePage", "PeoplePage", "GpuPage", "FleetMap", "GpuCards", "Help", "more"]
-FETCHED = """(parts) => parts.every((name) =>
-  performance.getEntriesByType('resource').some((each) => each.name.includes(`/${name}-`)))"""
+FETCHED = "() => performance.getEntriesByName('fetched-ahead').length > 0"
 
 
 def kill(board: RunningBoard, page: Page) -> None:
@@ -35,8 +33,7 @@ def test_every_page_opens_with_its_last_data_while_the_board_is_away(
     with visit(browser, url, allow=GONE) as page:
         with running_board("--demo", "4", log=tmp_path / "log", port=port) as board:
             page.goto(f"{url}?view=rows")
-            wait_until(lambda: page.evaluate(FETCHED, PARTS))
-            page.wait_for_load_state("networkidle")
+            wait_until(lambda: page.evaluate(FETCHED))
             kill(board, page)
         page.locator(".cell[data-uuid]").first.click()
         expect(page.get_by_role("dialog")).to_be_visible()

@@ -14,10 +14,9 @@ from tests.pushing import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
-GONE = "ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection|ERR_EMPTY_RESPONSE"
+GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|CONTENT_LENGTH)|WebSocket connection"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
-FETCHED = """() => ['Detail', 'VerdictBadge', 'more'].every((name) =>
-  performance.getEntriesByType('resource').some((each) => each.name.includes(`/${name}-`)))"""
+FETCHED = "() => performance.getEntriesByName('fetched-ahead').length > 0"
 TRANSPARENT = "rgba(0, 0, 0, 0)"
 # Whatever is drawn in a colour of "free", or says that it is live.
 GREEN = """() => [...document.querySelectorAll('body *')].filter((each) => {

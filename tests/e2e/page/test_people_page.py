@@ -4,7 +4,9 @@ import re
 import time
 import urllib.parse
 from collections.abc import Iterator
+from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -13,6 +15,7 @@ from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
 from tests.browser import PHONE, assert_fits, keep, visit
+from tests.pushing import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 NODES = 40
@@ -38,13 +41,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     folder = tmp_path_factory.mktemp("people")
     share = folder / "share"
     share.mkdir()
-    for place in range(NODES):
-        gpus = tuple(
-            computing(4 * place + number, "ben" if number == 3 else "anneliese", 0.0 if number == 3 else 90.0)
-            for number in range(4 if place < 5 else 3)
-        )
-        report = NodeReport(node=f"a100-{place:02d}", taken_at=time.time(), interval_seconds=3600, gpus=gpus)
-        (share / f"a100-{place:02d}.json").write_bytes(encode_drop(report))
+    drop(share)
     config = folder / "gpuboard.toml"
     config.write_text(
         '[names]\npeople = { ben = "Ben B" }\ncontact = "mailto:{person}@lab.example"\n'
@@ -52,7 +49,27 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
         f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n'
     )
     with running_board("--config", str(config), log=folder / "log") as running:
+        # Whether somebody idles is judged with what his node says next.
+        wait_until(lambda: idle_after_a_round(running, share) == 5)
         yield running
+
+
+def idle_after_a_round(board: RunningBoard, share: Path) -> int:
+    """Let all nodes say the same again; how many GPUs somebody holds without work."""
+    drop(share)
+    idle: int = httpx.get(f"{board.url}api/v1/summary").json()["by_verdict"]["idle"]
+    return idle
+
+
+def drop(share: Path) -> None:
+    """Leave what all nodes say now."""
+    for place in range(NODES):
+        gpus = tuple(
+            computing(4 * place + number, "ben" if number == 3 else "anneliese", 0.0 if number == 3 else 90.0)
+            for number in range(4 if place < 5 else 3)
+        )
+        report = NodeReport(node=f"a100-{place:02d}", taken_at=time.time(), interval_seconds=3600, gpus=gpus)
+        (share / f"a100-{place:02d}.json").write_bytes(encode_drop(report))
 
 
 def open_people(page: Page, board: RunningBoard, query: str = "") -> None:

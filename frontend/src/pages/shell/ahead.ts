@@ -25,4 +25,5 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('./Palette.svelte'),
   ];
   await Promise.allSettled(parts);
+  performance.mark('fetched-ahead');
 }
