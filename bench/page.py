@@ -114,9 +114,9 @@ def load(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> 
     files = {url: size for url, size in sizes.items() if url.startswith(board.url)}
     for url, size in sorted(files.items(), key=lambda item: -item[1]):
         print(f"    {size / 1000:7.1f} kB  {url.removeprefix(board.url) or '/'}")
-    tell("first load, compressed", sum(files.values()) / 1000, "kB", 100)
+    tell("first load, compressed", sum(files.values()) / 1000, "kB", 60)
     script = sum(size for url, size in files.items() if url.endswith(".js"))
-    tell("of that, script of the board", script / 1000, "kB", 45)
+    tell("of that, script of the board", script / 1000, "kB", 48)
     tell("requests to others", len(foreign), "", 0)
 
 
@@ -198,7 +198,7 @@ def ticks(browser: Browser, board: RunningBoard, query: str, name: str) -> None:
         frames, (wall_after, cpu_after) = page.evaluate("window.__frames") - before, thread.read()
         longest = max(page.evaluate("window.__tasks"), default=0)
         each = 1000 / max(1, frames)
-        tell(f"main thread per tick, {name}, {frames} ticks, CPU", (cpu_after - cpu) * each, "ms", 100)
+        tell(f"main thread per tick, {name}, {frames} ticks, CPU", (cpu_after - cpu) * each, "ms", 46)
         print(f"    by the wall clock {(wall_after - wall) * each:.1f} ms; longest task {longest} ms")
 
 

@@ -89,10 +89,13 @@ async def test_dead_nodes_do_not_delay_the_others(server: Server, tmp_path: Path
         nodes = [*dead, *others, target("live"), target("live2")]
         async with watching(options, *nodes, pace=IMPATIENT) as recorder:
             await until(lambda: recorder.count("live") > 0 and recorder.count("live2") > 0)
-            heard = recorder.count("live")
+            since, heard = time.monotonic(), recorder.count("live")
             await until(lambda: {"dead0", "refused", "nobody"} <= recorder.troubles.keys())
             # The dead ones are tried again and again, and still wait for an answer each time.
             await until(lambda: recorder.count("live") > heard + 10)
+            # So long it would be if it had to stand in line behind them.
+            in_line = len(dead) / options.max_connections * IMPATIENT.timeout
+            assert recorder.longest_gap("live", since=since) < in_line
             assert recorder.codes("dead0") == {"timeout"}
             assert recorder.codes("refused") == {"connection-refused"}
             assert recorder.codes("nobody") == {"unknown-host"}
