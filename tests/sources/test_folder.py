@@ -123,6 +123,7 @@ async def test_a_file_from_the_future_has_no_negative_age(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "content",
     [b"", GPUSTAT[:70].encode(), b'{"gpuboard_drop":1,"length":99', b"\x00\x01\x02" * 99, b"x" * 5_000_000],
+    ids=["empty", "cut", "cut-drop", "binary", "huge"],
 )
 async def test_a_bad_file_is_named_and_the_last_good_state_stays(tmp_path: Path, content: bytes) -> None:
     """Empty, half-written, binary, oversized."""
