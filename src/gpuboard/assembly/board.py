@@ -24,6 +24,7 @@ from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.time_zone import time_zone
 from gpuboard.assembly.tls import check_tls
+from gpuboard.bookings.unknown_hosts import UnknownHosts
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import Clock, SteadyClock
 from gpuboard.fleet.state import Fleet
@@ -74,7 +75,13 @@ class Board:
         info = info_of(settings, hostname, self._clock.now())
         self._components = Components()
         self._broadcaster = Broadcaster(tracker, info, self._components)
-        followers = [lambda _: self._manager.beat(), self._broadcaster.follow]
+        unknown_hosts = UnknownHosts(self.fleet.booked_elsewhere)
+        self._components.add(unknown_hosts.kind, unknown_hosts.name, lambda: unknown_hosts.trouble)
+        followers = [
+            lambda _: self._manager.beat(),
+            lambda _: unknown_hosts.look(),
+            self._broadcaster.follow,
+        ]
         self._ticker = Ticker(tracker, followers, period=float(settings.board.tick))
         access = policy_of(settings)
         check_tls(settings.board)

@@ -8,7 +8,7 @@ import msgspec
 
 from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
-from gpuboard.model.node import is_node_name
+from gpuboard.model.node import spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, NO_NUMBER, Claim, GpuPlace
 from gpuboard.wire.clean import clean_text, is_blank
 from gpuboard.wire.json_keys import refuse_twice
@@ -24,7 +24,7 @@ _KEYS: Final = frozenset({"name", "date", "comment"})
 class Comments(NamedTuple):
     """What the file says now."""
 
-    # By node and GPU number, or NO_NUMBER; one whose end cannot be read holds without an end.
+    # By node, as it is called there, and GPU number, or NO_NUMBER; one whose end cannot be read has no end.
     claims: dict[GpuPlace, Claim]
     # The entries that cannot be read, or not wholly: which, and why.
     unread: list[str]
@@ -46,16 +46,17 @@ def parse_comments(
     found = Comments({}, [])
     number = 0
     for host, entries in _hosts(data).items():
-        node = host.strip().lower().rstrip(".")
+        # Whether it is a node's name, or what the admin calls one, the book of claims knows.
+        node = spoken(_text(host, _NAME_LENGTH))
         for key, entry in _entries(entries):
             place = f"{_text(host, _NAME_LENGTH)}:{_text(key, _NAME_LENGTH)}"
             if _is_empty(entry):
                 continue
             number += 1
             index = _index(key)
-            if index is None or not is_node_name(node):
+            if index is None or not node:
                 found.unread.append(f"{place} names no GPU of a node")
-            if not is_node_name(node):
+            if not node:
                 continue
             claim = _claim(entry, now if written_at is None else written_at, zone)
             if claim.until is not None and claim.until <= now - ENDED_CLAIM_SECONDS:

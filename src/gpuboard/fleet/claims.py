@@ -1,12 +1,12 @@
 """The book of claims: what several givers say of who holds which GPU by agreement, as one answer."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from gpuboard.model.node import short_name
+from gpuboard.model.node import is_host_name, short_name, spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
 
 Giver = Literal["block", "booking", "lease", "comments-json"]
@@ -36,6 +36,8 @@ class ClaimBook:
         self._by_short: dict[str, list[str]] = {}
         # When claims begin and end, with their nodes; the next first.
         self._moments: list[tuple[float, str]] = []
+        # What people call a node besides its own name.
+        self._called: Mapping[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._pages)
@@ -56,10 +58,31 @@ class ClaimBook:
             self._numbers.setdefault(node, []).append(number)
         self._by_short = {}
         for node in sorted(self._numbers):
-            self._by_short.setdefault(short_name(node), []).append(node)
+            self._by_short.setdefault(_without_domain(node), []).append(node)
         moments = {(at, node) for (node, _), page in self._pages.items() for at in _moments(page) if at > now}
         self._moments = sorted(moments)
         return {node for node, _ in before.keys() | given.keys()}
+
+    def call_nodes(self, names: Mapping[str, str]) -> None:
+        """Take what people call nodes, by the nodes' own names: they book under these too."""
+        self._called = {node: spoken(name) for node, name in names.items()}
+
+    def meant(self, nodes: Iterable[str], names: Iterable[str]) -> list[str]:
+        """Those of the nodes that somebody may mean who writes one of these names."""
+        written = set(map(_without_domain, names))
+        return [
+            node
+            for node in nodes
+            if short_name(node) in written
+            or (node in self._called and _without_domain(self._called[node]) in written)
+        ]
+
+    def unmet(self, nodes: Iterable[str], now: float) -> list[str]:
+        """The names under which something is booked, now or later, that none of these nodes has."""
+        unmet = {node for (node, _), page in self._pages.items() if any(not c.is_over(now) for c in page)}
+        for node in nodes if unmet else ():
+            unmet.difference_update(self._names_of(node))
+        return sorted(unmet)
 
     def at(self, place: GpuPlace, now: float) -> Claim | None:
         """The claim on a GPU that holds now."""
@@ -90,13 +113,19 @@ class ClaimBook:
         return nodes
 
     def _names_of(self, node: str) -> Sequence[str]:
-        """The names by which people may mean a node, its own first.
+        """The names in the book by which people may mean a node, its own first.
 
         Either side may leave out the domain; of two that name one, it is the same.
         """
-        short = short_name(node)
+        called = self._called.get(node) if self._called else None
+        if called is None:
+            return self._named(node)
+        return tuple(dict.fromkeys([*self._named(node), *self._named(called)]))
+
+    def _named(self, name: str) -> Sequence[str]:
+        short = _without_domain(name)
         # What sorts before all names with a domain is the name without.
-        return self._by_short.get(node, ()) if short == node else (node, short)
+        return self._by_short.get(name, ()) if short == name else (name, short)
 
     def _page_of(self, place: GpuPlace) -> tuple[Claim, ...]:
         """All claims on a GPU, under every name of its node; the highest rank first."""
@@ -107,6 +136,11 @@ class ClaimBook:
     def _page(self, *places: GpuPlace) -> tuple[Claim, ...]:
         given = [self._given[giver] for giver in RANKS if giver in self._given]
         return tuple([claim for said in given for place in places for claim in said.get(place, ())])
+
+
+def _without_domain(name: str) -> str:
+    """A name without its domain; in a text that names no host, like "A. Turing", a dot is only a dot."""
+    return short_name(name) if "." in name and is_host_name(name) else name
 
 
 def _moments(page: Iterable[Claim]) -> set[float]:

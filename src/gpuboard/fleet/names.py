@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from gpuboard.model.names import short_model, without_profile
+from gpuboard.model.node import spoken
 from gpuboard.model.report import GpuReading
 from gpuboard.model.verdict import Claim
 
@@ -13,6 +14,7 @@ from gpuboard.model.verdict import Claim
 class Names(Struct, frozen=True, kw_only=True):
     """What the admin wants things to be called."""
 
+    # By the node's own name.
     nodes: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
     # By account, in lower case: nobody writes his own name one way only.
@@ -21,6 +23,13 @@ class Names(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         people = {account.casefold(): person for account, person in self.people.items()}
         force_setattr(self, "people", people)
+        force_setattr(
+            self, "nodes", {spoken(node): name for node, name in self.nodes.items() if name.strip()}
+        )
+
+    def node(self, name: str) -> str | None:
+        """What people call a node, where the admin says so."""
+        return self.nodes.get(name)
 
     def model(self, reading: GpuReading) -> str | None:
         """The short name of a GPU's model, with its MIG profile: once, also where the driver has both."""

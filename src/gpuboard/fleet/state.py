@@ -17,7 +17,6 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
-from gpuboard.model.node import short_name
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
@@ -60,6 +59,9 @@ class Fleet:
         self._candidates = Candidates()
         self._sinks: dict[str, FleetSink] = {}
         self._book = ClaimBook()
+        self._book.call_nodes(self.names.nodes)
+        # The names under which people book and that no node has; None: to be looked up again.
+        self._unmet: tuple[str, ...] | None = None
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
@@ -80,6 +82,8 @@ class Fleet:
     def judge_by(self, thresholds: Thresholds, names: Names) -> None:
         """Judge and name everything anew by these from now on."""
         self.thresholds, self.names = thresholds, names
+        self._book.call_nodes(names.nodes)
+        self._unmet = None
         self._touched.update(self._nodes)
 
     def group_by(self, groups: NodeGroups) -> None:
@@ -152,10 +156,19 @@ class Fleet:
         self._touch_claimed(self._book.write(giver, pairs, self.clock.now()))
 
     def _touch_claimed(self, names: set[str]) -> None:
-        """Judge these nodes anew, also those that have another domain there, or none."""
+        """Judge the nodes anew that are booked under these names, with another domain, or without."""
         if names:
-            short = set(map(short_name, names))
-            self._touched.update(name for name in self._nodes if short_name(name) in short)
+            self._touched.update(self._book.meant(self._nodes, names))
+            self._unmet = None
+
+    def booked_elsewhere(self) -> tuple[str, ...]:
+        """The names under which something is booked that no node has: a slip, or a node that is yet to come.
+
+        None are told while a source has yet to name its nodes.
+        """
+        if self._unmet is None and not self.sources_unknown():
+            self._unmet = tuple(self._book.unmet(self._nodes, self.clock.now()))
+        return self._unmet or ()
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
@@ -236,6 +249,8 @@ class Fleet:
     def _choose(self, name: str) -> None:
         before, best = self._nodes.get(name), self._candidates.choose(name)
         self._nodes[name] = best
+        if before is None:
+            self._unmet = None
         self._touched.add(name)
         if before is not None and before is not best:
             # What is remembered of its GPUs goes with them.
@@ -262,6 +277,7 @@ class Fleet:
     def _forget(self, name: str) -> list[FleetSink]:
         if self._nodes.pop(name, None) is not None:
             self._gone.add(name)
+            self._unmet = None
         sinks = self._candidates.forget(name)
         self.roll_call.forget(name)
         self._rename(self._devices.forget(name))

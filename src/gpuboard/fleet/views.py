@@ -37,7 +37,7 @@ def node_view(fleet: Fleet, node: Node) -> NodeView | None:
         return None
     return NodeView(
         name=node.name,
-        display_name=fleet.names.nodes.get(node.name),
+        display_name=fleet.names.node(node.name),
         groups=fleet.groups.of(node.name),
         state=seen.freshness.state,
         reason=seen.freshness.reason,
@@ -91,7 +91,7 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     problems = seen.problems
     return NodeRow(
         name=node.name,
-        display_name=fleet.names.nodes.get(node.name),
+        display_name=fleet.names.node(node.name),
         groups=fleet.groups.of(node.name),
         address=node.address,
         state=seen.freshness.state,

@@ -103,6 +103,7 @@ OF_THE_OUTSIDE: Final = frozenset(
 # Why a part of the board is in trouble.
 OF_PARTS: Final = frozenset(
     {
+        "booked-hosts",
         "comments-entries",
         "comments-json",
         "consul-empty",

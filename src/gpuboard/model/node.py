@@ -16,6 +16,7 @@ LOST_AFTER_INTERVALS: Final = 10
 # \Z and not $, which would let a trailing newline through.
 _PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,62}\Z"
 _NODE_NAME: Final = re.compile(_PATTERN)
+_HOST_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 # As long as names of hosts can be.
 MAX_HOST_LETTERS: Final = 253
@@ -33,6 +34,16 @@ def node_name_of(hostname: str) -> str:
     first = hostname.strip().lower().split(".", maxsplit=1)[0]
     fitting = re.sub(r"[^a-z0-9_-]+", "-", first).strip("-_")[:63]
     return fitting or "node"
+
+
+def is_host_name(name: str) -> bool:
+    """Whether this text, in lower case, may name a host, with its domain or without."""
+    return len(name) <= MAX_HOST_LETTERS and _HOST_NAME.fullmatch(name) is not None
+
+
+def spoken(name: str) -> str:
+    """A name as it is compared with what people write: case, blanks around it and a last dot say nothing."""
+    return name.strip().casefold().rstrip(".")
 
 
 def short_name(node: str) -> str:

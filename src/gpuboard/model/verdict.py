@@ -54,4 +54,8 @@ class Claim(Struct, frozen=True, kw_only=True, gc=False):
 
     def holds_at(self, now: float) -> bool:
         """Whether it has begun and not ended: `[start, until)`."""
-        return (self.start is None or self.start <= now) and (self.until is None or now < self.until)
+        return (self.start is None or self.start <= now) and not self.is_over(now)
+
+    def is_over(self, now: float) -> bool:
+        """Whether it has ended."""
+        return self.until is not None and self.until <= now

@@ -45,6 +45,7 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "ssh-config": ("the ssh configuration cannot be read", ()),
     "comments-json": ("the bookings file cannot be read; the bookings of before stay", ()),
     "comments-entries": ("the bookings file has entries that cannot be read", ()),
+    "booked-hosts": ("something is booked on what no source knows", ()),
     "settings": ("the new settings are wrong; those of before stay", ()),
     "storage": ("the board's database cannot be used", ()),
     "storage-hung": ("the board's database does not answer", ()),

@@ -101,6 +101,7 @@ export const trouble = {
   'reason_not-http': 'Was dort antwortet, spricht kein HTTP; vielleicht TLS.',
   'reason_secret-in-clear': 'Das Geheimnis ginge unverschlüsselt über das Netz; darum wird nicht gefragt.',
   'reason_too-large': 'Die Antwort ist zu groß.',
+  'reason_booked-hosts': 'Etwas ist auf Rechnern gebucht, die keine Quelle kennt; es gilt nirgends.',
   'reason_comments-entries': 'Einige Buchungen in der Datei sind nicht lesbar; ihre GPUs gelten als gebucht.',
   'reason_comments-json': 'Die Datei der Buchungen ist nicht lesbar; die früheren gelten weiter.',
   'reason_consul-empty': 'Consul nennt keinen Knoten: Name des Dienstes und Rechte des Tokens prüfen.',

@@ -98,6 +98,8 @@ export const trouble: TroubleWords = {
   'reason_not-http': 'Ce qui répond là ne parle pas HTTP ; peut-être TLS.',
   'reason_secret-in-clear': 'Le secret passerait en clair sur le réseau ; on n’interroge donc pas.',
   'reason_too-large': 'La réponse est trop grande.',
+  'reason_booked-hosts':
+    'Quelque chose est réservé sur des machines qu’aucune source ne connaît ; cela ne vaut nulle part.',
   'reason_comments-entries':
     'Certaines réservations du fichier sont illisibles ; leurs GPU comptent comme réservés.',
   'reason_comments-json': 'Le fichier des réservations est illisible ; celles d’avant restent.',

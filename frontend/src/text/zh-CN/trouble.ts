@@ -95,6 +95,7 @@ export const trouble: TroubleWords = {
   'reason_not-http': '那里的响应不是 HTTP；可能是 TLS。',
   'reason_secret-in-clear': '密钥会以明文经过网络，因此不予查询。',
   'reason_too-large': '响应过大。',
+  'reason_booked-hosts': '有些预约的主机没有任何来源认得，因此不生效。',
   'reason_comments-entries': '文件中有些预约无法读取；其 GPU 视为已预约。',
   'reason_comments-json': '无法读取预约文件；沿用先前的预约。',
   'reason_consul-empty': 'Consul 没有列出节点：请检查服务名称与令牌权限。',

@@ -95,6 +95,7 @@ export const trouble: TroubleWords = {
   'reason_not-http': '那裡的回應不是 HTTP；可能是 TLS。',
   'reason_secret-in-clear': '密鑰會以明文經過網路，因此不予查詢。',
   'reason_too-large': '回應過大。',
+  'reason_booked-hosts': '有些預約的主機沒有任何來源認得，因此不生效。',
   'reason_comments-entries': '檔案中有些預約無法讀取；其 GPU 視為已預約。',
   'reason_comments-json': '無法讀取預約檔；沿用先前的預約。',
   'reason_consul-empty': 'Consul 沒有列出節點：請檢查服務名稱與權杖權限。',
