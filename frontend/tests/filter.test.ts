@@ -125,6 +125,14 @@ describe('the filter', () => {
     expect(passes('model:"rtx 3090"', { gpu: gpu({ model: 'RTX 4090' }) })).toBe(false);
   });
 
+  test('a model that was renamed is found by the name of the driver too', () => {
+    const renamed = gpu({ model: 'Big Red', driver_model: 'AMD Instinct MI300X' });
+    for (const name of ['model:mi300x', 'model:"big red"', 'instinct']) {
+      expect(passes(name, { gpu: renamed })).toBe(true);
+      expect(passes(name, { gpu: gpu({ model: 'H100', driver_model: 'NVIDIA H100 PCIe' }) })).toBe(false);
+    }
+  });
+
   test('flags are found like verdicts', () => {
     expect(passes('is:hot', { gpu: gpu({ flags: ['hot'] }) })).toBe(true);
     expect(passes('is:orphaned-memory', { gpu: gpu({ flags: ['orphaned_memory'] }) })).toBe(true);

@@ -8,6 +8,7 @@ export function gpu(change: Partial<GpuRow> = {}): GpuRow {
     label: '0',
     counted: true,
     model: 'H100',
+    driver_model: null,
     memory_unified: false,
     mig_parent_uuid: null,
     mig_profile: null,

@@ -120,7 +120,13 @@ class Golden:
     def __init__(self) -> None:
         self.clock = HandClock(NOW - HOUR)
         self.fleet = Fleet(
-            self.clock, thresholds=Thresholds(ignore=("t1000",)), names=Names(people={"asmith": "alice"})
+            self.clock,
+            thresholds=Thresholds(ignore=("t1000",)),
+            names=Names(
+                people={"asmith": "alice"},
+                nodes={"amd-01": "Red One"},
+                models={"AMD Instinct MI300X": "Big Red"},
+            ),
         )
         self.tracker = ChangeTracker(self.fleet)
         info = BoardInfo(version="0", name="golden", demo=False, tick_seconds=1.0, started_at=NOW - HOUR)

@@ -224,9 +224,13 @@ def test_badge_and_preview(http: httpx.Client) -> None:
     assert http.get("preview.png").headers["content-type"] == "image/png"
 
 
+def _metrics(golden: Golden) -> str:
+    return health._write_metrics(golden.services).decode()
+
+
 def test_metrics(golden: Golden) -> None:
     """The sums, and each GPU for itself; not by HTTP, for the guard of this process knows no /proc."""
-    text = health._write_metrics(golden.services).decode()
+    text = _metrics(golden)
     families = {family.name: family.samples for family in text_string_to_metric_families(text)}
     assert {sample.labels["verdict"]: sample.value for sample in families["gpuboard_gpus"]} == VERDICTS
     each = {
@@ -253,6 +257,50 @@ def test_free_in_the_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> N
     assert [line.split("\t")[0] for line in lines] == [
         f"{block['node']}:{','.join(block['labels'])}" for block in EXPECTED["free"]
     ]
+
+
+def test_a_node_with_a_display_name_is_called_so_everywhere(
+    golden: Golden, url: str, http: httpx.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside its own name, by which it is reached."""
+    snapshot = golden.snapshot()["nodes"]
+    [called] = [name for name in snapshot["display_name"] if name is not None]
+    assert called == "Red One"
+    assert "Red One (amd-01)" in say(capsys, "status", "--board", url)
+    assert "Red One (amd-01)" in say(capsys, "export", "html", "--board", url)
+    rows = list(csv.DictReader(io.StringIO(say(capsys, "export", "csv", "--board", url))))
+    assert {row["node"] for row in rows if row["display_name"] == "Red One"} == {"amd-01"}
+    [line] = [line for line in say(capsys, "free", "--board", url).splitlines() if "Red One" in line]
+    assert line.startswith("amd-01:0\t")
+    blocks = http.get("api/v1/free").json()["blocks"]
+    assert {block["node"] for block in blocks if block["display_name"] == "Red One"} == {"amd-01"}
+    people = http.get("api/v1/people").json()["people"]
+    held = {(each["node"], each["display_name"]) for person in people for each in person["holdings"]}
+    assert ("amd-01", "Red One") in held
+    assert 'gpuboard_node_info{node="amd-01",display_name="Red One"} 1' in _metrics(golden)
+
+
+def test_a_node_is_found_by_both_its_names(http: httpx.Client) -> None:
+    """Whatever the case; what is said is the same."""
+    told = [http.get(f"api/v1/nodes/{name}").json()["name"] for name in ("amd-01", "Red One", "red%20ONE")]
+    assert told == ["amd-01"] * 3
+    hours = [
+        http.get("api/v1/activity", params={"node": name}).json()["gpus"] for name in ("amd-01", "red one")
+    ]
+    assert hours[0].keys() == hours[1].keys() == {"GPU-amd-01-0", "GPU-amd-01-1"}
+    assert http.get("api/v1/nodes/Red").status_code == 404
+
+
+@pytest.mark.parametrize("model", ["big red", "MI300X", "AMD Instinct"])
+def test_a_model_is_found_by_both_its_names(
+    model: str, url: str, http: httpx.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the admin calls it, and as the driver does; page: filter.test.ts."""
+    assert say(capsys, "free", "--model", model, "--board", url).startswith("amd-01:0\t1 x Big Red")
+    assert [each["node"] for each in http.get("api/v1/free", params={"model": model}).json()["blocks"]] == [
+        "amd-01"
+    ]
+    assert "1 of 2" in http.get("badge.svg", params={"model": model}).text
 
 
 def test_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,7 @@ export interface FreeAnswer {
 
 export interface FreeBlock {
   node: string;
+  display_name: string | null;
   model: string | null;
   labels: (string)[];
   indexes: (number)[];
@@ -164,6 +165,7 @@ export interface GpuRow {
   label: string;
   counted: boolean;
   model: string | null;
+  driver_model: string | null;
   memory_unified: boolean;
   mig_parent_uuid: string | null;
   mig_profile: string | null;
@@ -214,6 +216,7 @@ export interface HolderView {
 
 export interface Holding {
   node: string;
+  display_name: string | null;
   labels: (string)[];
   indexes: (number)[];
   uuids: (string)[];

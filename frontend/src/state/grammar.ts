@@ -87,15 +87,19 @@ function isOf(match: Match): Test {
     !!claim?.behind.some((each) => match(each.who));
 }
 
-/** As the driver says it, or as the page does; `a100-80` is an A100 with 80 GB. */
+/** As the driver says it, the board or the page; `a100-80` is an A100 with 80 GB. */
 function isModel(value: string): (gpu: GpuRow) => boolean {
   const match = containing(squeeze(value));
   // Neighbours are alike, and nearly all that come after.
   let last: GpuRow | null = null;
   let answer = false;
   return (gpu) => {
-    if (gpu.model !== last?.model || gpu.memory_total_bytes !== last.memory_total_bytes) {
-      answer = match(squeeze(gpu.model ?? '')) || match(squeeze(nominalModel(gpu)));
+    if (
+      gpu.model !== last?.model ||
+      gpu.driver_model !== last.driver_model ||
+      gpu.memory_total_bytes !== last.memory_total_bytes
+    ) {
+      answer = [gpu.model, gpu.driver_model, nominalModel(gpu)].some((name) => match(squeeze(name ?? '')));
       last = gpu;
     }
     return answer;

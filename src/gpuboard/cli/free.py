@@ -130,7 +130,9 @@ def _cuda_numbers(block: FreeBlock) -> list[str]:
 def _line(block: FreeBlock) -> str:
     each = f"{block.model or 'unknown model'}, {format_size(block.memory_total_bytes)}"
     fresh = f", {block.just_freed} just freed" if block.just_freed else ""
-    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{fresh}"
+    # Scripts and ssh go by the node's own name, so that stands first and alone.
+    called = f", on {block.display_name}" if block.display_name else ""
+    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{fresh}{called}"
 
 
 def _why_not(answer: FreeAnswer) -> str:

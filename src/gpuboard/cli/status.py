@@ -8,6 +8,7 @@ import msgspec
 
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.looking import Seer, add_where, exit_code, make_seer, say_if_empty
+from gpuboard.model.names import node_title
 from gpuboard.wire.views import FleetView, NodeView
 
 
@@ -71,12 +72,13 @@ def _print_table(fleet: FleetView, *, with_processes: bool) -> None:
 
 def _why_none(node: NodeView) -> str:
     """The one helpful line for a machine on which no GPU can be shown."""
+    name = node_title(node.name, node.display_name)
     if node.state != "live" and node.reason is not None:
         remedies = [problem.remedy for problem in node.problems[:1]]
-        return "; ".join([f"{node.name} cannot be read: {node.reason.text}", *remedies])
+        return "; ".join([f"{name} cannot be read: {node.reason.text}", *remedies])
     if node.problems:
         problem = node.problems[0]
-        return f"no GPU can be read on {node.name}: {problem.text}; {problem.remedy}"
+        return f"no GPU can be read on {name}: {problem.text}; {problem.remedy}"
     if not node.gpus_known:
-        return f"the GPUs of {node.name} are not known yet"
-    return f"{node.name} has no GPU. To see other machines: gpuboard status HOST …, or gpuboard status --demo"
+        return f"the GPUs of {name} are not known yet"
+    return f"{name} has no GPU. To see other machines: gpuboard status HOST …, or gpuboard status --demo"

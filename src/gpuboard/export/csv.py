@@ -11,6 +11,7 @@ COLUMNS: Final = (
     "node", "state", "gpu", "counted", "uuid", "model", "verdict", "reason", "utilization_percent",
     "memory_utilization_percent", "memory_used_bytes", "memory_total_bytes", "temperature_celsius",
     "power_watts", "users", "processes", "booked_by", "booked_until", "sampled_at",
+    "display_name",
 )  # fmt: skip
 # Where a cell begins for one that reads semicolons or tabs as separators too, or loses its way in the quotes;
 # there, what would be run. Full-width forms are taken for the plain ones by some spreadsheets.
@@ -59,4 +60,5 @@ def _cells(node: NodeView, gpu: GpuView) -> list[object]:
         None if claim is None else claim.who,
         None if claim is None else claim.until,
         node.sampled_at,
+        node.display_name,
     ]

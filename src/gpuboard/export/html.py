@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from gpuboard.model.names import holder_name
+from gpuboard.model.names import holder_name, node_title
 from gpuboard.model.report import HostFacts
 from gpuboard.model.units import format_duration, format_size
 from gpuboard.wire.tally import Tally, tally_view
@@ -78,7 +78,7 @@ def _answer(tally: Tally) -> str:
 
 
 def _node(node: NodeView, now: float) -> str:
-    name = escape(node.display_name or node.name)
+    name = escape(node_title(node.name, node.display_name))
     unknown = "age unknown" if node.gpus else "never heard"
     age = unknown if node.sampled_at is None else f"{format_duration(now - node.sampled_at)} old"
     why = f" · {escape(node.state)}: {escape(node.reason.text)}" if node.reason is not None else ""

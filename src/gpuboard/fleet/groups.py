@@ -26,11 +26,16 @@ class NodeGroups:
         """All groups there are."""
         return self._order.keys()
 
-    def of(self, node: str) -> tuple[str, ...]:
-        """The groups of a node, in the order of the settings."""
+    def of(self, node: str, called: str | None = None) -> tuple[str, ...]:
+        """The groups of a node, by its name or by what people call it, in the order of the settings."""
         found = self._listed.get(node, set())
+        if called is not None:
+            found = found | self._listed.get(called.lower(), set())
         if self._patterns:
-            found = found | {group for group, pattern in self._patterns if pattern.fullmatch(node)}
+            names = [node] if called is None else [node, called.lower()]
+            found = found | {
+                group for group, pattern in self._patterns for name in names if pattern.fullmatch(name)
+            }
         return tuple(sorted(found, key=self._order.__getitem__)) if found else ()
 
 

@@ -1,6 +1,6 @@
 """What the admin wants things to be called."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -30,6 +30,10 @@ class Names(Struct, frozen=True, kw_only=True):
     def node(self, name: str) -> str | None:
         """What people call a node, where the admin says so."""
         return self.nodes.get(name)
+
+    def nodes_called(self, asked: str) -> Iterator[str]:
+        """The nodes that people call so, by their own names."""
+        return (node for node, name in self.nodes.items() if spoken(name) == asked)
 
     def model(self, reading: GpuReading) -> str | None:
         """The short name of a GPU's model, with its MIG profile: once, also where the driver has both."""

@@ -17,6 +17,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
+from gpuboard.model.node import spoken
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
@@ -78,6 +79,18 @@ class Fleet:
     def get(self, name: str) -> Node | None:
         """The node of this name."""
         return self._nodes.get(name)
+
+    def find(self, name: str) -> Node | None:
+        """The node of this name, or the one that people call so; case says nothing."""
+        asked = spoken(name)
+        own = next(
+            (own for own in (name, asked, *self.names.nodes_called(asked)) if own in self._nodes), None
+        )
+        return None if own is None else self._nodes[own]
+
+    def groups_of(self, node: Node) -> tuple[str, ...]:
+        """The groups of a node, under any of its names."""
+        return self.groups.of(node.name, self.names.node(node.name))
 
     def judge_by(self, thresholds: Thresholds, names: Names) -> None:
         """Judge and name everything anew by these from now on."""

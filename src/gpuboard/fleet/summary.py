@@ -1,7 +1,7 @@
 """Sums over the fleet's rows. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import Final, get_args
 
@@ -65,7 +65,7 @@ class _Sum:
         self.memory += holder.memory_used_bytes or 0
         self.processes += holder.processes
 
-    def person(self) -> Person:
+    def person(self, called: "_Called") -> Person:
         """All of it."""
         return Person(
             user=self.name,
@@ -73,13 +73,13 @@ class _Sum:
             idle_gpus=sum(row.verdict == "idle" for row in self.held),
             memory_bytes=self.memory,
             processes=self.processes,
-            holdings=_holdings(self.held),
+            holdings=_holdings(self.held, called),
             booked_gpus=len(self.booked),
-            booked=_holdings(self.booked),
+            booked=_holdings(self.booked, called),
         )
 
 
-def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
+def people_of(gpus: Iterable[GpuRow], *, at: float, nodes: Iterable[NodeRow] = ()) -> People:
     """Everybody who holds a GPU that is counted, on a live node, or has booked one; the heaviest first."""
     sums: dict[str, _Sum] = {}
     rows = [row for row in gpus if row.counted]
@@ -90,18 +90,28 @@ def people_of(gpus: Iterable[GpuRow], *, at: float) -> People:
     for row in rows:
         if row.claim is not None and row.claim.who is not None:
             sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
-    people = [one.person() for one in sums.values()]
+    called = _called(nodes)
+    people = [one.person(called) for one in sums.values()]
     people.sort(key=lambda person: (-person.gpus, -person.booked_gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
 
 
-def _holdings(rows: list[GpuRow]) -> tuple[Holding, ...]:
+# What people call nodes, by the nodes' own names.
+_Called = Mapping[str, str | None]
+
+
+def _called(nodes: Iterable[NodeRow]) -> _Called:
+    return {node.name: node.display_name for node in nodes}
+
+
+def _holdings(rows: list[GpuRow], called: _Called) -> tuple[Holding, ...]:
     by_node: dict[str, list[GpuRow]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (row.node, *place_key(row.label))):
         by_node[row.node].append(row)
     return tuple(
         Holding(
             node=node,
+            display_name=called.get(node),
             labels=tuple(row.label for row in mine),
             indexes=tuple(row.index for row in mine),
             uuids=tuple(row.uuid for row in mine),
@@ -121,9 +131,16 @@ class Wish(Struct, frozen=True, kw_only=True):
 
     def fits(self, row: GpuRow) -> bool:
         """Whether a GPU is of the wanted kind and one of those that are counted."""
-        if not row.counted or (self.model and self.model.lower() not in (row.model or "").lower()):
+        if not row.counted or not self._is_of_model(row):
             return False
         return fits_size(row.memory_total_bytes, self.memory_bytes)
+
+    def _is_of_model(self, row: GpuRow) -> bool:
+        """Whether its model has the wanted part in its name, as people or as the driver says it."""
+        if not self.model:
+            return True
+        wanted = self.model.lower()
+        return wanted in (row.model or "").lower() or wanted in (row.driver_model or "").lower()
 
 
 def find_free(
@@ -134,6 +151,7 @@ def find_free(
     That is the smallest block that suffices, so that small jobs leave whole nodes whole; then what is too
     small alone, the largest first. What was just freed comes last, and counts only where nothing else is.
     """
+    nodes = list(nodes)
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
     unsure: Counter[str] = Counter()
     for row in filter(wish.fits, gpus):
@@ -142,7 +160,11 @@ def find_free(
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
     ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
-    found = [_block(node, model, blocks[node, model], at) for node, model in ranked]
+    called = _called(nodes)
+    found = [
+        replace(_block(node, model, blocks[node, model], at), display_name=called.get(node))
+        for node, model in ranked
+    ]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)

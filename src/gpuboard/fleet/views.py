@@ -38,7 +38,7 @@ def node_view(fleet: Fleet, node: Node) -> NodeView | None:
     return NodeView(
         name=node.name,
         display_name=fleet.names.node(node.name),
-        groups=fleet.groups.of(node.name),
+        groups=fleet.groups_of(node),
         state=seen.freshness.state,
         reason=seen.freshness.reason,
         source=node.source,
@@ -92,7 +92,7 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     return NodeRow(
         name=node.name,
         display_name=fleet.names.node(node.name),
-        groups=fleet.groups.of(node.name),
+        groups=fleet.groups_of(node),
         address=node.address,
         state=seen.freshness.state,
         reason=seen.freshness.reason,
@@ -121,6 +121,7 @@ def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag
         label=tag.label,
         counted=tag.counted,
         model=fleet.names.model(reading),
+        driver_model=reading.model,
         memory_unified=reading.memory_unified,
         mig_parent_uuid=reading.mig_parent_uuid,
         mig_profile=reading.mig_profile,

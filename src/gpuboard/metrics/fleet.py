@@ -46,6 +46,11 @@ def fleet_families(
         samples=[({"state": state}, sum(row.state == state for row in nodes)) for state in STATES],
     )
     yield Family(
+        name="gpuboard_node_info",
+        help="What people call a node; the value is always 1.",
+        samples=[({"node": row.name, "display_name": row.display_name or row.name}, 1.0) for row in nodes],
+    )
+    yield Family(
         name="gpuboard_gpu_verdict",
         help="The verdict on a GPU that is counted; 1 for the one that holds.",
         samples=[

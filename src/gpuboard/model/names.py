@@ -40,6 +40,11 @@ def holder_name(user: str | None, uid: int | None) -> str:
     return "unknown" if uid is None else f"uid {uid}"
 
 
+def node_title(name: str, display_name: str | None) -> str:
+    """A node for people who read: what they call it, and the name by which it is reached."""
+    return name if display_name is None or display_name == name else f"{display_name} ({name})"
+
+
 def gpu_labels(gpus: Sequence[GpuReading]) -> list[str]:
     """The numbers that people say: `0`, and `0:1` for an instance of GPU 0, `?:1` if its card is missing."""
     if all(gpu.mig_parent_uuid is None for gpu in gpus):

@@ -7,7 +7,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from gpuboard.model.names import holder_name
+from gpuboard.model.names import holder_name, node_title
 from gpuboard.model.report import GpuProcess
 from gpuboard.model.units import GIB, format_duration, format_size
 from gpuboard.wire.tally import tally_view
@@ -42,7 +42,7 @@ def _node(node: NodeView, now: float, *, with_processes: bool) -> Group:
 
 
 def _heading(node: NodeView, now: float) -> Text:
-    heading = Text(node.display_name or node.name, style="bold")
+    heading = Text(node_title(node.name, node.display_name), style="bold")
     details = list(_host_details(node))
     if node.state != "live":
         reason = f": {node.reason.text}" if node.reason is not None else ""

@@ -38,6 +38,8 @@ class Holding(Struct, frozen=True, kw_only=True):
     """Where a person holds GPUs."""
 
     node: str
+    # What people call the node; null: as it is called itself.
+    display_name: str | None = None
     # The numbers people say: `0`, and `0:1` for an instance of GPU 0.
     labels: tuple[str, ...]
     indexes: tuple[int, ...]
@@ -71,6 +73,8 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     """Free GPUs of one node that fit the question, best first."""
 
     node: str
+    # What people call the node; null: as it is called itself.
+    display_name: str | None = None
     model: str | None
     # The numbers people say: `0`, and `0:1` for an instance of GPU 0.
     labels: tuple[str, ...]

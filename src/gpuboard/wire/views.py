@@ -121,7 +121,9 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     label: str
     # Whether it is one of the GPUs that are counted and offered.
     counted: bool
+    # What people call the model, and what the driver does.
     model: str | None
+    driver_model: str | None
     memory_unified: bool
     mig_parent_uuid: str | None
     mig_profile: str | None

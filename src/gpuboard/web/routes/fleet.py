@@ -68,9 +68,9 @@ def _encode_fleet(services: Services, tier: Tier) -> bytes:
 
 @get("/nodes/{name:str}", summary="One node", responses=problems(400, 401, 404))
 async def get_node(request: AnyRequest, services: Services, name: str) -> NodeView:
-    """Everything about one node."""
+    """Everything about one node, by its own name or by what people call it."""
     tier = tier_of(request)
-    node = services.fleet.get(name)
+    node = services.fleet.find(name)
     found = None if node is None else node_view(services.fleet, node)
     if found is None:
         raise NotFoundException(f"No node {name!r} is known to this board.")
@@ -101,7 +101,7 @@ async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView
 async def get_activity(
     request: AnyRequest,
     services: Services,
-    node: Annotated[str | None, Parameter(max_length=63, description="Only this node's.")] = None,
+    node: Annotated[str | None, Parameter(max_length=253, description="Only this node's.")] = None,
 ) -> Response[ActivityHour]:
     """Utilisation per minute, for small plots."""
     if node is None:
@@ -109,7 +109,7 @@ async def get_activity(
             "activity", lambda: _encode_activity(services, services.fleet)
         )
     else:
-        known = services.fleet.get(node)
+        known = services.fleet.find(node)
         made = SharedBody(_encode_activity(services, [known] if known else []))
     return cast("Response[ActivityHour]", respond(request, made))
 
@@ -130,7 +130,8 @@ async def get_summary(services: Services) -> Summary:
 async def get_people(request: AnyRequest, services: Services) -> People:
     """Everybody who holds a GPU, the heaviest first; null where names are hidden."""
     tier = tier_of(request)
-    found = people_of(services.tracker.gpus.values(), at=services.fleet.clock.now())
+    rows = services.tracker
+    found = people_of(rows.gpus.values(), at=services.fleet.clock.now(), nodes=rows.nodes.values())
     return found if tier == "names" else replace(found, tier="counts", people=None, hint=NAMES_HINT)
 
 
