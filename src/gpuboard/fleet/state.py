@@ -21,7 +21,7 @@ from gpuboard.model.node import spoken
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
-from gpuboard.verdict import Thresholds, holders, judge
+from gpuboard.verdict import PersonOf, Thresholds, holders, judge, stray
 
 # Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
 _MOVED: Final = Reason(
@@ -356,6 +356,7 @@ class Fleet:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
         cut = {reading.mig_parent_uuid for reading in seen.gpus}
+        strays = _strays(seen.gpus, cut, person_of) if len(cut) > 1 else {}
         has_claims = bool(self._book)
         for reading in seen.gpus:
             memory = seen.memories[reading.uuid]
@@ -371,7 +372,8 @@ class Fleet:
                 problems=seen.problems,
                 freshness=node.freshness,
                 claim=memory.claim,
-                doubt=self._doubt(node, reading, now) if has_claims else None,
+                doubt=(strays.get(reading.mig_parent_uuid) if strays else None)
+                or (self._doubt(node, reading, now) if has_claims else None),
                 is_cut=reading.uuid in cut,
                 activity=memory.activity(),
                 thresholds=self.thresholds,
@@ -397,6 +399,15 @@ def _card(node: Node, reading: GpuReading) -> GpuReading | None:
     cards = (gpu for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
     card = next(cards, None)
     return card if card is not None and card.mig_parent_uuid is None else None
+
+
+def _strays(
+    gpus: Iterable[GpuReading], cut: set[str | None], person_of: PersonOf | None
+) -> dict[str | None, Reason]:
+    """Cards that are cut into instances and have processes that are on none of them, and who that is."""
+    cards = [gpu for gpu in gpus if gpu.uuid in cut and gpu.processes]
+    found = {card.uuid: stray(card, holders(card, person_of)) for card in cards}
+    return {uuid: reason for uuid, reason in found.items() if reason is not None}
 
 
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:

@@ -23,6 +23,7 @@ OF_GPUS: Final = frozenset(
         "unknown-memory",
         "numbers-moved",
         "number-unread",
+        "stray-process",
         "new",
         "unwritable",
     }

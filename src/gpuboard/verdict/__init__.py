@@ -1,6 +1,6 @@
 """The verdict: one word per GPU with its evidence. Pure; the only place that decides it."""
 
-from gpuboard.verdict.holders import Holder, holders
+from gpuboard.verdict.holders import Holder, PersonOf, holders
 from gpuboard.verdict.judge import (
     LIVE,
     ONE_SHOT,
@@ -8,6 +8,18 @@ from gpuboard.verdict.judge import (
     Freshness,
     Thresholds,
     judge,
+    stray,
 )
 
-__all__ = ["LIVE", "ONE_SHOT", "Activity", "Freshness", "Holder", "Thresholds", "holders", "judge"]
+__all__ = [
+    "LIVE",
+    "ONE_SHOT",
+    "Activity",
+    "Freshness",
+    "Holder",
+    "PersonOf",
+    "Thresholds",
+    "holders",
+    "judge",
+    "stray",
+]

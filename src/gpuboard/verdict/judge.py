@@ -84,7 +84,7 @@ def judge(  # noqa: PLR0911 - one return per word
     """Say the one word for a GPU, with its evidence.
 
     `people` are those on it, if they have been added up already; `problems` are those of its node, of which
-    only those of this GPU or of the whole node count; `doubt` is why it may be claimed though it looks free;
+    only those of this GPU or of the whole node count; `doubt` is why it may be held though it looks free;
     `is_cut` says whether a card with MIG on has instances.
     """
     if freshness.state != "live":
@@ -114,6 +114,16 @@ def judge(  # noqa: PLR0911 - one return per word
     if doubt is not None:
         return Verdict(word="unknown", reason=doubt, flags=flags)
     return Verdict(word="free", reason=_free(activity), since=activity.empty_since, flags=flags)
+
+
+def stray(card: GpuReading, people: tuple[Holder, ...] | None) -> Reason | None:
+    """Why no instance of a card is surely free: somebody computes on the card, nobody can tell on which."""
+    computing = [p for p in card.processes or () if is_working(p)]
+    if not computing:
+        return None
+    found = _shared(_present, len(computing), _users(people))
+    text = f"{found.text.removesuffix(' on it')} on its card, of no known instance: it may be this one"
+    return Reason(code="stray-process", text=text, values=found.values)
 
 
 def _free(activity: Activity) -> Reason:

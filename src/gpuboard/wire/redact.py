@@ -28,6 +28,7 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "unknown-memory": ("its memory cannot be read, so it may be in use", ()),
     "numbers-moved": ("a GPU of this node is booked, and the numbers may have moved: it may be this one", ()),
     "number-unread": ("a booking of this node has no number that can be read: it may be this GPU", ()),
+    "stray-process": ("a process on its card is of no known instance: it may be this one", ()),
     "new": ("just arrived", ()),
     "never": ("no report has arrived yet", ()),
     "late": ("nothing new for {seconds}", ("seconds",)),

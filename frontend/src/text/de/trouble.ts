@@ -78,6 +78,8 @@ export const trouble = {
     'Eine GPU dieses Knotens ist gebucht, und die Nummern können sich verschoben haben: sie kann es sein.',
   'reason_number-unread':
     'Eine Buchung dieses Knotens nennt keine lesbare Nummer: sie kann diese GPU meinen.',
+  'reason_stray-process':
+    'Auf ihrer Karte läuft ein Prozess, dessen Instanz niemand kennt: es kann diese sein.',
   reason_unwritable: 'Was davon bekannt ist, lässt sich nicht zeigen; das Protokoll der Tafel sagt, warum.',
   'reason_token-shared': 'Zwei Agenten benutzen das Token dieses Knotens.',
   reason_flood: 'Der Knoten schickt mehr, als irgend jemand verlangt hat.',

@@ -75,6 +75,8 @@ export const trouble: TroubleWords = {
   'reason_numbers-moved':
     'Un GPU de ce nœud est réservé, et les numéros ont pu changer : c’est peut-être celui-ci.',
   'reason_number-unread': 'Une réservation de ce nœud n’a pas de numéro lisible : c’est peut-être ce GPU.',
+  'reason_stray-process':
+    'Un processus de sa carte n’est d’aucune instance connue : c’est peut-être celle-ci.',
   reason_unwritable: 'Ce qu’on en sait ne peut être montré ; le journal du tableau dit pourquoi.',
   'reason_token-shared': 'Deux agents utilisent le jeton de ce nœud.',
   reason_flood: 'Le nœud envoie plus que ce qui a été demandé.',

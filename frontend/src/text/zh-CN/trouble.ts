@@ -72,6 +72,7 @@ export const trouble: TroubleWords = {
   reason_internal: 'gpuboard 本身在此出错。',
   'reason_numbers-moved': '此节点有 GPU 被预约，而编号可能已变动：可能就是这张。',
   'reason_number-unread': '此节点有一笔预约的编号无法读取：可能就是这张 GPU。',
+  'reason_stray-process': '卡上有程序不属于任何已知的实例：可能就是这个。',
   reason_unwritable: '已知的内容无法显示；原因见看板的日志。',
   'reason_token-shared': '两个代理程序使用此节点的令牌。',
   reason_flood: '节点送来的数据多于所要求的。',

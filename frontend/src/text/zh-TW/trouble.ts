@@ -72,6 +72,7 @@ export const trouble: TroubleWords = {
   reason_internal: 'gpuboard 本身在此出錯。',
   'reason_numbers-moved': '此節點有 GPU 被預約，而編號可能已變動：可能就是這張。',
   'reason_number-unread': '此節點有一筆預約的編號無法讀取：可能就是這張 GPU。',
+  'reason_stray-process': '卡上有程序不屬於任何已知的執行個體：可能就是這個。',
   reason_unwritable: '已知的內容無法顯示；原因見看板的記錄。',
   'reason_token-shared': '兩個代理程式使用此節點的權杖。',
   reason_flood: '節點送來的資料多於所要求的。',
