@@ -17,14 +17,14 @@ from gpuboard.model.errors import StorageAwayError, StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.settings.board import BoardTable, StorageTable
-from gpuboard.sources.folder import Known, Owners
+from gpuboard.sources.folder import Known, Marks, Owners
 from gpuboard.sources.ledger import CountingLedger, Position
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.storage.base import Database
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.registry import make_database
-from gpuboard.storage.tables import BOARD_URL, FOLDER_OWNERS, KEPT_CLAIMS, NODE_PLACES
+from gpuboard.storage.tables import BOARD_URL, FOLDER_MARKS, FOLDER_OWNERS, KEPT_CLAIMS, NODE_PLACES
 from gpuboard.storage.watch import StorageWatch
 from gpuboard.storage.writer import ChangeWriter, Store
 from gpuboard.web.agents import AgentDoor
@@ -39,6 +39,8 @@ STORAGE: Final = "storage"
 PLACES_SECONDS: Final = 0.5
 CLAIMS_SECONDS: Final = 1.0
 OWNERS_SECONDS: Final = 1.0
+# After a crash of the board, files that were read in this time may be put back once more.
+MARKS_SECONDS: Final = 1.0
 # How long to wait before a database that was away at the start is tried again: the first time, and at most.
 FIRST_RETRY_SECONDS: Final = 1.0
 LONGEST_RETRY_SECONDS: Final = 15.0
@@ -82,6 +84,13 @@ class AgentSide:
             self.owners.known,
             self.owners.restore,
             OWNERS_SECONDS,
+        )
+        self._remember(
+            "marks",
+            NamedValues(database, FOLDER_MARKS, Marks),
+            self.owners.marks.known,
+            self.owners.marks.restore,
+            MARKS_SECONDS,
         )
         self._away: Reason | None = None
         self._is_open = asyncio.Event()

@@ -28,6 +28,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     ("CREATE TABLE node_places (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
     ("CREATE TABLE kept_claims (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
     ("CREATE TABLE folder_owners (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
+    ("CREATE TABLE folder_marks (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",),
 )
 
 

@@ -71,6 +71,14 @@ FOLDER_OWNERS: Final = Table(
     Column("value", String, nullable=False),
 )
 
+# How far the files of each node of a folder have come, by both, as JSON.
+FOLDER_MARKS: Final = Table(
+    "folder_marks",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+
 # What was booked in a file that others write, by its path, as JSON.
 KEPT_CLAIMS: Final = Table(
     "kept_claims",

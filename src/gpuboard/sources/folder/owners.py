@@ -3,6 +3,8 @@
 from collections.abc import Container, Mapping
 from typing import Final
 
+from gpuboard.sources.folder.marks import FolderMarks
+
 # So long a node's owner is remembered when all of its files are gone.
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 # Of more, those without files are forgotten at once.
@@ -18,6 +20,8 @@ class Owners:
     def __init__(self, *, forget_after: float = FORGET_AFTER_SECONDS) -> None:
         self._forget_after = forget_after
         self._folders: dict[str, Known] = {}
+        # How far their files have come, remembered as long as they.
+        self.marks = FolderMarks()
         # Since when nodes have no files, by folder and node.
         self._gone: dict[tuple[str, str], float] = {}
         # Nodes of which every folder that is looked at has to tell once more what it knows.
@@ -48,6 +52,7 @@ class Owners:
         """Forget a node in every folder: the next file that is read is the first."""
         for owners in list(self._folders.values()):
             owners.pop(node, None)
+        self.marks.forget(node)
         for nodes in list(self._forgotten.values()):
             nodes.add(node)
 
@@ -66,3 +71,4 @@ class Owners:
             elif now - self._gone.setdefault((folder, node), now) >= self._forget_after or is_full:
                 self._gone.pop((folder, node))
                 owners.pop(node, None)
+                self.marks.forget(node, folder)

@@ -3,11 +3,15 @@
 from collections import deque
 from typing import Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 
 _GAPS: Final = 5
 _ENOUGH: Final = 2
 _BOOTS: Final = 16
+# So many of a node's boots are remembered over a restart of the board.
+KEPT_BOOTS: Final = 8
 
 Newness = Literal["new", "same", "older"]
 
@@ -20,6 +24,15 @@ class Mark(NamedTuple):
     number: float
     # The node's wall clock at that moment, where it is known in UTC.
     wall: float | None = None
+
+
+class Marks(Struct, frozen=True, array_like=True):
+    """What of a node's samples must outlive the board, so that nothing old is taken for new."""
+
+    newest: Mark
+    # How far each of its last clocks has come, the newest last.
+    highest: tuple[tuple[str, float], ...]
+    latest: float | None = None
 
 
 class FilePace:
@@ -44,21 +57,28 @@ class FilePace:
 class Track:
     """The samples of one node, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Marks | None = None) -> None:
+        """Begin anew, or with what an earlier run of the board has read."""
         self.pace = FilePace()
         self.sampled_at = 0.0
         # False: nobody can tell; it is made up, and too long ago to count as fresh.
         self.is_age_known = True
-        self._mark: Mark | None = None
+        self._mark: Mark | None = None if marks is None else marks.newest
         # How far each clock has come: what was read of a boot once is never new again.
-        self._highest: dict[str, float] = {}
+        self._highest: dict[str, float] = {} if marks is None else dict(marks.highest[-KEPT_BOOTS:])
         # One that seemed older than what was seen: if the next one follows on it, the clock was set back.
         self._doubted: Mark | None = None
         # The latest that the node's wall clock has said, and a boot that is behind that: it may well be an
         # old one whose drops are put back one after the other, so its samples are as old as they say.
-        self._latest: float | None = None
+        self._latest: float | None = None if marks is None else marks.latest
         self._behind: str | None = None
         self._is_begun = False
+
+    def marks(self) -> Marks | None:
+        """What must outlive the board; None: no file has said when it is of."""
+        if self._mark is None:
+            return None
+        return Marks(self._mark, tuple(self._highest.items())[-KEPT_BOOTS:], self._latest)
 
     def place(
         self, mark: Mark | None, *, written_at: float, age: float, is_age_known: bool = True
@@ -111,7 +131,8 @@ class Track:
         if mark is None or self._mark is None:
             return "new"
         if mark[:2] == self._mark[:2]:
-            return "same"
+            # What an earlier run of the board has read is news to this one; how old it is, it says itself.
+            return "same" if self._is_begun else "new"
         return "new" if self._is_later(mark, self._mark) or self._follows_on_doubted(mark) else "older"
 
     def _is_later(self, mark: Mark, before: Mark) -> bool:

@@ -1,5 +1,6 @@
 """Looks at a folder and reads what has changed; remembers what each node's next file must fit. Blocks."""
 
+import hashlib
 import os
 import time
 from collections.abc import Container, Iterator, Mapping
@@ -25,7 +26,7 @@ from gpuboard.sources.folder.listing import (
     stamp_of,
 )
 from gpuboard.sources.folder.owners import Owners
-from gpuboard.sources.folder.pace import Mark, Track
+from gpuboard.sources.folder.pace import Mark, Marks, Track
 from gpuboard.sources.folder.room import NO_ROOM, NOTHING, Room, weight_of
 from gpuboard.sources.folder.signatures import Signatures
 from gpuboard.sources.folder.turns import Due, Turns
@@ -39,6 +40,8 @@ from gpuboard.wire.clean import clean_text
 _BAD_LOOKS: Final = 2
 # How long a node says that its file has another owner than before.
 _OWNER_SECONDS: Final = 24 * 3600.0
+# As long as a SHA-256; a kernel's boot has 36.
+_BOOT_LETTERS: Final = 64
 # So far the clock of a file server may be ahead of ours.
 AHEAD_SECONDS: Final = 60.0
 
@@ -80,8 +83,8 @@ class Scan(Struct):
 class _Memory:
     """What is remembered of one node."""
 
-    def __init__(self) -> None:
-        self.track = Track()
+    def __init__(self, marks: Marks | None) -> None:
+        self.track = Track(marks)
         self.stamp: Stamp = ()
         self.name: str | None = None
         # Its files when they were last read.
@@ -165,7 +168,7 @@ class FolderReader:
         """The nodes whose files have changed, or have room now; all of them wait from here on."""
         forgotten = self._owners.take_forgotten(str(self._path))
         for node, bundles in listing.nodes.items():
-            memory = self._memory.setdefault(node, _Memory())
+            memory = self._remembered(node)
             memory.is_forgotten = memory.is_forgotten or node in forgotten
             owner = self._owners.of(str(self._path), node)
             bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
@@ -176,6 +179,12 @@ class FolderReader:
             memory.waited += 1
             if not memory.waits:
                 memory.waits, memory.waits_since = True, self._last_look
+
+    def _remembered(self, node: str) -> _Memory:
+        memory = self._memory.get(node)
+        if memory is None:
+            memory = self._memory[node] = _Memory(self._owners.marks.of(str(self._path), node))
+        return memory
 
     def _room(self, listing: Listing, folder_owner: int) -> Room:
         """What the nodes whose files are here take."""
@@ -302,6 +311,8 @@ class FolderReader:
             )
         if place == "same" and memory.refusal is None and not memory.is_forgotten:
             return None
+        if place == "new":
+            self._owners.marks.note(str(self._path), node, memory.track.marks())
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
         return FolderReading(report, memory.track.sampled_at, memory.track.pace.seconds())
@@ -340,8 +351,13 @@ def _written_at(modified_at: float, *, last_look: float | None) -> float:
 
 def _mark(report: NodeReport) -> Mark | None:
     if report.sequence is not None and report.boot_id is not None:
-        return Mark(report.boot_id, report.sequence, report.taken_at)
+        return Mark(_boot(report.boot_id), report.sequence, report.taken_at)
     return None if report.taken_at is None else Mark("", report.taken_at, report.taken_at)
+
+
+def _boot(said: str) -> str:
+    """Which boot it is, in few letters: it is written down, and the node chooses how many it has."""
+    return said if len(said) <= _BOOT_LETTERS else hashlib.sha256(said.encode()).hexdigest()
 
 
 def _local_mark(content: bytes) -> Mark | None:
