@@ -222,6 +222,29 @@ def test_it_is_said_when_no_board_runs_there_now(
     assert ("no board runs on" in capsys.readouterr().err) != runs
 
 
+@pytest.mark.parametrize("action", [["enroll", "gpu01"], ["list"], ["revoke", "gpu01"], ["forget", "gpu01"]])
+@pytest.mark.parametrize("by", ["replaced", "deleted"])
+def test_a_database_that_is_another_than_the_boards_is_left_alone(
+    state: Path, capsys: pytest.CaptureFixture[str], action: list[str], by: str
+) -> None:
+    """A token that is revoked in a copy still opens the board: nothing is done, and why is said."""
+    assert node(state, "enroll", "gpu01") == 0
+    redeem(state, capsys.readouterr().out.split()[1])
+    board = SqliteDatabase(state / FILE_NAME)
+    board.open(as_board=True)
+    try:
+        if by == "replaced":
+            (state / "copy").write_bytes((state / FILE_NAME).read_bytes())
+            (state / "copy").rename(state / FILE_NAME)
+        else:
+            (state / FILE_NAME).unlink()
+        assert node(state, *action) == 1
+    finally:
+        board.close()
+    told = capsys.readouterr()
+    assert (told.out, "was deleted or replaced while the board runs" in told.err) == ("", True)
+
+
 @pytest.mark.parametrize(("listen", "is_other"), [("0.0.0.0:8042", False), ("127.0.0.1:9000", True)])
 def test_settings_of_another_board_are_noticed(
     state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], listen: str, *, is_other: bool

@@ -18,8 +18,9 @@ from gpuboard.settings.board import BoardTable
 from gpuboard.sources.push.positions import NodePositions
 from gpuboard.storage.base import DAMAGED
 from gpuboard.storage.sqlite import FILE_NAME
+from gpuboard.storage.sqlite import database as database_module
 from gpuboard.storage.sqlite.integrity import find_damage
-from gpuboard.storage.sqlite.lock import BoardLock, board_runs
+from gpuboard.storage.sqlite.lock import BoardLock, holder_of
 from gpuboard.web.components import Components
 from gpuboard.wire.component import ComponentView
 from tests.databases import open_database
@@ -164,14 +165,61 @@ def test_a_database_that_is_deleted_while_the_board_runs_is_said(tmp_path: Path)
     assert "deleted" in told[0].reason or "cannot be used" in told[0].reason
 
 
+def test_an_empty_file_where_a_database_was_is_damage(tmp_path: Path) -> None:
+    """It is refused with what to do, and stays as it is: tokens may be in a copy of it."""
+    path = fill(tmp_path)
+    for left in tmp_path.glob(f"{FILE_NAME}*"):
+        os.truncate(left, 0)
+    with pytest.raises(StorageError, match=f"is empty, .*{DAMAGED}") as refused:
+        open_database(tmp_path)
+    assert (refused.value.reason.code, path.stat().st_size) == ("storage-damaged", 0)
+
+
+def test_a_file_that_is_emptied_while_the_board_runs_is_said(tmp_path: Path) -> None:
+    """At the next look, not at that of the next hour."""
+    path = fill(tmp_path)
+    told = troubles(tmp_path, meanwhile=lambda: os.truncate(path, 0))
+    assert told[0].code in ("storage-damaged", "storage")
+
+
+def test_a_new_database_is_never_seen_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board that is killed while it makes one leaves none, or a whole one; the next start is as good."""
+    named: list[int] = []
+
+    def die(new: Path, path: Path) -> None:
+        named.append(new.stat().st_size)
+        assert not path.exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(database_module, "_give_name", die)
+    with pytest.raises(KeyboardInterrupt):
+        open_database(tmp_path)
+    assert named[0] >= PAGE
+    monkeypatch.undo()
+    open_database(tmp_path).close()
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".new"] == []
+
+
+def test_a_deleted_file_does_not_come_back_empty(tmp_path: Path) -> None:
+    """Neither by the board that had it open, nor by a look whether it is whole."""
+    database = open_database(tmp_path)
+    database.close()
+    path = tmp_path / FILE_NAME
+    path.unlink()
+    assert "unable to open" in (find_damage(path) or "")
+    with contextlib.closing(database), pytest.raises(StorageError), database.read():
+        pass
+    assert not path.exists()
+
+
 def test_a_second_board_on_the_same_state_is_refused(tmp_path: Path) -> None:
     """In words, with who has it; and let in when the first has ended."""
     first = BoardLock(tmp_path)
-    assert board_runs(tmp_path)
+    assert holder_of(tmp_path) is not None
     with pytest.raises(StorageError, match=rf"another board \(process {os.getpid()}\) uses"):
         BoardLock(tmp_path)
     first.release()
-    assert not board_runs(tmp_path)
+    assert holder_of(tmp_path) is None
     BoardLock(tmp_path).release()
 
 

@@ -1,10 +1,12 @@
 """The board's database in a file of its state directory."""
 
-import logging
 import os
 import sqlite3
+import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import sqlalchemy
 from sqlalchemy import Connection, create_engine, event
@@ -15,10 +17,8 @@ from gpuboard.model.verdict import Reason
 from gpuboard.storage.base import DAMAGED, Database
 from gpuboard.storage.migrations import migrate
 from gpuboard.storage.sqlite.integrity import find_damage
-from gpuboard.storage.sqlite.lock import BoardLock, board_runs
+from gpuboard.storage.sqlite.lock import BoardLock, holder_of
 from gpuboard.storage.sqlite.place import prepare_directory
-
-log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "gpuboard.sqlite"
 BUSY_SECONDS: Final = 10.0
@@ -30,14 +30,17 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path) -> None:
         # Autocommit, so that the transactions are those that we begin: DDL would end pysqlite's own.
         engine = create_engine(
-            sqlalchemy.URL.create("sqlite", database=str(path)),
+            # Never made by a connection: a file that was deleted must not come back empty.
+            sqlalchemy.URL.create(
+                "sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"}
+            ),
             connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
         )
         event.listen(engine, "connect", _set_up)
         super().__init__(str(path), engine)
         self.path = path
         self._lock: BoardLock | None = None
-        self._identity: tuple[int, int] | None = None
+        self._identity: str | None = None
 
     def open(self, *, as_board: bool = False) -> None:
         """Open the file, or make it, for nobody else's eyes."""
@@ -48,6 +51,7 @@ class SqliteDatabase(Database):
         try:
             self._make_file(place)
             self._identity = _identity_of(self.path)
+            self._agree_with_board()
             with self.write() as connection:
                 migrate(connection)
         except BaseException:
@@ -57,16 +61,19 @@ class SqliteDatabase(Database):
     def exists(self) -> bool:
         """Whether there is a file."""
         try:
-            return self.path.exists()
+            is_there = self.path.exists()
         except OSError as error:
             raise StorageError(
                 f"the state directory {self.path.parent} cannot be read: {error.strerror}; "
                 "run as the user that the board runs as, or as root"
             ) from None
+        if not is_there and self._of_board() is not None:
+            raise self._replaced()
+        return is_there
 
     def has_board(self) -> bool:
         """Whether somebody holds the lock."""
-        return board_runs(self.path.parent)
+        return holder_of(self.path.parent) is not None
 
     def find_damage(self) -> str | None:
         """Look at the file as a whole."""
@@ -75,7 +82,7 @@ class SqliteDatabase(Database):
     def find_loss(self) -> Reason | None:
         """Whether the file that was opened is still the one of its name."""
         if _identity_of(self.path) == self._identity:
-            return None
+            return Reason(code="storage-damaged", text=self._empty()) if _is_empty(self.path) else None
         text = (
             f"the database {self.path} was deleted or replaced while the board runs, and what is "
             "written down now is lost; put the file back and restart the board"
@@ -89,19 +96,37 @@ class SqliteDatabase(Database):
             self._lock.release()
             self._lock = None
 
+    def _of_board(self) -> str | None:
+        """Which file the board uses that runs here; None: there is none, or it has not opened it yet."""
+        holder = holder_of(self.path.parent)
+        return None if holder is None else holder.identity
+
+    def _agree_with_board(self) -> None:
+        """Make sure that a command changes what the board reads, and not a file that took its place."""
+        if self._lock is not None:
+            self._lock.note(self._identity or "")
+        elif self._of_board() not in (None, self._identity):
+            raise self._replaced()
+
+    def _replaced(self) -> StorageError:
+        return StorageError(
+            f"the database {self.path} was deleted or replaced while the board runs: the board does not see "
+            "what is changed there, so nothing was; put the file back, or restart the board",
+            code="storage-replaced",
+        )
+
+    def _empty(self) -> str:
+        return f"the database {self.path} is empty, which it never is by itself; {DAMAGED}"
+
     def _make_file(self, place: Path) -> None:
-        path = self.path
         try:
-            is_new = not path.exists()
-            if not is_new and path.is_file() and path.stat().st_size == 0:
-                log.warning("database was empty, made anew: path=%s", path)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-            if is_new and os.geteuid() == 0:
-                # Made by an administrator for a board that runs as somebody else.
-                owner = place.stat()
-                os.chown(path, owner.st_uid, owner.st_gid)
+            if not self.path.exists():
+                _make(self.path, place)
+            elif _is_empty(self.path):
+                raise StorageError(self._empty(), code="storage-damaged")
+            os.close(os.open(self.path, os.O_RDWR))
         except OSError as error:
-            raise StorageError(f"the database {path} cannot be opened: {error.strerror}") from None
+            raise StorageError(f"the database {self.path} cannot be opened: {error.strerror}") from None
 
     def _begin_transaction(self, connection: Connection, *, is_write: bool) -> None:
         # Writers queue at the start; upgrading a reader later could fail at once.
@@ -114,12 +139,50 @@ class SqliteDatabase(Database):
         return StorageError(f"the database {self.path} cannot be used: {error.orig}{remedy}")
 
 
-def _identity_of(path: Path) -> tuple[int, int] | None:
+def _make(path: Path, place: Path) -> None:
+    """Make the file with its first page: whatever ends us meanwhile, it is there whole or not at all.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    os.close(handle)
+    new = Path(name)
+    try:
+        with closing(sqlite3.connect(new)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+        if os.geteuid() == 0:
+            # Made by an administrator for a board that runs as somebody else.
+            owner = place.stat()
+            os.chown(new, owner.st_uid, owner.st_gid)
+        _give_name(new, path)
+    except sqlite3.Error as error:
+        raise OSError(None, str(error)) from None
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _give_name(new: Path, path: Path) -> None:
+    """Let a file be found under its name, unless somebody else has made it meanwhile."""
+    try:
+        path.hardlink_to(new)
+    except FileExistsError:
+        return
+    except OSError:
+        # Not every file system has second names.
+        new.rename(path)
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
+
+
+def _identity_of(path: Path) -> str | None:
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def _set_up(connection: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401 - the pool's own record

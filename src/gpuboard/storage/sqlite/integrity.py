@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from sqlalchemy import Column, Double, Integer, Table
 
@@ -19,10 +20,15 @@ LOOK_SECONDS: Final = 20.0
 BUSY_SECONDS: Final = 5.0
 
 
+def only_if_there(path: Path) -> str:
+    """The file for SQLite, which would otherwise make an empty one where it was deleted."""
+    return f"file:{quote(str(path))}?mode=rw"
+
+
 def find_damage(path: Path, *, seconds: float = LOOK_SECONDS) -> str | None:
     """What is wrong with the database, in words; None when nothing was found. Blocks."""
     try:
-        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+        with closing(sqlite3.connect(only_if_there(path), uri=True, timeout=BUSY_SECONDS)) as connection:
             watch = threading.Timer(seconds, connection.interrupt)
             watch.start()
             try:

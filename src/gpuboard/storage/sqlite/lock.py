@@ -3,11 +3,12 @@
 import fcntl
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from gpuboard.model.errors import StorageError
 
 FILE_NAME: Final = "board.lock"
+_LONGEST: Final = 200
 
 
 class BoardLock:
@@ -27,7 +28,7 @@ class BoardLock:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            other = os.read(self._handle, 20).decode("ascii", "replace").strip()
+            other = next(iter(_lines(self._handle)), "")
             os.close(self._handle)
             raise StorageError(
                 f"another board{f' (process {other})' if other.isdecimal() else ''} uses the state directory "
@@ -36,21 +37,37 @@ class BoardLock:
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
+    def note(self, identity: str) -> None:
+        """Tell others which file this board uses, whatever has its name later."""
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, f"{os.getpid()}\n{identity}\n".encode(), 0)
+
     def release(self) -> None:
         """Let the next board have it."""
         os.close(self._handle)
 
 
-def board_runs(directory: Path) -> bool:
-    """Whether a board uses this state directory just now."""
+class Holder(NamedTuple):
+    """The board that uses a state directory just now."""
+
+    # Which file it uses; None: it has not opened it yet.
+    identity: str | None
+
+
+def holder_of(directory: Path) -> Holder | None:
+    """The board that uses this state directory just now; None: none does."""
     try:
         handle = os.open(directory / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return True
+        return Holder(next(iter(_lines(handle)[1:]), None))
     finally:
         os.close(handle)
-    return False
+    return None
+
+
+def _lines(handle: int) -> list[str]:
+    return os.pread(handle, _LONGEST, 0).decode("ascii", "replace").split()
