@@ -510,13 +510,21 @@ describe('the command to copy', () => {
     );
   });
 
+  test('names no number while a card of the node is missing', () => {
+    const { board, nodes } = fleetOf([node({ name: 'n', numbers_known: false })], []);
+    expect(takeCommand({ board, nodes }, 'n', [gpu({ uuid: 'n:3', label: '3' })])).toBe('');
+    expect(takeCommand({ board, nodes }, 'n', [gpu({ uuid: 'GPU-1', label: '3' })])).toContain('=GPU-1 ');
+    const admins = { ...board!, copy: 'use {indexes}' };
+    expect(takeCommand({ board: admins, nodes }, 'n', [gpu({ uuid: 'GPU-1', label: '3' })])).toBe('');
+  });
+
   test('is not written for what CUDA cannot be told', () => {
     expect(take('old-box', [gpu({ uuid: 'old-box:0/1', index: 1, label: '0:1' })])).toBe('');
   });
 
-  test.each(devices)('calls $about as every other output does', ({ gpus, uuids, numbers }) => {
+  test.each(devices)('calls $about as every other output does', ({ gpus, uuids, numbers, missing }) => {
     const rows = gpus.map(([uuid, label]) => gpu({ uuid: uuid!, label: label! }));
-    const { text, numbered } = cudaDevices(rows);
+    const { text, numbered } = cudaDevices(rows, !missing);
     expect(text).toBe(uuids ?? numbers ?? '');
     expect(numbered).toBe(uuids === undefined);
   });

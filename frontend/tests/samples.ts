@@ -50,6 +50,7 @@ export function node(change: Partial<NodeRow> = {}): NodeRow {
     disk_used_percent: 3,
     gpus_known: true,
     gpus_missing: 0,
+    numbers_known: true,
     ...change,
   };
 }

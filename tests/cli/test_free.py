@@ -78,6 +78,20 @@ def test_the_environment_form_says_what_cuda_takes(
     assert (is_told, printed) == ((False, []) if lines is None else (True, ["GPUBOARD_NODE=n", *lines]))
 
 
+def test_why_numbers_do_not_name_them_is_said() -> None:
+    """Whose card is missing, so that somebody looks."""
+    block = FreeBlock(
+        node="gpu07", model=None, labels=("1",), just_freed=0, memory_total_bytes=None, indexes=(1,),
+        uuids=("card-b",), numbers_known=False,
+    )  # fmt: skip
+    answer = FreeAnswer(
+        at=0.0, wanted=1, free=1, cannot_tell=0, nodes_unknown=0, enough=True, could_be_enough=True,
+        blocks=(block,),
+    )  # fmt: skip
+    assert not free._print(answer, "env")
+    assert "a GPU of gpu07 is missing" in free._why_unnamed(answer)
+
+
 def test_json_is_the_boards_own_answer(board: RunningBoard) -> None:
     """For programs."""
     done = run("free", "--board", board.url, "--format", "json", "--model", "a100")

@@ -7,9 +7,10 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free
+from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import VerdictWord
 from gpuboard.probes.simulated import simulate
-from gpuboard.wire.summary import FreeAnswer
+from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from gpuboard.wire.views import GpuRow
 
 
@@ -53,6 +54,28 @@ def test_only_nodes_that_meet_the_whole_wish_are_listed_if_there_are_any() -> No
     short = find_free([], few, Wish(gpus=2, same_node=True), at=0.0)
     assert [block.node for block in enough.blocks] == ["many"]
     assert (short.enough, [block.node for block in short.blocks]) == (False, ["few"])
+
+
+def test_numbers_are_not_those_of_programs_while_a_card_is_missing() -> None:
+    """The board keeps the number of each card; whoever starts anew on the node counts only what is there."""
+    fleet = Fleet(SteadyClock())
+    tracker = ChangeTracker(fleet)
+    cards = [
+        GpuReading(uuid=f"card-{name}", index=index, memory_used_bytes=0, processes=())
+        for index, name in enumerate("ab")
+    ]
+
+    def block() -> FreeBlock:
+        tracker.tick()
+        [found] = find_free(tracker.nodes.values(), tracker.gpus.values(), Wish(), at=0.0).blocks
+        return found
+
+    fleet.sink("pull").report("n", NodeReport(node="n", gpus=tuple(cards)))
+    whole = block()
+    fleet.sink("pull").report("n", NodeReport(node="n", gpus=(replace(cards[1], index=0),)))
+    short = block()
+    assert (whole.labels, whole.numbers_known) == (("0", "1"), True)
+    assert (short.labels, short.numbers_known) == (("1",), False)
 
 
 def free_on(node: str, count: int, **facts: float | None) -> list[GpuRow]:

@@ -20,7 +20,14 @@ def test_the_environment_names_devices_as_the_page_does(
     """By UUID, or by number in the driver's order; where neither names them, it is not said."""
     uuids, labels = zip(*case["gpus"], strict=True)
     block = FreeBlock(
-        node="a", model=None, labels=labels, indexes=(), uuids=uuids, memory_total_bytes=None, just_freed=0
+        node="a",
+        model=None,
+        labels=labels,
+        indexes=(),
+        uuids=uuids,
+        memory_total_bytes=None,
+        just_freed=0,
+        numbers_known=not case.get("missing", False),
     )
     count = len(uuids)
     answer = FreeAnswer(

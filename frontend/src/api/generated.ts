@@ -103,6 +103,7 @@ export interface FreeBlock {
   uuids: (string)[];
   memory_total_bytes: number | null;
   just_freed: number;
+  numbers_known: boolean;
   chosen: number;
 }
 
@@ -265,6 +266,7 @@ export interface NodeRow {
   disk_used_percent: number | null;
   gpus_known: boolean;
   gpus_missing: number;
+  numbers_known: boolean;
 }
 
 export interface NodeView {

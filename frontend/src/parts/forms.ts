@@ -12,7 +12,7 @@ export function copyForms(
   person: string | null,
 ): { form: Form; text: string }[] {
   // Only what a shell takes as it stands, so nothing needs a quote.
-  const { text, numbered } = cudaDevices(gpus);
+  const { text, numbered } = cudaDevices(gpus, fleet.nodes.get(node)?.record.numbers_known);
   if (!text) return [];
   const order = numbered ? 'CUDA_DEVICE_ORDER=PCI_BUS_ID ' : '';
   const forms: [Form, string][] = [

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_told = _print(answer, arguments.format)
     sys.stdout.flush()
     if answer.enough and not is_told:
-        print("gpuboard: there are enough, but neither UUIDs nor numbers name them to CUDA", file=sys.stderr)
+        print(f"gpuboard: {_why_unnamed(answer)}", file=sys.stderr)
         return CANNOT_TELL
     if answer.enough:
         return DONE
@@ -119,7 +119,12 @@ def _cuda_uuids(block: FreeBlock) -> list[str]:
 
 
 def _cuda_numbers(block: FreeBlock) -> list[str]:
-    """The GPUs that CUDA knows by number: whole ones, and not those of another vendor beside NVIDIA's."""
+    """The GPUs that CUDA knows by number: whole ones, and not those of another vendor beside NVIDIA's.
+
+    None while a card is missing: CUDA counts only those that are there, so the others' numbers are lower.
+    """
+    if not block.numbers_known:
+        return []
     return [
         label
         for label in block.labels
@@ -133,6 +138,14 @@ def _line(block: FreeBlock) -> str:
     # Scripts and ssh go by the node's own name, so that stands first and alone.
     called = f", on {block.display_name}" if block.display_name else ""
     return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{fresh}{called}"
+
+
+def _why_unnamed(answer: FreeAnswer) -> str:
+    moved = [block.node for block in answer.blocks if not block.numbers_known]
+    text = "there are enough, but neither UUIDs nor numbers name them to CUDA"
+    if not moved:
+        return text
+    return f"{text}: a GPU of {moved[0]} is missing, so that CUDA numbers the others anew; see its problems"
 
 
 def _why_not(answer: FreeAnswer) -> str:

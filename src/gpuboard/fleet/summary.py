@@ -160,11 +160,8 @@ def find_free(
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
     ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
-    called = _called(nodes)
-    found = [
-        replace(_block(node, model, blocks[node, model], at), display_name=called.get(node))
-        for node, model in ranked
-    ]
+    rows = {node.name: node for node in nodes}
+    found = [_of_node(_block(node, model, blocks[node, model], at), rows.get(node)) for node, model in ranked]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
@@ -185,6 +182,13 @@ def find_free(
         could_be_enough=could_be_enough,
         blocks=tuple(_chosen(found, wish.gpus)),
     )
+
+
+def _of_node(block: FreeBlock, node: NodeRow | None) -> FreeBlock:
+    """A block with what its node says of all of its GPUs."""
+    if node is None:
+        return block
+    return replace(block, display_name=node.display_name, numbers_known=node.numbers_known)
 
 
 def _rank(rows: list[GpuRow], wish: Wish, at: float) -> tuple[bool, bool, int, float, float]:

@@ -316,6 +316,11 @@ SEVERITIES: Final[dict[Severity, tuple[str, ...]]] = {
 _RANKS: Final = {kind: rank for rank, kinds in enumerate(SEVERITIES.values()) for kind in kinds}
 
 
+# While one of these lasts, programs on the node may number the GPUs otherwise than the board: CUDA counts
+# only what it sees, and people know cards by the numbers that they had.
+MOVES_NUMBERS: Final = frozenset({"gpu-lost", "gpu-missing", "gpus-missing", "numbers-moved"})
+
+
 def heaviest_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The same problems by weight; equally grave ones stay as they are, strange ones come last."""
     return tuple(sorted(problems, key=lambda one: _RANKS.get(one.kind, len(SEVERITIES))))

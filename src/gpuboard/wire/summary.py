@@ -83,6 +83,8 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     memory_total_bytes: int | None
     # How many of them became free only just now; they stand last.
     just_freed: int
+    # Whether programs on the node know the GPUs by these numbers: not while a card of it is missing.
+    numbers_known: bool = True
     # How many of them, the first, to take for the wish; blocks that are too small make it up together.
     chosen: int = 0
 

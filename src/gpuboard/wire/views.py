@@ -109,6 +109,8 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
     # False: nobody knows yet which GPUs it has.
     gpus_known: bool
     gpus_missing: int
+    # Whether programs there know its GPUs by the numbers shown: not while a card is missing.
+    numbers_known: bool = True
 
 
 class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
