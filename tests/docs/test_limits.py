@@ -32,6 +32,8 @@ ROWS: dict[str, tuple[str, str]] = {
         f"{limits.MAX_VISITORS_OF_ONE} of one address",
     ),
     "AGENTS_RESERVE": ("the same, from addresses that", f"{limits.AGENTS_RESERVE} more"),
+    "TLS_PER_SECOND": ("TLS that one address begins", f"{limits.TLS_PER_SECOND:g} a second"),
+    "TLS_BURST": ("TLS that one address begins", f"{limits.TLS_BURST:g} at once"),
     "MAX_VIEWERS": ("open pages", f"{limits.MAX_VIEWERS:,}"),
     "MAX_VIEWERS_OF_ONE": ("open pages", f"{limits.MAX_VIEWERS_OF_ONE} of one address"),
     "MAX_REMEMBERED": ("addresses remembered for these", f"{limits.MAX_REMEMBERED:,}"),

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,9 @@ class Secured:
         self._port = port
         self._context = ssl.create_default_context(cafile=ca_file)
 
-    def connect(self) -> socket.socket:
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
         """A connection that says nothing yet."""
-        return socket.create_connection(("127.0.0.1", self._port), timeout=5)
+        return socket.create_connection(("127.0.0.1", self._port), timeout=5, source_address=(source, 0))
 
     def secure(self, line: socket.socket) -> ssl.SSLSocket:
         """Agree on TLS."""
@@ -140,6 +141,30 @@ def test_who_speaks_no_tls_or_leaves_is_forgotten(
         tls.connect().close()
         wait_until(lambda: not room._here)
     assert caplog.records == []
+
+
+def test_an_address_that_agrees_on_tls_too_often_is_refused_and_no_other(
+    tmp_path: Path, loop: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before it costs anything, and with one line in the log; a moment later it is welcome again."""
+    caplog.set_level("INFO")
+    monkeypatch.setattr(deadline_tls, "TLS_PER_SECOND", 2.0)
+    monkeypatch.setattr(deadline_tls, "TLS_BURST", 3.0)
+    room = Room(is_limited=lambda _address: True)
+    with server(tmp_path, room, loop) as tls:
+        for _ in range(3):
+            with tls.secure(tls.connect()) as line:
+                assert ask(line).endswith(b"hi")
+        for _ in range(5):
+            with tls.connect() as hasty:
+                assert is_over(hasty)
+        with tls.secure(tls.connect("127.0.0.2")) as other:
+            assert ask(other).endswith(b"hi")
+        time.sleep(1)
+        with tls.secure(tls.connect()) as line:
+            assert ask(line).endswith(b"hi")
+    cut = [record.getMessage() for record in caplog.records]
+    assert cut == ["connection cut: address=127.0.0.1 reason=its address agrees on TLS too often"]
 
 
 async def accept(_scope: object, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from gpuboard.web.limits import MAX_REMEMBERED
+from gpuboard.web.limits import MAX_REMEMBERED, TLS_BURST, TLS_PER_SECOND
 from gpuboard.web.throttle import AddressCount, FailureLimit, RateBucket, RateLimit
 
 
@@ -31,6 +31,23 @@ def test_one_address_is_blocked_and_freed_again() -> None:
         limit.note_failure("a", 0.0)
     states = [limit.is_blocked(who, at) for who, at in (("a", 1.0), ("b", 1.0), ("a", 11.0))]
     assert states == [True, False, False]
+
+
+def test_the_agents_of_64_nodes_behind_one_address_agree_on_tls_as_often_as_they_need() -> None:
+    """They post every two seconds, each on a new connection, and all come at once when the board is back."""
+    limit = RateLimit(per_second=TLS_PER_SECOND, burst=TLS_BURST)
+    moments = sorted(2.0 * round_ + node / 40 for round_ in range(300) for node in range(64))
+    moments += [moments[-1]] * 256
+    assert all(limit.admits("10.0.0.1", at) for at in moments)
+
+
+def test_whoever_was_refused_for_long_is_welcome_a_moment_later() -> None:
+    """What was refused does not count; who hurries gets the rate and no more."""
+    limit = RateLimit(per_second=50, burst=500)
+    admitted = sum(limit.admits("10.0.0.1", number / 1000) for number in range(60_000))
+    assert 3400 <= admitted <= 3501
+    assert limit.admits("10.0.0.1", 60.1)
+    assert limit.admits("10.0.0.2", 60.0)
 
 
 def test_many_addresses_do_not_fill_the_memory() -> None:

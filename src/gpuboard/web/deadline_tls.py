@@ -1,4 +1,4 @@
-"""TLS must be agreed on in time, by few of one address: what comes before the protocols that uvicorn knows.
+"""TLS must be agreed on in time, by few of one address, not too often: before the protocols of uvicorn.
 
 The event loops accept connections and agree on TLS by themselves, but then nobody hears of one before.
 """
@@ -8,13 +8,16 @@ import contextlib
 import logging
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from typing import Final
 
 from uvicorn import Config, Server
 
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.web.deadline import DeadlineProtocol, room_of
-from gpuboard.web.limits import HANDSHAKE_SECONDS
+from gpuboard.web.limits import HANDSHAKE_SECONDS, TLS_BURST, TLS_PER_SECOND
+from gpuboard.web.throttle import RateLimit
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +52,8 @@ class TlsListener:
         self._context = config.ssl
         self._room = room_of(config)
         self._make_protocol = make_protocol
+        self._rate = RateLimit(per_second=TLS_PER_SECOND, burst=TLS_BURST)
+        self._hasty = SeldomLog(log)
         self._arriving: dict[_Arrival, asyncio.Task[None]] = {}
         listener.setblocking(False)
         listener.listen(config.backlog)
@@ -81,6 +86,15 @@ class TlsListener:
             await asyncio.sleep(0)
 
     def _receive(self, arrival: "_Arrival") -> None:
+        address = arrival.address
+        if self._room.is_limited(address) and not self._rate.admits(address, time.monotonic()):
+            # Before anything is spoken: that is what costs.
+            arrival.close()
+            reason = "its address agrees on TLS too often"
+            self._hasty.say(
+                address, "connection cut: address=%s reason=%s", address, reason, level=logging.INFO
+            )
+            return
         if not self._room.enter(arrival, arrival.address):
             arrival.cut("there is no room for it")
             return
@@ -120,11 +134,15 @@ class _Arrival:
         finally:
             too_late.cancel()
 
+    def close(self) -> None:
+        """Let go of a connection with which nothing was spoken."""
+        self._connection.close()
+
     def cut(self, reason: str) -> None:
         """End this connection now."""
         log.info("connection cut: address=%s reason=%s", self.address, reason)
         if self.agreeing is None:
-            self._connection.close()
+            self.close()
         else:
             # Whoever speaks TLS with it hears that it is over, and lets go of it.
             with contextlib.suppress(OSError):

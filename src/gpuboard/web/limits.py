@@ -39,6 +39,11 @@ MAX_VISITORS: Final = 1024
 MAX_VISITORS_OF_ONE: Final = 128
 # Beyond these, for addresses from which a good token has come: a large site's agents that all post at once.
 AGENTS_RESERVE: Final = 256
+# TLS that one address may begin: each costs the board up to two milliseconds. The agents of 64 nodes behind
+# one address that post every two seconds, each on a new connection, are 32 a second; when the board is back
+# they come at once, as a classroom does that opens the page.
+TLS_PER_SECOND: Final = 50.0
+TLS_BURST: Final = 500.0
 # Open pages.
 MAX_VIEWERS: Final = 2000
 # More than a person has tabs, and far fewer than the board has room for.

@@ -71,6 +71,10 @@ class Room:
         # Addresses from which a good token has come, the latest last.
         self._agents: OrderedDict[str, None] = OrderedDict()
 
+    def is_limited(self, address: str) -> bool:
+        """Whether what this address does is counted."""
+        return self._is_limited(address)
+
     def enter(self, visitor: Visitor, address: str) -> bool:
         """Let a connection in, which waits at first; False if there is no room for it."""
         who, is_limited = customer(address), self._is_limited(address)

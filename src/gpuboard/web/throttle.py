@@ -31,6 +31,15 @@ class RateBucket:
         self._seen_at = now
         return max(0.0, -self._credit / self._per_second)
 
+    def take(self, now: float) -> bool:
+        """Count one event if it is within the rate; one that is not costs nothing."""
+        self._credit = min(self._burst, self._credit + (now - self._seen_at) * self._per_second)
+        self._seen_at = now
+        if self._credit < 1.0:
+            return False
+        self._credit -= 1.0
+        return True
+
 
 class NodeAllowance:
     """What one node may take of the board: messages, and the time that they cost."""
@@ -63,8 +72,16 @@ class RateLimit:
 
     def delay(self, address: str | None, now: float) -> float:
         """Count one event of this address; how long it should wait. None is never too fast."""
-        if address is None:
-            return 0.0
+        return 0.0 if address is None else self._pace(address, now).delay(now)
+
+    def admits(self, address: str, now: float) -> bool:
+        """Count one event of this address if it is within the rate; those that are refused do not count.
+
+        So nobody who hurried for long has to wait for long after.
+        """
+        return self._pace(address, now).take(now)
+
+    def _pace(self, address: str, now: float) -> RateBucket:
         who = customer(address)
         pace = self._paces.pop(who, None) or RateBucket(
             per_second=self._per_second, burst=self._burst, now=now
@@ -72,7 +89,7 @@ class RateLimit:
         self._paces[who] = pace
         while len(self._paces) > MAX_REMEMBERED:
             self._paces.popitem(last=False)
-        return pace.delay(now)
+        return pace
 
 
 class FailureLimit:
