@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -13,6 +14,10 @@ from gpuboard.outside.threads import Workers
 LOOKUPS_AT_ONCE: Final = 16
 # When looking up takes longer than this, an address known from before is used.
 PATIENCE_SECONDS: Final = 2.0
+
+# Lists from outside may name ever new hosts: so many are remembered, and of each so many addresses.
+MAX_KNOWN: Final = 16_384
+MAX_ADDRESSES: Final = 16
 
 LookUp = Callable[[str], list[str]]
 
@@ -28,7 +33,8 @@ class Resolver:
 
     def __init__(self, look_up: LookUp = system_lookup) -> None:
         self._look_up = look_up
-        self._known: dict[str, list[str]] = {}
+        # The last asked last.
+        self._known: OrderedDict[str, list[str]] = OrderedDict()
         self._workers = Workers(LOOKUPS_AT_ONCE)
 
     async def addresses(self, host: str) -> list[str]:
@@ -42,16 +48,23 @@ class Resolver:
         known = self._known.get(host)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS if known else None):
-                self._known[host] = await self._ask(host)
+                known = await self._ask(host)
         except (TimeoutError, OSError, UnicodeError) as error:
             if known is None:
                 why = (error.strerror if isinstance(error, OSError) else None) or str(error)
                 text = f"the name {host} cannot be looked up: {why}"
                 raise OutsideError(text, code="unknown-host") from None
-        return self._known[host]
+        self._remember(host, known)
+        return known
 
     async def _ask(self, host: str) -> list[str]:
-        return await self._workers.run(lambda _: self._look_up(host))
+        return (await self._workers.run(lambda _: self._look_up(host)))[:MAX_ADDRESSES]
+
+    def _remember(self, host: str, addresses: list[str]) -> None:
+        self._known[host] = addresses
+        self._known.move_to_end(host)
+        while len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
 
 
 def is_of_here(address: str) -> bool:

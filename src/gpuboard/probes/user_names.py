@@ -11,6 +11,8 @@ from gpuboard.wire.clean import clean_text
 KEEP_SECONDS: Final = 600.0
 KEEP_UNKNOWN_SECONDS: Final = 60.0
 PATIENCE_SECONDS: Final = 0.3
+# More than a machine has users; containers make up ever new numbers.
+MAX_KNOWN: Final = 4096
 
 
 def system_name(uid: int) -> str | None:
@@ -65,4 +67,8 @@ class UserNames:
         keep = KEEP_SECONDS if name is not None else KEEP_UNKNOWN_SECONDS
         # A directory that is down says "no such user" too, so a name once known stays.
         before = self._known.get(uid, (None, 0.0))[0]
+        self._known.pop(uid, None)
         self._known[uid] = (name or before, self._clock() + keep)
+        if len(self._known) > MAX_KNOWN:
+            # Who has not been asked for longest.
+            del self._known[next(iter(self._known))]

@@ -9,7 +9,7 @@ import msgspec
 from gpuboard.model.errors import ProbeFailed
 from gpuboard.model.names import in_order
 from gpuboard.model.problems import problem
-from gpuboard.model.report import GpuReading, Problem
+from gpuboard.model.report import MAX_GPUS, GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
 from gpuboard.probes.inventory import blank
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
@@ -111,6 +111,11 @@ class NvidiaSmiProbe:
                 self._seen[gpu.uuid] = self._seen.get(gpu.uuid, gpu) if missing else gpu
         if not missing:
             return devices
+        # A node may name other GPUs each time: of more than a report holds, the first to go are forgotten.
+        forgotten = [gpu.uuid for gpu in missing[: max(0, len(self._seen) - MAX_GPUS)]]
+        for uuid in forgotten:
+            del self._seen[uuid]
+        missing = missing[len(forgotten) :]
         problems = devices.problems
         if not any(found.kind == "truncated-output" for found in problems):
             problems = (*problems, *(_lost(gpu, total=len(self._seen)) for gpu in missing))

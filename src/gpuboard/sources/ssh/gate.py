@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -17,12 +18,26 @@ class Gate:
     def __init__(self, limit: int, *, per_host: int = PER_HOST) -> None:
         self._all = asyncio.Semaphore(limit)
         self._per_host = per_host
+        # Of hosts at which somebody logs in just now, or waits to.
         self._hosts: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._here: Counter[tuple[str, int]] = Counter()
 
     @contextlib.asynccontextmanager
     async def pass_through(self, host: str, port: int) -> AsyncIterator[None]:
         """Wait for a place; it is given back at the end of the block, or after a short while."""
-        own = self._hosts.setdefault((host, port), asyncio.Semaphore(self._per_host))
+        place = (host, port)
+        own = self._hosts.setdefault(place, asyncio.Semaphore(self._per_host))
+        self._here[place] += 1
+        try:
+            async with self._place_at(own):
+                yield
+        finally:
+            self._here[place] -= 1
+            if not self._here[place]:
+                del self._here[place], self._hosts[place]
+
+    @contextlib.asynccontextmanager
+    async def _place_at(self, own: asyncio.Semaphore) -> AsyncIterator[None]:
         await own.acquire()
         try:
             await self._all.acquire()
