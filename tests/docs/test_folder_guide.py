@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from gpuboard.sources.formats.gpu_monitor import APP_FIELDS, GPU_FIELDS, MEMBERS
 from tests.cli.conftest import COMMAND, environment, library, scenario
 from tests.docs.blocks import GUIDES, texts_of
 from tests.fakes import nvml
@@ -109,3 +111,17 @@ def test_what_keeps_running_leaves_its_file(walk: Walk, command: str) -> None:
     finally:
         agent.terminate()
         agent.wait(20)
+
+
+@pytest.mark.parametrize(("member", "fields"), [("gpus", GPU_FIELDS), ("processes", APP_FIELDS)])
+def test_the_columns_of_gpu_monitors_files_are_those_that_are_read(
+    member: str, fields: Sequence[str]
+) -> None:
+    """Whoever writes such files by a script of their own has them from the guide."""
+    assert f"| `HOST_{member}.csv` | `{', '.join(fields)}` |" in GUIDE
+
+
+def test_all_files_of_gpu_monitor_are_explained() -> None:
+    """None is read of which nobody knows."""
+    told = re.findall(r"^\| `HOST_(\w+)\.csv` \|", GUIDE, re.MULTILINE)
+    assert told == list(MEMBERS)
