@@ -103,6 +103,7 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
     nodes: columns(nodes),
     gpus: columns(gpus),
     troubles: [],
+    sources_unknown: 0,
     ...change,
   };
 }
@@ -116,6 +117,7 @@ export function change(nodes: NodeRow[], gpus: GpuRow[], rest: Partial<ChangeMes
     gpus: columns(gpus),
     gone: { nodes: [], gpus: [] },
     troubles: null,
+    sources_unknown: null,
     ...rest,
   };
 }

@@ -5,8 +5,10 @@ import logging
 import pytest
 from msgspec.structs import replace
 
+from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.roll_call import MAX_NAMED, PAUSE_SECONDS
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.problems import problem
 from gpuboard.model.verdict import Reason
 from tests.clock import HandClock
 from tests.fleet.test_state import GPU, REPORT
@@ -80,6 +82,39 @@ def test_gpus_that_are_missing_are_called_too(
     """And when they are there again."""
     sink = fleet.sink("folder")
     for gpus in (TWO, TWO[:1], TWO[:1], TWO):
+        sink.report("a", replace(REPORT, gpus=gpus))
+        fleet.settle()
+        clock.time += PAUSE_SECONDS
+    assert caplog.messages == ["GPUs missing: node=a count=1", "GPUs back or replaced: node=a missing=0"]
+
+
+def test_gpus_that_their_node_calls_lost_are_called_too(
+    fleet: Fleet, clock: HandClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As many as the row says; one that the node has left out besides is one."""
+    lost = tuple(problem("gpu-lost", gpu_uuid=gpu.uuid) for gpu in TWO)
+    sink, tracker = fleet.sink("push"), ChangeTracker(fleet)
+    told = []
+    for gpus, problems in ((TWO, ()), (TWO, lost[:1]), (TWO[:1], lost), (TWO, ())):
+        sink.report("a", replace(REPORT, gpus=gpus, problems=problems))
+        tracker.tick()
+        told.append((tracker.nodes["a"].gpus_missing, fleet.roll_call.short.get("a", 0)))
+        clock.time += PAUSE_SECONDS
+    assert told == [(0, 0), (1, 1), (2, 2), (0, 0)]
+    assert caplog.messages == [
+        "GPUs missing: node=a count=1",
+        "GPUs missing: node=a count=2",
+        "GPUs back or replaced: node=a missing=0",
+    ]
+
+
+def test_gpus_without_names_that_are_fewer_are_called_too(
+    fleet: Fleet, clock: HandClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Which is missing nobody can tell, that one is everybody can."""
+    nameless = tuple(replace(gpu, uuid=f"a:{gpu.index}", uuid_is_synthetic=True) for gpu in TWO)
+    sink = fleet.sink("folder")
+    for gpus in (nameless, nameless[:1], nameless):
         sink.report("a", replace(REPORT, gpus=gpus))
         fleet.settle()
         clock.time += PAUSE_SECONDS

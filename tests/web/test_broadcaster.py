@@ -57,6 +57,23 @@ def stage() -> Stage:
     return stage
 
 
+def test_how_many_sources_have_yet_to_name_their_nodes_is_told() -> None:
+    """With the snapshot, and again when that changes, though no row does: no node is no "none" until then."""
+    fleet = Fleet(SteadyClock())
+    fast, slow = fleet.sink("folder"), fleet.sink("pull")
+    tracker = ChangeTracker(fleet)
+    broadcaster = Broadcaster(tracker, BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0))
+    fast.expect([])
+    broadcaster.follow(tracker.tick())
+    viewer, version = broadcaster.join("counts"), broadcaster.version
+    broadcaster.follow(tracker.tick())
+    slow.expect([])
+    broadcaster.follow(tracker.tick())
+    told = [(message["kind"], message["sources_unknown"]) for message in heard(viewer)]
+    assert told == [("snapshot", 1), ("change", 0)]
+    assert broadcaster.version != version
+
+
 def test_the_only_viewer_gets_what_it_missed_when_it_comes_back(stage: Stage) -> None:
     """Although nobody was there to whom it could be sent."""
     viewer = stage.broadcaster.join("names")

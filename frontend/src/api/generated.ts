@@ -40,6 +40,7 @@ export interface ChangeMessage {
   gpus: Record<string, (unknown)[]>;
   gone: Gone;
   troubles: (ComponentView)[] | null;
+  sources_unknown: number | null;
 }
 
 export interface ClaimView {
@@ -343,6 +344,7 @@ export interface Snapshot {
   nodes: Record<string, (unknown)[]>;
   gpus: Record<string, (unknown)[]>;
   troubles: (ComponentView)[];
+  sources_unknown: number;
   kind: "snapshot";
 }
 

@@ -88,6 +88,7 @@ class ShownDevices:
             names.get(card.uuid, card.uuid): card.earlier_numbers for card in places.renumbered().values()
         }
         node.has_moved = places.fewer_since is not None
+        node.fewer = max(0, places.unnamed - len(whole)) if node.has_moved else 0
         if node.has_moved:
             node.notes += (numbers_moved(len(whole), places.unnamed, places.fewer_since),)
         node.is_as_told = node.shown == told and not node.notes

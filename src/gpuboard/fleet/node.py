@@ -11,7 +11,7 @@ from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.freshness import AGELESS, LEFT, REVOKED, REVOKED_CODE, Trouble, freshness
 from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
-from gpuboard.model.problems import heaviest_first
+from gpuboard.model.problems import heaviest_first, missing_gpus
 from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.verdict import Freshness
@@ -74,6 +74,8 @@ class Node:
         self.notes: tuple[Problem, ...] = ()
         # Fewer GPUs than there were, or in another order, and nobody can tell which is which.
         self.has_moved = False
+        # How many fewer, where nobody can tell which.
+        self.fewer = 0
         # The numbers that GPUs had until lately, by the names under which they are shown.
         self.renumbered: dict[str, tuple[int, ...]] = {}
         # How the newest report has its GPUs, and whether just these are shown.
@@ -157,6 +159,12 @@ class Node:
         self.ecc_since = {gpu.uuid: self.ecc_since.get(gpu.uuid, seen) for gpu in failing}
         said = {one.gpu_uuid for one in told if one.kind == "ecc-uncorrected"}
         return [memory_errors(gpu, self.ecc_since[gpu.uuid]) for gpu in failing if gpu.uuid not in said]
+
+    def may_lack_gpus(self) -> bool:
+        """Whether it says that GPUs are missing, or the board knows something to be wrong with them."""
+        if self.notes or self.report is None or not self.report.problems:
+            return bool(self.notes)
+        return missing_gpus(self.report.problems) > 0
 
     def readings(self) -> tuple[GpuReading, ...]:
         """Its GPUs as they are shown, those that are missing too."""

@@ -1,10 +1,11 @@
-"""Who is missing: nodes that cannot be read, and GPUs that their node no longer mentions, of all sources."""
+"""Who is missing: nodes that cannot be read, GPUs that are lost or no longer mentioned, of all sources."""
 
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from gpuboard.fleet.node import Node
+from gpuboard.model.problems import missing_gpus
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class RollCall:
             self.absent.setdefault(node.name, now)
         else:
             self.absent.pop(node.name, None)
-        missing = sum(problem.kind == "gpu-missing" for problem in node.notes)
+        missing = missing_gpus(node.problems()) + node.fewer
         if missing:
             self.short[node.name] = missing
         else:

@@ -329,7 +329,9 @@ class Fleet:
         self._touch_claimed(self._book.due(now))
         touched, self._touched = self._touched & self._nodes.keys(), set()
         come_or_gone += [
-            self._nodes[name] for name in touched if self._nodes[name].notes or name in self.roll_call.short
+            self._nodes[name]
+            for name in touched
+            if self._nodes[name].may_lack_gpus() or name in self.roll_call.short
         ]
         self.roll_call.call(come_or_gone, self._nodes, now)
         for name in touched:

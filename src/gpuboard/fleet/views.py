@@ -5,7 +5,7 @@ from gpuboard.fleet.counting import GpuTag, gpu_tags
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.names import holder_name
-from gpuboard.model.problems import MOVES_NUMBERS, says_no_gpu
+from gpuboard.model.problems import MOVES_NUMBERS, missing_gpus, says_no_gpu
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.verdict import Holder
@@ -107,7 +107,7 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
         memory_total_bytes=host.memory_total_bytes,
         disk_used_percent=_fullest(host),
         gpus_known=_knows_gpus(seen),
-        gpus_missing=len([problem for problem in problems if problem.kind in ("gpu-lost", "gpu-missing")]),
+        gpus_missing=missing_gpus(problems) if problems else 0,
         numbers_known=not problems or all(problem.kind not in MOVES_NUMBERS for problem in problems),
     )
 

@@ -316,6 +316,16 @@ SEVERITIES: Final[dict[Severity, tuple[str, ...]]] = {
 _RANKS: Final = {kind: rank for rank, kinds in enumerate(SEVERITIES.values()) for kind in kinds}
 
 
+# A GPU that was there and is not, as its node or as the board says it.
+_GONE: Final = frozenset({"gpu-lost", "gpu-missing"})
+
+
+def missing_gpus(problems: Iterable[Problem]) -> int:
+    """How many GPUs are said to be missing; one of which two say it is missing once."""
+    gone = [problem.gpu_uuid for problem in problems if problem.kind in _GONE]
+    return len(set(gone) - {None}) + gone.count(None)
+
+
 # While one of these lasts, programs on the node may number the GPUs otherwise than the board: CUDA counts
 # only what it sees, and people know cards by the numbers that they had.
 MOVES_NUMBERS: Final = frozenset({"gpu-lost", "gpu-missing", "gpus-missing", "numbers-moved"})

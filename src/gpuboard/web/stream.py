@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -56,6 +56,13 @@ class _Past(Struct, frozen=True):
     frames: dict[Tier, StreamFrame]
 
 
+class _Besides(NamedTuple):
+    """What is new of the board itself; None: as before."""
+
+    troubles: list[ComponentView] | None
+    sources_unknown: int | None
+
+
 class Broadcaster:
     """Hands every change of the fleet to every viewer."""
 
@@ -76,6 +83,7 @@ class Broadcaster:
         self._here: dict[Tier, int] = {}
         self._last_sent = 0.0
         self._told: list[ComponentView] = []
+        self._sources_told = tracker.sources_unknown
         self.unwritable = Unwritable()
         self._components.add("rows", "", lambda: self.unwritable.trouble)
 
@@ -93,10 +101,11 @@ class Broadcaster:
         """Bring all viewers up to the newest tick."""
         self._ticks += 1
         troubles = self._new_troubles(change.at)
-        if change or troubles is not None:
+        sources = self._new_sources()
+        if change or troubles is not None or sources is not None:
             tiers = self._wanted()
             self._sequence += 1
-            frames = self._frames(change, troubles, tiers)
+            frames = self._frames(change, _Besides(troubles, sources), tiers)
             self._past.append(_Past(self._sequence, frames))
             for viewer in list(self._viewers):
                 self._send(viewer, frames[viewer.tier])
@@ -136,19 +145,17 @@ class Broadcaster:
         self._sequence += 1
         self.close("settings changed")
 
-    def _frames(
-        self, change: Change, troubles: list[ComponentView] | None, tiers: list[Tier]
-    ) -> dict[Tier, StreamFrame]:
+    def _frames(self, change: Change, besides: _Besides, tiers: list[Tier]) -> dict[Tier, StreamFrame]:
         """The change as each tier sees it; a row that cannot be written costs that row."""
         self.unwritable.forget(change.gone_nodes, change.gone_gpus)
         if self.unwritable or not tiers:
             # Also while nobody looks: who asks whether the board works shall hear it.
             change = self._mended(change)
         try:
-            return {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+            return {tier: encode(self._message(change, besides, tier)) for tier in tiers}
         except ERRORS:
             change = self._mended(change)
-            return {tier: encode(self._message(change, troubles, tier)) for tier in tiers}
+            return {tier: encode(self._message(change, besides, tier)) for tier in tiers}
 
     def _mended(self, change: Change) -> Change:
         """The change without what cannot be written; nobody else meets it either, by GET or in a snapshot."""
@@ -172,6 +179,13 @@ class Broadcaster:
             return None
         self._told = found
         return found
+
+    def _new_sources(self) -> int | None:
+        unknown = self._tracker.sources_unknown
+        if unknown == self._sources_told:
+            return None
+        self._sources_told = unknown
+        return unknown
 
     def _send(self, viewer: Viewer, frame: StreamFrame) -> None:
         viewer.offer(frame)
@@ -204,9 +218,11 @@ class Broadcaster:
             nodes=columns(NodeRow, node_rows_for_tier(nodes, tier)),
             gpus=columns(GpuRow, gpu_rows_for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],
+            sources_unknown=self._sources_told,
         )
 
-    def _message(self, change: Change, troubles: list[ComponentView] | None, tier: Tier) -> ChangeMessage:
+    def _message(self, change: Change, besides: _Besides, tier: Tier) -> ChangeMessage:
+        troubles = besides.troubles
         return ChangeMessage(
             sequence=self._sequence,
             at=change.at,
@@ -214,6 +230,7 @@ class Broadcaster:
             gpus=columns(GpuRow, gpu_rows_for_tier(change.gpus, tier)),
             gone=Gone(nodes=change.gone_nodes, gpus=change.gone_gpus),
             troubles=None if troubles is None else [component_for_tier(one, tier) for one in troubles],
+            sources_unknown=besides.sources_unknown,
         )
 
 

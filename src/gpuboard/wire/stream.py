@@ -57,6 +57,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapsho
     gpus: Columns
     # The parts of the board that are in trouble.
     troubles: list[ComponentView]
+    # Sources that have not named their nodes yet: until then there may be more nodes than these.
+    sources_unknown: int = 0
 
 
 class ChangeMessage(Struct, frozen=True, kw_only=True, tag_field="kind", tag="change"):
@@ -69,6 +71,8 @@ class ChangeMessage(Struct, frozen=True, kw_only=True, tag_field="kind", tag="ch
     gone: Gone
     # All parts of the board that are in trouble now; null: as before.
     troubles: list[ComponentView] | None = None
+    # How many sources have not named their nodes yet; null: as before.
+    sources_unknown: int | None = None
 
 
 class Heartbeat(Struct, frozen=True, kw_only=True, tag_field="kind", tag="heartbeat"):
