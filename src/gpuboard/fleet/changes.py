@@ -1,10 +1,11 @@
 """What changed in the fleet, computed once per tick for all viewers."""
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
+from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import gpu_row, node_row, tagged
@@ -27,6 +28,8 @@ class Change(Struct, frozen=True, kw_only=True):
         return bool(self.nodes or self.gpus or self.gone_nodes or self.gone_gpus)
 
 
+_NONE: Final[Mapping[str, GpuMemory]] = {}
+
 # Whoever follows the fleet gets each change once, in order, from the one who makes the ticks.
 Subscriber = Callable[[Change], None]
 
@@ -40,7 +43,8 @@ class ChangeTracker:
         self.gpus: dict[str, GpuRow] = {}
         # Sources that have not named their nodes yet; before the first tick nobody has been heard.
         self.sources_unknown = 1
-        self._gpus_of: dict[str, set[str]] = {}
+        # By name, what is remembered of each GPU of a node: another one whenever it has others.
+        self._gpus_of: dict[str, Mapping[str, GpuMemory]] = {}
 
     def now(self) -> float:
         """The board's time."""
@@ -83,12 +87,12 @@ class ChangeTracker:
     ) -> None:
         name = node.name
         nodes.note(name, node_row(self._fleet, node, seen))
-        present = set()
         for reading, memory, tag in tagged(self._fleet, seen):
-            present.add(reading.uuid)
             gpus.note(reading.uuid, gpu_row(self._fleet, name, reading, memory, tag))
-        lost.extend((name, uuid) for uuid in self._gpus_of.get(name, set()) - present)
-        self._gpus_of[name] = present
+        before = self._gpus_of.get(name, _NONE)
+        if before is not seen.memories:
+            lost.extend((name, uuid) for uuid in before.keys() - seen.memories.keys())
+            self._gpus_of[name] = seen.memories
 
 
 Row = TypeVar("Row", bound=Struct)

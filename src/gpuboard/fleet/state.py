@@ -192,9 +192,11 @@ class Fleet:
         if report is None or node.sampled_at is None:
             return
         others = self._devices.show(node, now)
-        memories, idle_line = node.memories, self.thresholds.idle_utilization_percent
-        for reading in report.gpus or ():
-            memories[reading.uuid].observe(reading, node.sampled_at, idle_line)
+        told, idle_line = report.gpus or (), self.thresholds.idle_utilization_percent
+        # Mostly in the order in which they are shown: nobody is looked up then.
+        memories = node.remembered if node.is_as_told else [node.memories[gpu.uuid] for gpu in told]
+        for reading, memory in zip(told, memories, strict=True):
+            memory.observe(reading, node.sampled_at, idle_line)
         self._touched.add(node.name)
         self._rename(others)
 
@@ -326,10 +328,8 @@ class Fleet:
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
-        cut = {reading.mig_parent_uuid for reading in seen.gpus}
-        has_claims = bool(self._book)
-        for reading in seen.gpus:
-            memory = seen.memories[reading.uuid]
+        cut, has_claims = node.cut, bool(self._book)
+        for reading, memory in zip(seen.gpus, seen.remembered, strict=True):
             people = holders(reading, person_of)
             if people != memory.people:
                 memory.people, memory.shown = people, None

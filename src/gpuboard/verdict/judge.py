@@ -34,7 +34,7 @@ class Thresholds(Struct, frozen=True, kw_only=True):
         return max(self.memory_floor_bytes, int((total or 0) * self.memory_share))
 
 
-class Activity(Struct, frozen=True, kw_only=True, gc=False):
+class Activity(Struct, frozen=True, gc=False):
     """The short memory of one GPU."""
 
     # Utilisation in the last three samples, newest last; unknown ones are left out.
@@ -100,10 +100,9 @@ def judge(  # noqa: PLR0911 - one return per word
     claim = claim if claim is not None and claim.holds_at(now) else None
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
-    quiet = _idle_since(gpu, activity)
     if use is not None:
-        is_idle_kind = use.code not in ("utilization", "divided")
-        if is_idle_kind and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
+        quiet = None if use.code in ("utilization", "divided") else _idle_since(gpu, activity)
+        if quiet is not None and now - quiet >= thresholds.idle_after_seconds:
             return Verdict(word="idle", reason=_idle(gpu, people, now - quiet), since=quiet, flags=flags)
         return Verdict(word="busy", reason=use, since=_oldest_start(gpu), flags=flags)
     missing = _missing(gpu)

@@ -111,7 +111,7 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
     gpus_missing: int
 
 
-class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
+class GpuRow(Struct, frozen=True, gc=False):
     """One GPU on the live stream."""
 
     uuid: str
