@@ -20,7 +20,8 @@ class Change(Struct, frozen=True, kw_only=True):
     gpus: list[GpuRow]
     gone_nodes: list[str]
     gone_gpus: list[str]
-    # The rows before, of those that changed and of those that are gone; new ones have none.
+    # The rows before, of those that are gone, and of those that changed, if by more than their figures: what
+    # these were is history's. New ones have none.
     nodes_before: dict[str, NodeRow]
     gpus_before: dict[str, GpuRow]
 
@@ -52,7 +53,7 @@ class ChangeTracker:
 
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
-        nodes, gpus = _Rows(self.nodes), _Rows(self.gpus)
+        nodes, gpus = _Rows(self.nodes, _is_other_node), _Rows(self.gpus, _is_other_gpu)
         self.sources_unknown = self._fleet.sources_unknown()
         lost: list[tuple[str, str]] = []
         for node in self._fleet.take_changes():
@@ -101,8 +102,9 @@ Row = TypeVar("Row", bound=Struct)
 class _Rows(Generic[Row]):
     """The known rows of one kind, and what one tick changes in them."""
 
-    def __init__(self, known: dict[str, Row]) -> None:
+    def __init__(self, known: dict[str, Row], is_other: Callable[[Row, Row], bool]) -> None:
         self._known: dict[str, Row] = known
+        self._is_other = is_other
         self.changed: list[Row] = []
         self.before: dict[str, Row] = {}
 
@@ -111,7 +113,8 @@ class _Rows(Generic[Row]):
         old = self._known.get(key)
         if old == row:
             return
-        if old is not None:
+        # Every row that is kept costs its memory twice, and most change by a figure alone.
+        if old is not None and self._is_other(old, row):
             self.before[key] = old
         self._known[key] = row
         self.changed.append(row)
@@ -121,3 +124,24 @@ class _Rows(Generic[Row]):
         old = self._known.pop(key, None)
         if old is not None:
             self.before.setdefault(key, old)
+
+
+def _is_other_gpu(old: GpuRow, new: GpuRow) -> bool:
+    """Whether more than figures differs: the word, who is on it, who has claimed it, where it is."""
+    return (
+        old.verdict != new.verdict
+        or old.users != new.users
+        or old.flags != new.flags
+        or old.claim != new.claim
+        or old.node != new.node
+    )
+
+
+def _is_other_node(old: NodeRow, new: NodeRow) -> bool:
+    """The same of a node: how it is, what is wrong with it, which GPUs are known."""
+    return (
+        old.state != new.state
+        or old.problems != new.problems
+        or old.reason != new.reason
+        or old.gpus_known != new.gpus_known
+    )
