@@ -1,17 +1,21 @@
 """No cache on what nodes can write without a bound in bytes."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Final, cast
 
 import pytest
 
 import gpuboard
+import gpuboard.verdict.judge
 from gpuboard.sources.ssh.changes.effects import Effect
 from gpuboard.sources.ssh.changes.places import _SHARED_LETTERS, _SHARED_LINES, LinePlace, _is_modest
 from gpuboard.web import pages
 from tests.web.test_unwritable import House
 
+# The package has a function of the same name.
+judging: Final = sys.modules["gpuboard.verdict.judge"]
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
 BOUNDED: Final = {
@@ -22,7 +26,6 @@ BOUNDED: Final = {
     "probes/nvidia_smi/values.py": "texts of at most 64 characters",
     "probes/simulated/jobs.py": "names of our own",
     "probes/simulated/node.py": "names of our own",
-    "verdict/judge.py": "at most four names of at most 32 characters",
     "web/access.py": "addresses",
     "web/pages.py": "files of our own",
     "wire/clean.py": "types of our own",
@@ -41,6 +44,16 @@ def test_every_cache_has_a_bound_in_bytes() -> None:
         )
     }
     assert found == BOUNDED.keys()
+
+
+def test_reasons_are_remembered_up_to_a_number_and_only_with_short_names() -> None:
+    """Whoever is on a GPU may be called anything, and another thing in every report."""
+    for number in range(2 * judging._REMEMBERED):
+        judging._shared(judging._present, number, ("ana",))
+        judging._shared(judging._present, number, ("x" * 33,))
+        judging._shared(judging._present, number, ("a", "b", "c", "d", "e"))
+        assert len(judging._remembered) <= judging._REMEMBERED
+    assert {users for _, _, users in judging._remembered} == {("ana",)}
 
 
 def test_a_document_of_a_size_that_no_driver_writes_is_not_kept_for_others() -> None:

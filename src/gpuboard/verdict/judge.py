@@ -1,7 +1,6 @@
 """The verdict as a pure function: the first rule that matches wins."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
@@ -66,6 +65,8 @@ _NOBODY: Final = Reason(code="free", text="nobody is on it")
 _REMEMBERED: Final = 4096
 _REMEMBERED_USERS: Final = 4
 _REMEMBERED_LETTERS: Final = 32
+# No cache that keeps an order: to bring it up to date takes longer than to make the reason.
+_remembered: dict[tuple[Callable[[Any, Users], Reason], float, Users], Reason] = {}
 
 
 def judge(  # noqa: PLR0911 - one return per word
@@ -266,17 +267,15 @@ def _present(processes: int, users: Users) -> Reason:
 
 def _shared(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
     """The reason, made once for all GPUs that have the same."""
-    if len(users) > _REMEMBERED_USERS:
-        return make(figure, users)
-    for user in users:
-        if user and len(user) > _REMEMBERED_LETTERS:
-            return make(figure, users)
-    return _remembered(make, figure, users)
-
-
-@lru_cache(_REMEMBERED)
-def _remembered(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
-    return make(figure, users)
+    known = _remembered.get((make, figure, users))
+    if known is not None:
+        return known
+    reason = make(figure, users)
+    if len(users) <= _REMEMBERED_USERS and all(len(user or "") <= _REMEMBERED_LETTERS for user in users):
+        if len(_remembered) >= _REMEMBERED:
+            _remembered.clear()
+        _remembered[make, figure, users] = reason
+    return reason
 
 
 def _users(people: tuple[Holder, ...] | None) -> Users:
