@@ -165,7 +165,8 @@ class Poller:
             return
         # An agent that samples more often than it is asked is not late between two questions.
         interval = max(report.interval_seconds or 0.0, self._way.interval)
-        self._sink.report(self._target.node, replace(report, interval_seconds=interval))
+        hand_over = self._sink.report if self._samples.is_new else self._sink.show
+        hand_over(self._target.node, replace(report, interval_seconds=interval))
 
     def _failed(self, error: SourceError) -> None:
         if error.state == "refused" and self._secret is not None:
