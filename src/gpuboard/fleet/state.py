@@ -17,6 +17,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import short_name
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
@@ -24,14 +25,9 @@ from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import Thresholds, holders, judge
 
 # Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
-_MOVED: Final = Reason(
-    code="numbers-moved",
-    text="a GPU of this node is booked, and the numbers may have moved: it may be this one",
-)
+_MOVED: Final = plain_reason(code="numbers-moved")
 # The same where a booking of its node says no number that can be read.
-_UNREAD: Final = Reason(
-    code="number-unread", text="a booking of this node has no number that can be read: it may be this GPU"
-)
+_UNREAD: Final = plain_reason(code="number-unread")
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
 

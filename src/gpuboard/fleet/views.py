@@ -4,10 +4,11 @@ from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.counting import GpuTag, gpu_tags
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.names import holder_name
 from gpuboard.model.problems import says_no_gpu
 from gpuboard.model.report import GpuReading, HostFacts
-from gpuboard.model.verdict import Reason, Verdict
+from gpuboard.model.verdict import Verdict
 from gpuboard.verdict import Holder
 from gpuboard.wire.views import (
     FleetView,
@@ -19,7 +20,7 @@ from gpuboard.wire.views import (
     claim_view,
 )
 
-_UNJUDGED = Verdict(word="unknown", reason=Reason(code="new", text="just arrived"))
+_UNJUDGED = Verdict(word="unknown", reason=plain_reason(code="new"))
 
 
 def fleet_view(fleet: Fleet) -> FleetView:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import NodeState
 from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
@@ -58,8 +59,8 @@ LIVE: Final = Freshness()
 ONE_SHOT: Final = Activity()
 _DEFAULTS: Final = Thresholds()
 Users = tuple[str | None, ...]
-_MIG_EMPTY: Final = Reason(code="mig-empty", text="MIG is on, and no instance has been made")
-_NOBODY: Final = Reason(code="free", text="nobody is on it")
+_MIG_EMPTY: Final = plain_reason(code="mig-empty")
+_NOBODY: Final = plain_reason(code="free")
 # Thousands of GPUs are in use for few different reasons: so many of them are made once and shared. Nodes
 # choose the names: only reasons with few and short ones are kept, so that all stay below some megabytes.
 _REMEMBERED: Final = 4096
@@ -144,7 +145,7 @@ def _use(
 ) -> Reason | None:
     """The evidence that somebody uses the GPU; None when there is none."""
     if gpu.mig_enabled:
-        return Reason(code="divided", text="divided into MIG instances; take one of those")
+        return plain_reason(code="divided")
     line = thresholds.busy_utilization_percent
     percent = gpu.utilization_percent
     if percent is not None and percent >= line:
@@ -187,9 +188,9 @@ def _idle_since(gpu: GpuReading, activity: Activity) -> float | None:
 
 def _missing(gpu: GpuReading) -> Reason | None:
     if gpu.processes is None:
-        return Reason(code="unknown-processes", text="its processes cannot be read, so it may be in use")
+        return plain_reason(code="unknown-processes")
     if gpu.memory_used_bytes is None and not gpu.memory_unified:
-        return Reason(code="unknown-memory", text="its memory cannot be read, so it may be in use")
+        return plain_reason(code="unknown-memory")
     return None
 
 
