@@ -2,10 +2,11 @@
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,51 @@ figures, cost = load_board(**json.load(sys.stdin))
 found = {"cpu_seconds": cost.cpu_seconds, "peak_bytes": cost.peak_bytes, "measured": figures.measured}
 print(json.dumps(found))
 """
+
+
+# Builds the page of the other tree by its own rules.
+_BUILD: Final = """
+from pathlib import Path
+from hatch_build import UI, build
+build(Path("frontend"), Path(UI))
+"""
+
+# What was measured, by what people call it: below one is better than before.
+Measured = Mapping[str, float]
+GOAL: Final = 1.10
+
+
+def compare(
+    commit: str, rounds: int, measure: Callable[[Path], Measured], *, with_page: bool = False
+) -> None:
+    """This program and that of another commit, in turn: each figure's medians, and their ratio."""
+    found: dict[str, list[Measured]] = {commit: [], "here": []}
+    with checkout(commit) as other:
+        if with_page:
+            run_in(other, [sys.executable, "-c", _BUILD])
+        for _ in range(rounds):
+            for name, tree in ((commit, other), ("here", ROOT)):
+                found[name].append(measure(tree))
+                told = ", ".join(f"{what} {value:.1f}" for what, value in found[name][-1].items())
+                print(f"  {name}: {told}", flush=True)
+    print(f"\n{'medians of ' + str(rounds):58}{commit[:12]:>12}{'here':>12}{'ratio':>8}")
+    for what in found["here"][0]:
+        before, now = (statistics.median(one[what] for one in found[name]) for name in (commit, "here"))
+        ratio = f"{now / before:8.2f}" if before else f"{'-':>8}"
+        print(f"{what:58}{before:12.1f}{now:12.1f}{ratio}")
+    print(f"goal: no ratio above {GOAL:.2f}")
+
+
+def environment_of(tree: Path) -> dict[str, str]:
+    """The surroundings in which a tree's own sources run, with the packages that are installed here."""
+    return {**os.environ, "PYTHONPATH": str(tree / "src")}
+
+
+def run_in(tree: Path, command: list[str], order: bytes = b"") -> bytes:
+    """Run a command on a tree's own sources; what it says."""
+    return subprocess.run(
+        command, input=order, cwd=tree, env=environment_of(tree), stdout=subprocess.PIPE, check=True
+    ).stdout
 
 
 @contextmanager
@@ -39,18 +85,9 @@ def _git(*arguments: str) -> None:
     subprocess.run(["git", "-C", str(ROOT), *arguments], check=True)
 
 
-def report_cost(tree: Path, *, nodes: int, interval: float, seconds: float) -> tuple[float, int]:
-    """Microseconds of CPU a report costs the board of this tree, and its peak memory in bytes."""
+def report_cost(tree: Path, *, nodes: int, interval: float, seconds: float) -> Measured:
+    """What a report costs the board of this tree, and its peak memory."""
     order = {"nodes": nodes, "viewers": 1, "interval": interval, "warm_up": 5, "seconds": seconds}
-    # Its own sources, with the packages that are installed here.
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURE],
-        input=json.dumps(order).encode(),
-        cwd=tree,
-        env=environment,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    found = json.loads(done.stdout)
-    return found["cpu_seconds"] / found["measured"] * MICRO, found["peak_bytes"]
+    found = json.loads(run_in(tree, [sys.executable, "-c", _MEASURE], json.dumps(order).encode()))
+    cost = found["cpu_seconds"] / found["measured"] * MICRO
+    return {"CPU a report, us": cost, "peak memory, MB": found["peak_bytes"] / 1e6}

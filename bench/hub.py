@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from bench._against import ROOT, checkout, report_cost
+from bench._against import compare, report_cost
 from bench._hosts import dead_ports, hosts, read_hosts
 from bench._load import Figures
 from bench._prometheus import is_installed, load_prometheus
@@ -51,7 +51,11 @@ def _arguments() -> argparse.Namespace:
 def compare_reports(arguments: argparse.Namespace) -> None:
     """CPU per report of 8 GPUs, 500 nodes, 1,000 a second, one viewer; against a peer in turn."""
     if arguments.against:
-        compare_commits(arguments.against, arguments.rounds)
+        compare(
+            arguments.against,
+            arguments.rounds,
+            lambda tree: report_cost(tree, nodes=500, interval=0.5, seconds=15),
+        )
         return
     ours, theirs = [], []
     for _ in range(arguments.rounds):
@@ -68,19 +72,6 @@ def compare_reports(arguments: argparse.Namespace) -> None:
         print(f"  gpuboard / prometheus: {ratio:.2f} (goal at most 0.50)")
     else:
         print("  needs Prometheus to compare with: apt-get install --no-install-recommends prometheus")
-
-
-def compare_commits(commit: str, rounds: int) -> None:
-    """This program and that of another commit, in turn: the medians' ratio."""
-    found: dict[str, list[float]] = {commit: [], "here": []}
-    with checkout(commit) as other:
-        for _ in range(rounds):
-            for name, tree in ((commit, other), ("here", ROOT)):
-                micro, peak = report_cost(tree, nodes=500, interval=0.5, seconds=15)
-                found[name].append(micro)
-                print(f"  {name:26}{micro:6.0f} us of CPU each, peak {peak / 1e6:4.0f} MB", flush=True)
-    ratio = statistics.median(found["here"]) / statistics.median(found[commit])
-    print(f"  here / {commit}: {ratio:.2f} (goal at most 1.10)")
 
 
 def hold_load(arguments: argparse.Namespace) -> None:

@@ -1,6 +1,8 @@
 """What the page costs: bytes, time to the first GPU, work per tick, memory and scrolling, in a real Chromium.
 
 Usage: script/bench page [--minutes FIRST LAST] [--only load,first,view,rows,map,keys,scroll,heap,pixel]
+[--against COMMIT]: another commit's board and page in turn with this one, but for `pixel`, which is mostly
+the node's interval.
 """
 
 import argparse
@@ -12,12 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from playwright.sync_api import Browser, CDPSession, Page
 
 from bench import _pixel
+from bench._against import ROOT, Measured, compare, environment_of
 from tests.board import RunningBoard, running_board
 from tests.browser import running_chromium
 
@@ -25,6 +28,9 @@ PATIENCE_MS: Final = 120_000
 MEASURE_SECONDS: Final = 20.0
 ROUNDS: Final = 5
 TURNS: Final = 40
+# Nodes of the small fleet, 8 GPUs each; and what is measured on the large one.
+SMALL: Final = 25
+LARGE: Final = ("view", "rows", "map", "keys", "scroll", "heap")
 TYPED: Final = ("free memory>=40G", "a100 or h100 idle", "user:dupont free>=4", "dgx-[01-20] not busy")
 GPU: Final = ".cell[data-uuid], article[data-uuid]"
 # Counts what the page hears and how long its longest task was.
@@ -50,40 +56,62 @@ def main() -> None:
     parser.add_argument("--minutes", nargs=2, type=float, default=(1.0, 3.0), metavar=("FIRST", "LAST"))
     parser.add_argument("--nodes", type=int, default=1000, help="nodes of the large fleet, 8 GPUs each")
     parser.add_argument("--only", default=",".join((*PARTS, "pixel")), help="parts, with commas between")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="repetitions of --against (default 5)")
+    parser.add_argument("--against", metavar="COMMIT", help="compare with this commit's page, in turn")
     chosen = parser.parse_args()
     parts = chosen.only.split(",")
     print(f"machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
     with running_chromium("--enable-precise-memory-info", "--js-flags=--expose-gc") as browser:
-        if {"load", "first"} & set(parts):
-            with board_of(25) as board:
-                for part in ("load", "first"):
-                    if part in parts:
-                        PARTS[part](browser, board, chosen)
-        if "pixel" in parts:
-            pixel(browser)
-        large = [part for part in ("view", "rows", "map", "keys", "scroll", "heap") if part in parts]
-        if large:
-            with board_of(chosen.nodes) as board:
-                for part in large:
-                    PARTS[part](browser, board, chosen)
+        if chosen.against:
+            compare(
+                chosen.against,
+                chosen.rounds,
+                lambda tree: measure(browser, chosen, parts, tree),
+                with_page=True,
+            )
+        else:
+            measure(browser, chosen, parts, ROOT)
+            if "pixel" in parts:
+                pixel(browser)
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 
+def measure(browser: Browser, chosen: argparse.Namespace, parts: list[str], tree: Path) -> Measured:
+    """Measure parts of the page of a tree, told as they come."""
+    told: dict[str, float] = {}
+    for nodes, names in ((SMALL, ("load", "first")), (chosen.nodes, LARGE)):
+        wanted = [part for part in names if part in parts]
+        if wanted:
+            with board_of(nodes, tree) as board:
+                for part in wanted:
+                    told |= {figure.name: figure.value for figure in PARTS[part](browser, board, chosen)}
+    return told
+
+
 @contextmanager
-def board_of(nodes: int) -> Iterator[RunningBoard]:
-    """A board with so many simulated nodes."""
+def board_of(nodes: int, tree: Path) -> Iterator[RunningBoard]:
+    """A board of a tree with so many simulated nodes."""
+    around = {"PYTHONPATH": environment_of(tree)["PYTHONPATH"]}
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_board("--demo", str(nodes), log=Path(folder) / "log") as board,
+        running_board("--demo", str(nodes), log=Path(folder) / "log", env=around) as board,
     ):
         time.sleep(3)
         yield board
 
 
-def tell(what: str, value: float, unit: str, goal: float) -> None:
+class Figure(NamedTuple):
+    """What was measured, with its unit in its name."""
+
+    name: str
+    value: float
+
+
+def tell(what: str, value: float, unit: str, goal: float) -> Figure:
     """One line: the figure, the goal, and whether it is met."""
     verdict = "ok" if value <= goal else "MISSED"
     print(f"{what:58} {value:8.1f} {unit:3} goal <= {goal:g} {unit}  {verdict}", flush=True)
+    return Figure(f"{what}, {unit}" if unit else what, value)
 
 
 @contextmanager
@@ -100,7 +128,7 @@ def opened(browser: Browser, *, watch: bool = True) -> Iterator[Page]:
         context.close()
 
 
-def load(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+def load(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> list[Figure]:
     """Bytes of all bodies until the board is shown, as they travel to a first visitor."""
     sizes: dict[str, int] = {}
     foreign: list[str] = []
@@ -114,15 +142,18 @@ def load(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> 
     files = {url: size for url, size in sizes.items() if url.startswith(board.url)}
     for url, size in sorted(files.items(), key=lambda item: -item[1]):
         print(f"    {size / 1000:7.1f} kB  {url.removeprefix(board.url) or '/'}")
-    tell("first load, compressed", sum(files.values()) / 1000, "kB", 60)
     script = sum(size for url, size in files.items() if url.endswith(".js"))
-    tell("of that, script of the board", script / 1000, "kB", 48)
-    tell("requests to others", len(foreign), "", 0)
+    return [
+        tell("first load, compressed", sum(files.values()) / 1000, "kB", 60),
+        tell("of that, script of the board", script / 1000, "kB", 48),
+        tell("requests to others", len(foreign), "", 0),
+    ]
 
 
-def first(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+def first(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> list[Figure]:
     """Time from the click to the first visible GPU."""
-    tell(f"first GPU visible, 200 GPUs, median of {ROUNDS}", first_gpu(browser, board, ""), "ms", 1000)
+    name = f"first GPU visible, {SMALL * 8} GPUs"
+    return first_gpu(browser, board, "", name, goal=1000)
 
 
 def pixel(browser: Browser) -> None:
@@ -133,15 +164,18 @@ def pixel(browser: Browser) -> None:
     print(f"    median {p50:.1f} s, longest {seconds[-1]:.1f} s")
 
 
-def view(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
+def view(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> list[Figure]:
     """The same with the large fleet, in rows and as a map."""
-    for query in ("?view=rows", "?view=map"):
-        name = f"first view, {chosen.nodes * 8:,} GPUs, {query[6:]}, median of {ROUNDS}"
-        tell(name, first_gpu(browser, board, query), "ms", 1500)
+    name = f"first view, {chosen.nodes * 8:,} GPUs"
+    return [
+        figure
+        for each in ("rows", "map")
+        for figure in first_gpu(browser, board, f"?view={each}", f"{name}, {each}", goal=1500)
+    ]
 
 
-def first_gpu(browser: Browser, board: RunningBoard, query: str) -> float:
-    """Milliseconds from the start of the navigation, by the page's own clock."""
+def first_gpu(browser: Browser, board: RunningBoard, query: str, name: str, *, goal: float) -> list[Figure]:
+    """Milliseconds from the start of the navigation, by the page's own clock, and of work until then."""
     seen = f"{GPU}, canvas"
     times, works = [], []
     for _ in range(ROUNDS):
@@ -159,8 +193,10 @@ def first_gpu(browser: Browser, board: RunningBoard, query: str) -> float:
                 page.wait_for_timeout(50)
             times.append(float(seen_at))
             works.append(1000 * thread.seconds("threadTicks"))
-    print(f"    main thread until then, CPU: {statistics.median(works):.0f} ms")
-    return statistics.median(times)
+    figure = tell(f"{name}, median of {ROUNDS}", statistics.median(times), "ms", goal)
+    work = Figure(f"{name}, CPU, ms", statistics.median(works))
+    print(f"    main thread until then, CPU: {work.value:.0f} ms")
+    return [figure, work]
 
 
 class MainThread:
@@ -185,7 +221,7 @@ class MainThread:
         return self.seconds("timeTicks"), self.seconds("threadTicks")
 
 
-def ticks(browser: Browser, board: RunningBoard, query: str, name: str) -> None:
+def ticks(browser: Browser, board: RunningBoard, query: str, name: str) -> list[Figure]:
     """Work of the main thread per frame of the stream."""
     with opened(browser) as page:
         page.goto(f"{board.url}{query}")
@@ -198,21 +234,23 @@ def ticks(browser: Browser, board: RunningBoard, query: str, name: str) -> None:
         frames, (wall_after, cpu_after) = page.evaluate("window.__frames") - before, thread.read()
         longest = max(page.evaluate("window.__tasks"), default=0)
         each = 1000 / max(1, frames)
-        tell(f"main thread per tick, {name}, {frames} ticks, CPU", (cpu_after - cpu) * each, "ms", 46)
-        print(f"    by the wall clock {(wall_after - wall) * each:.1f} ms; longest task {longest} ms")
+        figure = tell(f"main thread per tick, {name}, CPU", (cpu_after - cpu) * each, "ms", 46)
+        wall_each = (wall_after - wall) * each
+        print(f"    {frames} ticks; by the wall clock {wall_each:.1f} ms; longest task {longest} ms")
+        return [figure]
 
 
-def rows(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+def rows(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> list[Figure]:
     """Rows."""
-    ticks(browser, board, "?view=rows", "rows")
+    return ticks(browser, board, "?view=rows", "rows")
 
 
-def as_map(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+def as_map(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> list[Figure]:
     """The map."""
-    ticks(browser, board, "?view=map", "map")
+    return ticks(browser, board, "?view=map", "map")
 
 
-def keys(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
+def keys(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> list[Figure]:
     """Work of the main thread for one key in the filter, with all that it leads to."""
     with opened(browser) as page:
         page.goto(f"{board.url}?view=rows")
@@ -227,8 +265,9 @@ def keys(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> N
             board.process.send_signal(signal.SIGCONT)
     works.sort()
     name = f"a key in the filter, {chosen.nodes * 8:,} GPUs, p95 of {len(works)}, CPU"
-    tell(name, works[int(len(works) * 0.95)], "ms", 60)
+    figure = tell(name, works[int(len(works) * 0.95)], "ms", 60)
     print(f"    median {works[len(works) // 2]:.1f} ms, longest {works[-1]:.1f} ms")
+    return [figure]
 
 
 def type_all(page: Page) -> list[float]:
@@ -246,7 +285,7 @@ def type_all(page: Page) -> list[float]:
     return works
 
 
-def scroll(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> None:
+def scroll(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -> list[Figure]:
     """The longest task while the wheel turns over the rows."""
     with opened(browser) as page:
         page.goto(f"{board.url}?view=rows")
@@ -259,8 +298,9 @@ def scroll(browser: Browser, board: RunningBoard, _chosen: argparse.Namespace) -
             page.wait_for_timeout(50)
         page.wait_for_timeout(300)
         wall, cpu = longest_tasks(browser.stop_tracing())
-    tell("longest task while scrolling rows, CPU", cpu, "ms", 100)
+    figure = tell("longest task while scrolling rows, CPU", cpu, "ms", 100)
     print(f"    by the wall clock {wall:.0f} ms")
+    return [figure]
 
 
 def longest_tasks(trace: bytes) -> tuple[float, float]:
@@ -278,7 +318,7 @@ def longest_tasks(trace: bytes) -> tuple[float, float]:
     return wall, cpu
 
 
-def heap(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> None:
+def heap(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> list[Figure]:
     """Memory of scripts after a collection, early and late."""
     begin, end = chosen.minutes
     with opened(browser) as page:
@@ -290,7 +330,7 @@ def heap(browser: Browser, board: RunningBoard, chosen: argparse.Namespace) -> N
         page.wait_for_timeout((end - begin) * 60_000)
         late = used_heap(session)
     print(f"    heap {early / 1e6:.1f} MB at minute {begin:g}, {late / 1e6:.1f} MB at minute {end:g}")
-    tell("heap, late against early", late / early, "x", 1.05)
+    return [tell("heap, late against early", late / early, "x", 1.05)]
 
 
 def used_heap(session: CDPSession) -> float:
@@ -300,7 +340,7 @@ def used_heap(session: CDPSession) -> float:
     return float(session.send("Runtime.getHeapUsage")["usedSize"])
 
 
-PARTS: Final[dict[str, Callable[[Browser, RunningBoard, argparse.Namespace], None]]] = {
+PARTS: Final[dict[str, Callable[[Browser, RunningBoard, argparse.Namespace], list[Figure]]]] = {
     "load": load,
     "first": first,
     "view": view,

@@ -148,7 +148,6 @@ describe('a reason', () => {
     expect(say('idle', { users: ['ana', 'bob'], memory_bytes: 22 * 2 ** 30, seconds: 10_800 })).toBe(
       '22 GB held by ana and bob, no work for 3 h.',
     );
-    expect(say('xid', { xid: 79 })).toBe('The driver reported XID 79.');
     expect(say('error', { detail: 'no such host' })).toContain('no such host');
   });
 
@@ -160,7 +159,6 @@ describe('a reason', () => {
 
   test('keeps the English of the board where a word or a value is missing', () => {
     expect(say('melted')).toBe('as the board says');
-    expect(say('xid')).toBe('as the board says');
     expect(say('utilization')).toBe('as the board says');
   });
 
@@ -262,6 +260,12 @@ describe('a problem of a node', () => {
     expect(reasonText(reason, 0, await inGerman())).toBe(
       'Der Treiber hat einen Fehler der GPU gemeldet: Xid 79',
     );
+  });
+
+  test('of a GPU does not say once more which GPU it is', () => {
+    const detail = 'GPU 2 (GPU-2b): no answer';
+    const reason = { code: 'gpu-lost', values: { detail }, text: `fallen off the bus: ${detail}` };
+    expect(reasonText(reason, 0, new Language('en', english))).toBe('fallen off the bus: no answer');
   });
 
   test('of a part of the board is said in the words of the viewer, and exactly to who sees names', async () => {

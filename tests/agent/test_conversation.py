@@ -9,6 +9,7 @@ from gpuboard.agent.conversation import AGAIN_SECONDS, Conversation
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import NodeReport
+from gpuboard.model.source import SourceIdentity
 from gpuboard.sources.push import PushSource
 from gpuboard.wire.ingest import Acknowledgement, Hello, decode_from_board, encode_sample
 
@@ -24,18 +25,18 @@ class Disk:
         self.aside: list[int] = []
         self.is_full = False
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+    def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
         """Put a sample aside, unless there is no room."""
-        del node, is_backfill
+        del node, source, is_backfill
         if self.is_full:
             return False
         assert report.sequence is not None
         self.aside.append(report.sequence)
         return True
 
-    def pass_over(self, node: str, report: NodeReport) -> None:
+    def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
         """Nobody else has this node."""
-        raise AssertionError(f"{node} is shown from here: {report.sequence}")
+        raise AssertionError(f"{node} is shown from {source.name}: {report.sequence}")
 
     def taken(self, node: str, boot_id: str) -> int | None:
         """How far all is written."""
@@ -192,10 +193,10 @@ def test_an_hour_of_backlog_arrives_in_few_messages_with_right_ages() -> None:
     ages = []
 
     class Ages(Disk):
-        def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+        def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
             """Note how old it was."""
             ages.append((report.sequence, report.age_seconds))
-            super().take(node, report, is_backfill=is_backfill)
+            super().take(node, report, source=source, is_backfill=is_backfill)
             self.write()
             return True
 

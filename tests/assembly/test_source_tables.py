@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import TimedReport
-from gpuboard.assembly.agents import PLACES_SECONDS
+from gpuboard.assembly.storage import PLACES_SECONDS
 from gpuboard.fleet.places import Places
 from gpuboard.probes.simulated import simulate
 from gpuboard.storage.named import NamedValues

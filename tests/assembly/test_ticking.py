@@ -24,16 +24,27 @@ def test_followers_hear_what_was_before_and_what_is_now() -> None:
     heard: list[Change] = []
     ticker = Ticker(ChangeTracker(fleet), [heard.append], period=1.0)
     sink = fleet.sink("push")
-    for used in (1, 2):
+    for used in (1, 2**39):
         sink.report("a", report_of(used))
         ticker.tick()
     sink.expect(())
     ticker.tick()
     first, second, third = heard
     assert first.gpus_before == {}
-    assert [second.gpus_before["GPU-1"].memory_used_bytes, second.gpus[0].memory_used_bytes] == [1, 2]
-    assert (third.gone_gpus, third.gpus_before["GPU-1"].memory_used_bytes) == (["GPU-1"], 2)
+    assert [second.gpus_before["GPU-1"].verdict, second.gpus[0].verdict] == ["free", "busy"]
+    assert (third.gone_gpus, third.gpus_before["GPU-1"].memory_used_bytes) == (["GPU-1"], 2**39)
     assert third.nodes_before["a"].name == "a"
+
+
+def test_of_a_change_of_figures_alone_only_the_new_ones_are_told() -> None:
+    """Figures of before are history's; to hand all of them on would take twice the memory at every tick."""
+    fleet = Fleet(HandClock())
+    tracker = ChangeTracker(fleet)
+    fleet.sink("push").report("a", report_of(1))
+    tracker.tick()
+    fleet.sink("push").report("a", report_of(2))
+    change = tracker.tick()
+    assert ([gpu.memory_used_bytes for gpu in change.gpus], change.gpus_before) == ([2], {})
 
 
 def test_one_follower_that_fails_does_not_keep_the_change_from_the_others() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from gpuboard.agent.board_address import BoardAddress
 from gpuboard.agent.drop import DropOutlet
-from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, TimedReport
-from gpuboard.agent.push import Pusher
+from gpuboard.agent.outlet import LinesOutlet, Outlet, TimedReport
+from gpuboard.agent.push import Pusher, PushOutlet
 from gpuboard.agent.serve import ListenOptions, ListenOutlet
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.patience import Call

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import GpuProcess, NodeReport
-from gpuboard.model.source import identify
+from gpuboard.model.source import SourceIdentity, identify
 from tests.clock import HandClock
 from tests.fleet.test_state import GPU, REPORT, word_of
 
@@ -20,16 +20,16 @@ class Taker:
         self.passed_over: list[int | None] = []
         self.is_full = False
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+    def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
         """Take one."""
-        del node
+        del node, source
         if not self.is_full:
             self.taken.append((report.sequence, is_backfill))
         return not self.is_full
 
-    def pass_over(self, node: str, report: NodeReport) -> None:
+    def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
         """Let one go."""
-        del node
+        del node, source
         self.passed_over.append(report.sequence)
 
 

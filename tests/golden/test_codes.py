@@ -4,12 +4,13 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import gpuboard
 from gpuboard.model.codes import CODES
-from gpuboard.model.problems import BREAKING
+from gpuboard.model.problems import BREAKING, ProblemKind
 
 SOURCES = sorted(Path(gpuboard.__file__).parent.rglob("*.py"))
 TEXTS = Path(__file__).parents[2] / "frontend" / "src" / "text"
@@ -67,3 +68,11 @@ def test_every_code_has_words_in_this_language(language: str) -> None:
     known = set(re.findall(r"^  '?((?:reason|problem)_[\w-]+)'?:", words, re.MULTILINE))
     wanted = {f"reason_{code}" for code in CODES} | {f"problem_{kind}" for kind in BREAKING}
     assert wanted - known == set()
+
+
+@pytest.mark.parametrize("language", [*LANGUAGES, "en"])
+def test_a_fault_has_no_second_sentence_as_a_reason(language: str) -> None:
+    """A kind of problem is put into words once: what breaks a GPU is called as the problem that it is."""
+    words = "".join(path.read_text(encoding="utf-8") for path in (TEXTS / language).glob("*.ts"))
+    told = set(re.findall(r"^  '?reason_([\w-]+)'?:", words, re.MULTILINE))
+    assert told & set(get_args(ProblemKind)) - CODES == set()

@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final, cast
 import pytest
 
 import gpuboard
+import gpuboard.verdict.judge
 from gpuboard.model.report import MAX_GPUS
 from gpuboard.outside import resolve
 from gpuboard.outside.resolve import MAX_ADDRESSES, Resolver
@@ -23,6 +25,8 @@ from gpuboard.sources.ssh.gate import Gate
 from gpuboard.web import pages
 from tests.web.test_unwritable import House
 
+# The package has a function of the same name.
+judging: Final = sys.modules["gpuboard.verdict.judge"]
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
 BOUNDED: Final = {
@@ -33,7 +37,6 @@ BOUNDED: Final = {
     "probes/nvidia_smi/values.py": "texts of at most 64 characters",
     "probes/simulated/jobs.py": "names of our own",
     "probes/simulated/node.py": "names of our own",
-    "verdict/judge.py": "at most four names of at most 32 characters",
     "web/access.py": "addresses",
     "web/pages.py": "files of our own",
     "wire/clean.py": "types of our own",
@@ -97,7 +100,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
     ),
     "rows of a table, as many as what is kept there": ("storage/writer.py ChangeWriter._written",),
     "settings of the administrator": (
-        "assembly/agents.py AgentSide._writers",
+        "assembly/storage.py BoardStorage._writers",
         "fleet/claims.py ClaimBook._called",
         "fleet/groups.py NodeGroups._listed",
         "fleet/state.py Fleet._sinks",
@@ -120,11 +123,10 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
     ),
     "nodes that a list of hosts names now": (
         "discovery/grace.py Grace._named",
-        "sources/pull/source.py PullSource._tasks",
+        "sources/node_tasks.py NodeTasks._tasks",
         "sources/reported_names.py ReportedNames._listed",
         "sources/reported_names.py ReportedNames._shown",
         "sources/reported_names.py ReportedNames._settled",
-        "sources/ssh/source.py SshSource._tasks",
     ),
     "connections and calls that are under way, which have limits of their own": (
         "outside/threads.py Workers._under_way",
@@ -146,6 +148,10 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "probes/inventory.py Inventory._known",
         "probes/nvml.py NvmlProbe._uuids",
         "probes/nvml.py NvmlProbe._links",
+    ),
+    "nothing is ever put into it": ("fleet/changes.py _NONE",),
+    "at most 4096 reasons, with at most four names of at most 32 characters": (
+        "verdict/judge.py _remembered",
     ),
     "a number of entries beside it in the code; the oldest go": (
         "cli/logs.py SameKindLimit._kinds",
@@ -284,6 +290,16 @@ def test_every_cache_has_a_bound_in_bytes() -> None:
         )
     }
     assert found == BOUNDED.keys()
+
+
+def test_reasons_are_remembered_up_to_a_number_and_only_with_short_names() -> None:
+    """Whoever is on a GPU may be called anything, and another thing in every report."""
+    for number in range(2 * judging._REMEMBERED):
+        judging._shared(judging._present, number, ("ana",))
+        judging._shared(judging._present, number, ("x" * 33,))
+        judging._shared(judging._present, number, ("a", "b", "c", "d", "e"))
+        assert len(judging._remembered) <= judging._REMEMBERED
+    assert {users for _, _, users in judging._remembered} == {("ana",)}
 
 
 def test_a_document_of_a_size_that_no_driver_writes_is_not_kept_for_others() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.assembly.agents import AgentSide
+from gpuboard.assembly.storage import BoardStorage, remember_owners
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.settings.base import Duration
@@ -89,14 +89,15 @@ def test_who_was_read_first_stays_over_a_restart(tmp_path: Path) -> None:
 
 def _owner_after_a_start(state: Path, folder: Path, *, forget: str | None = None) -> int | None:
     """Whose file is read by a board that goes on where the one before ended."""
-    side = AgentSide(SqliteDatabase(state), "http://localhost/", Fleet(SteadyClock()))
-    side.open()
+    storage = BoardStorage(SqliteDatabase(state), "http://localhost/")
+    owners = remember_owners(storage, Fleet(SteadyClock()))
+    storage.open()
     if forget is not None:
-        side._forget(forget)
+        owners.forget(forget)
     options = FolderOptions(path=str(folder), interval=Duration(1))
-    FolderSource(options, owners=side.owners).read_once(RecordingSink())
-    side.close()
-    return side.owners.of(str(folder), "cml10")
+    FolderSource(options, owners=owners).read_once(RecordingSink())
+    storage.close()
+    return owners.of(str(folder), "cml10")
 
 
 def test_an_owner_whose_files_have_long_been_gone_is_forgotten() -> None:

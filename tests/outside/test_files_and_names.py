@@ -205,6 +205,12 @@ def test_the_second_try_may_come_sooner_than_all_others() -> None:
     assert [never_later.failed() for _ in range(3)] == [1, 2, 4]
 
 
+def test_who_was_never_there_is_not_tried_again_at_once() -> None:
+    """A second try is for what held until now."""
+    backoff = Backoff(20, limit=60, second_try=2, chance=lambda: 1.0)
+    assert [backoff.failed(may_be_soon=False) for _ in range(2)] == [20, 40]
+
+
 def test_two_that_fail_together_do_not_come_back_together() -> None:
     """Each waits between half and all of the span."""
     waits = [Backoff(10, limit=10).failed() for _ in range(50)]

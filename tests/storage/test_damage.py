@@ -4,17 +4,18 @@ import asyncio
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from gpuboard.accounts.tokens import NodeTokens
-from gpuboard.assembly.agents import AgentSide, open_agent_side
+from gpuboard.assembly.agents import AgentSide
+from gpuboard.assembly.storage import Part, open_storage, remember_owners, remember_places, storage_of
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
-from gpuboard.settings.board import BoardTable
+from gpuboard.settings.board import BoardTable, Settings
 from gpuboard.sources.push.positions import NodePositions
 from gpuboard.storage.base import DAMAGED
 from gpuboard.storage.sqlite import FILE_NAME
@@ -106,20 +107,22 @@ CASES: dict[str, Damage] = {
 def troubles(directory: Path, *, meanwhile: Callable[[], None] = lambda: None) -> list[ComponentView]:
     """What a board says about its storage, as soon as it says something."""
     components = Components()
-    side = open_agent_side(
-        BoardTable(state_dir=str(directory)), "http://x/", components, Fleet(SteadyClock())
-    )
-    assert side is not None
+    settings = Settings(board=BoardTable(state_dir=str(directory)))
+    storage, fleet = storage_of(settings, "http://x/"), Fleet(SteadyClock())
+    remember_owners(storage, fleet)
+    remember_places(storage, fleet)
+    agents = AgentSide(storage, forget=fleet.forget)
+    assert open_storage(storage, settings, components)
     meanwhile()
     try:
-        asyncio.run(_until_trouble(side, components))
+        asyncio.run(_until_trouble((*agents.parts(), *storage.parts()), components))
     finally:
-        side.close()
+        storage.close()
     return components.troubles()
 
 
-async def _until_trouble(side: AgentSide, components: Components) -> None:
-    parts = [asyncio.ensure_future(start()) for _, start in side.parts()]
+async def _until_trouble(named: Sequence[Part], components: Components) -> None:
+    parts = [asyncio.ensure_future(start()) for _, start in named]
     try:
         async with asyncio.timeout(40):
             while not components.troubles():

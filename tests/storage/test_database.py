@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,34 @@ async def test_many_calls_at_once_need_few_threads(database: Database) -> None:
     assert (len(found), set(found)) == (100, {None})
     # Each thread may have its deadline beside it.
     assert max(seen) - before <= 24
+
+
+async def test_who_reads_waits_for_none_of_many_writers(database: Database) -> None:
+    """One that takes its time holds up those behind it, and nobody who only looks."""
+    is_writing, may_end = threading.Event(), threading.Event()
+
+    def write_long() -> None:
+        with database.write() as connection:
+            set_fact(connection, "a", "1")
+            is_writing.set()
+            assert may_end.wait(60)
+
+    def write(number: int) -> None:
+        database.set_fact("b", str(number))
+
+    long = asyncio.create_task(database.run(write_long, is_write=True))
+    await asyncio.to_thread(is_writing.wait, 60)
+    queue = [asyncio.create_task(database.run(partial(write, one), is_write=True)) for one in range(12)]
+    try:
+        async with asyncio.timeout(5):
+            found = await asyncio.gather(*(database.run(lambda: database.fact("a")) for _ in range(20)))
+        assert set(found) == {None}
+        assert not any(task.done() for task in queue)
+    finally:
+        may_end.set()
+        await asyncio.gather(long, *queue)
+    # In the order in which they came.
+    assert await database.run(lambda: database.fact("b")) == "11"
 
 
 def test_a_board_keeps_other_boards_out_and_lets_commands_in(database_url: str) -> None:

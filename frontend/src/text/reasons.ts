@@ -36,7 +36,6 @@ export function reasonText(
         ...filled('time', until ?? number('seen_since'), (at) => time(at, now)),
         ...filled('memory', number('memory_bytes') ?? number('bytes'), memory),
         ...filled('percent', number('percent'), (value) => language.number(value)),
-        ...filled('xid', number('xid') ?? number('code'), String),
         ...(typeof values['detail'] === 'string' ? { detail: values['detail'] } : {}),
       })
     : null;
@@ -46,7 +45,7 @@ export function reasonText(
     text: reason.text,
     detail: typeof values['detail'] === 'string' ? values['detail'] : null,
   };
-  return said ?? problemText(kind, language);
+  return said ?? withoutPlace(problemText(kind, language));
 }
 
 /** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
@@ -65,6 +64,9 @@ export function problemText(
 // How the probes call a GPU in a sentence.
 const NAMED = /: (?:GPU|MIG instance) \d+ \((?:[^()]|\([^()]*\))*\)([:,] )?/;
 
+/** What is said beside a GPU need not say which. */
+const withoutPlace = (line: string): string => line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''));
+
 /** A problem of a node as people say it: "GPU 6: fallen off the bus". GPUs are called by their numbers, each once. */
 export function problemLine(
   problem: Problem,
@@ -74,8 +76,7 @@ export function problemLine(
   let line = problemText(problem, language, record.clock_offset_seconds);
   for (const { record: gpu } of gpus) {
     const name = `${language.say('gpu')} ${gpu.label}`;
-    if (gpu.uuid === problem.gpu_uuid)
-      line = `${name}: ${line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''))}`;
+    if (gpu.uuid === problem.gpu_uuid) line = `${name}: ${withoutPlace(line)}`;
     line = line.replaceAll(gpu.uuid, name);
   }
   return line;

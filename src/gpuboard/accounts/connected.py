@@ -76,4 +76,4 @@ class ConnectedNodes:
             await asyncio.sleep(WRITE_SECONDS)
             # One that hangs is said by those whose rows matter more.
             with contextlib.suppress(StorageError):
-                await self._database.run(partial(self.save, connected()))
+                await self._database.run(partial(self.save, connected()), is_write=True)

@@ -175,7 +175,7 @@ class Roster:
             log.info("nodes forgotten: nodes=%s", ",".join(nodes))
             for node in nodes:
                 self._forget(node)
-            await self._run(partial(self._tokens.note_forgotten, nodes))
+            await self._run(partial(self._tokens.note_forgotten, nodes), is_write=True)
 
     def _learn(self, known: list[KnownToken]) -> None:
         by_node: dict[str, list[KnownToken]] = {}
@@ -204,12 +204,12 @@ class Roster:
 
     async def _write_down(self) -> None:
         while self._superseded:
-            await self._run(partial(self._tokens.end_others, self._superseded[0]))
+            await self._run(partial(self._tokens.end_others, self._superseded[0]), is_write=True)
             self._superseded.pop(0)
         used = self._due()
         if used:
             self._noted = {*self._noted, *used} & self._digests()
-            await self._run(partial(self._tokens.note_use, used))
+            await self._run(partial(self._tokens.note_use, used), is_write=True)
 
     def _due(self) -> dict[str, float]:
         """Which uses have to be written down now: all, those without a line, or none."""

@@ -1,7 +1,6 @@
 """Where an agent hands its reports: the contract, and the simplest outlet."""
 
 import sys
-import threading
 from typing import BinaryIO, Protocol
 
 from msgspec import Struct
@@ -56,40 +55,3 @@ class LinesOutlet:
 
     def stop(self) -> None:
         """Nothing to end."""
-
-
-class Pushes(Protocol):
-    """What hands reports to a board over the network."""
-
-    node: str
-
-    def offer(self, report: NodeReport) -> None:
-        """Take a fresh report; returns at once."""
-
-    def run(self, stop: threading.Event) -> None:
-        """Talk to the board until told to stop."""
-
-
-class PushOutlet:
-    """Hands reports to a board, in a thread of its own."""
-
-    def __init__(self, pusher: Pushes) -> None:
-        self._pusher = pusher
-        self.node = pusher.node
-        self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=self._pusher.run, args=(self._stop,), name="gpuboard-push", daemon=True
-        )
-
-    def start(self) -> None:
-        """Begin to talk."""
-        self._thread.start()
-
-    def offer(self, sample: TimedReport) -> None:
-        """Hand over the newest sample; what the board does not take now it gets later."""
-        self._pusher.offer(sample.report)
-
-    def stop(self) -> None:
-        """Stop talking."""
-        self._stop.set()
-        self._thread.join(timeout=2)

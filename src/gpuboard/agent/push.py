@@ -17,6 +17,7 @@ from gpuboard.agent.buffer import HOUR_SECONDS, MAX_BYTES, Held, SampleBuffer
 from gpuboard.agent.channel import Channel, open_post, open_websocket
 from gpuboard.agent.conversation import Conversation
 from gpuboard.agent.node_token import NodeToken, read_token
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.agent.trouble import PushTrouble
 from gpuboard.model.errors import SettingsError, WireError
 from gpuboard.model.report import NodeReport
@@ -219,3 +220,28 @@ class Pusher:
         if text != self.trouble:
             log.warning("push failed: board=%s reason=%s", self._address, text)
         self.trouble = text
+
+
+class PushOutlet:
+    """Hands reports to a board, in a thread of its own."""
+
+    def __init__(self, pusher: Pusher) -> None:
+        self._pusher = pusher
+        self.node = pusher.node
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._pusher.run, args=(self._stop,), name="gpuboard-push", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to talk."""
+        self._thread.start()
+
+    def offer(self, sample: TimedReport) -> None:
+        """Hand over the newest sample; what the board does not take now it gets later."""
+        self._pusher.offer(sample.report)
+
+    def stop(self) -> None:
+        """Stop talking."""
+        self._stop.set()
+        self._thread.join(timeout=2)

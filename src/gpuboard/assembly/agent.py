@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.agent.drop import DropOutlet, check_folder, write_drop
 from gpuboard.agent.loop import run_agent
-from gpuboard.agent.outlet import LinesOutlet, Outlet, PushOutlet, TimedReport
+from gpuboard.agent.outlet import LinesOutlet, Outlet, TimedReport
 from gpuboard.agent.sampler import Sampler
 from gpuboard.model.address import is_loopback, split_address
 from gpuboard.model.errors import SettingsError, UsageError
@@ -23,6 +23,9 @@ from gpuboard.model.report import NodeReport
 from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.registry import choose
 from gpuboard.wire.enrolment import digest
+
+if TYPE_CHECKING:
+    from gpuboard.agent.push import PushOutlet
 
 DEFAULT_INTERVAL_SECONDS: Final = 5.0
 SLOW_DRIVER_SECONDS: Final = 30.0
@@ -130,10 +133,10 @@ class Agent:
         return digest(token.text)
 
 
-def _make_pusher(options: AgentOptions, url: str) -> PushOutlet:
+def _make_pusher(options: AgentOptions, url: str) -> "PushOutlet":
     # Imported when needed: WebSocket and TLS cost an agent that drops files several megabytes.
     from gpuboard.agent.board_address import BoardAddress  # noqa: PLC0415
-    from gpuboard.agent.push import Pusher  # noqa: PLC0415
+    from gpuboard.agent.push import Pusher, PushOutlet  # noqa: PLC0415 - the same
 
     address = BoardAddress(url, ca_file=options.ca_file, allow_plaintext=options.allow_plaintext)
     token_file = options.token_file or default_token_file(NODE_TOKEN)

@@ -6,12 +6,13 @@ import gc
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Final
 
 import uvicorn
 
 from gpuboard import __version__
-from gpuboard.assembly.agents import open_agent_side
+from gpuboard.assembly.agents import AgentSide
 from gpuboard.assembly.bookings import bookings_of
 from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.assembly.descriptors import Descriptors
@@ -20,6 +21,13 @@ from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.reload import Parts, Reload
 from gpuboard.assembly.server import BoardServer, allow_connections, server_config
 from gpuboard.assembly.sources import Sources
+from gpuboard.assembly.storage import (
+    open_storage,
+    remember_claims,
+    remember_owners,
+    remember_places,
+    storage_of,
+)
 from gpuboard.assembly.systemd import ServiceManager
 from gpuboard.assembly.ticking import Ticker
 from gpuboard.assembly.time_zone import time_zone
@@ -86,9 +94,17 @@ class Board:
         access = policy_of(settings)
         check_tls(settings.board)
         self.url = board_url(settings.board, hostname, listen or settings.board.listen)
-        self._agent_side = open_agent_side(
-            settings.board, self.url, self._components, self.fleet, settings.storage
+        # Whoever has to remember something says so before the database is opened.
+        self._storage = storage_of(settings, self.url)
+        self._owners = remember_owners(self._storage, self.fleet)
+        remember_places(self._storage, self.fleet)
+        agents = AgentSide(self._storage, forget=self._forget)
+        self._bookings = bookings_of(
+            settings.bookings, self.fleet, self._clock.now, keep=partial(remember_claims, self._storage)
         )
+        has_storage = open_storage(self._storage, settings, self._components)
+        self._agent_side = agents if has_storage else None
+        self.fleet.taker = agents.ledger if has_storage else None
         services = Services(
             fleet=self.fleet,
             tracker=tracker,
@@ -126,9 +142,13 @@ class Board:
             node=node,
             pushed=side.source if side else None,
             keys=side.keys_of if side else no_keys,
-            owners=side.owners if side else None,
+            owners=self._owners,
             pause=self._settings.board.tick,
         )
+
+    def _forget(self, node: str) -> None:
+        self._owners.forget(node)
+        self.fleet.forget(node)
 
     def _watch(self, part: Troubled, keeper: Keeper) -> None:
         """Show how a part is, by what it notes itself and by whether it keeps running."""
@@ -143,13 +163,12 @@ class Board:
         counting = Keeper("descriptors", descriptors.follow, pause=pause)
         self._components.add("descriptors", "", lambda: counting.trouble() or descriptors.trouble)
         yield counting
-        keep = self._agent_side.keep_claims if self._agent_side else None
-        follower = bookings_of(self._settings.bookings, self.fleet, self._clock.now, keep=keep)
-        if follower is not None:
-            keeper = Keeper("comments", follower.run, pause=pause)
-            self._watch(follower, keeper)
+        if self._bookings is not None:
+            keeper = Keeper("comments", self._bookings.run, pause=pause)
+            self._watch(self._bookings, keeper)
             yield keeper
-        for name, start in self._agent_side.parts() if self._agent_side else ():
+        parts = (*self._agent_side.parts(), *self._storage.parts()) if self._agent_side else ()
+        for name, start in parts:
             keeper = Keeper(name, start, pause=pause)
             self._components.add(name, "", keeper.trouble)
             yield keeper
@@ -167,10 +186,10 @@ class Board:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if self._agent_side:
-                # A disk that hangs must not keep the board from stopping.
+                # Last: until here there may be something to keep. A disk that hangs must not keep us here.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
-                        await off_loop(self._agent_side.close)
+                        await off_loop(self._storage.close)
 
     def _ready(self, config: uvicorn.Config) -> None:
         self._reload.tls = config.ssl

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -63,10 +63,8 @@ def missing_paths(settings: Settings) -> list[str]:
     """What the settings name and is not there now; a board would start, and wait for it."""
     named = list(_paths(settings))
     found: set[str] = set()
-    look = threading.Thread(target=lambda: found.update(filter(_is_there, dict(named).values())), daemon=True)
-    look.start()
-    look.join(_PATIENCE_SECONDS)
-    hint = ", or its mount does not answer" if look.is_alive() else ""
+    has_ended = _look(lambda: found.update(filter(_is_there, dict(named).values())))
+    hint = "" if has_ended else ", or its mount does not answer"
     return [f"{where} = {path!r} is not there{hint}" for where, path in named if path not in found]
 
 
@@ -82,11 +80,16 @@ def open_secrets(settings: Settings) -> list[str]:
             if is_open_to_all(user_path(path))
         )
 
-    # A dead mount does not answer.
+    _look(look)
+    return list(found)
+
+
+def _look(look: Callable[[], None]) -> bool:
+    """Look somewhere, but not for ever; whether it ended in time."""
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
     looking.join(_PATIENCE_SECONDS)
-    return list(found)
+    return not looking.is_alive()
 
 
 def _secrets(settings: Settings) -> Iterator[tuple[str, str]]:

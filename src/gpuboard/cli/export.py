@@ -12,7 +12,7 @@ from gpuboard.client.answer import decode_answer
 from gpuboard.export.csv import to_csv
 from gpuboard.export.files import write_out
 from gpuboard.export.html import to_html
-from gpuboard.model.errors import UsageError
+from gpuboard.model.errors import NOT_DECODED, UsageError
 from gpuboard.settings.board import read_settings
 from gpuboard.wire.views import FleetView
 
@@ -63,7 +63,7 @@ def _saved(path: Path) -> FleetView:
         return decode_answer(path.read_bytes(), FleetView)
     except OSError as error:
         raise UsageError(f"--from {path}: {error.strerror or error}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_DECODED as error:
         raise UsageError(f"--from {path} is no export of ours: {error}") from None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from gpuboard.client.answer import decode_answer, decode_fleet
-from gpuboard.model.errors import BoardRefusedError, BoardUnreachableError, UsageError
+from gpuboard.model.errors import NOT_DECODED, BoardRefusedError, BoardUnreachableError, UsageError
 from gpuboard.model.node import is_node_name
 from gpuboard.outside.board_words import WantedBoard, remedy_for
 from gpuboard.outside.tls import trusting
@@ -86,7 +86,7 @@ class BoardClient:
             ) from None
         try:
             return read(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except NOT_DECODED:
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
 
 
@@ -131,7 +131,7 @@ def _why(error: Exception, url: str, ca_file: Path | None) -> str:
 def _detail(body: bytes) -> str | None:
     try:
         document = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except NOT_DECODED:
         return None
     detail = document.get("detail") if isinstance(document, dict) else None
     # It may be no board of ours: nothing that it says reaches a terminal as it is.

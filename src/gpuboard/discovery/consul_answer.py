@@ -1,16 +1,17 @@
 """Consul's answers about a service, turned into named nodes. Pure."""
 
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from gpuboard.discovery.base import Target
 from gpuboard.discovery.hosts import name_nodes, node_name, read_host
-from gpuboard.model.errors import WireError
+from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.ranges import MAX_HOSTS
 
 ConnectBy = Literal["address", "name"]
+Entry = TypeVar("Entry")
 
 
 class _CatalogEntry(Struct, kw_only=True):
@@ -49,10 +50,7 @@ def read_health(data: bytes, *, connect: ConnectBy = "address", ports: bool = Tr
     Raises:
         WireError: this is no such answer.
     """
-    try:
-        entries = _HEALTH.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WireError(f"not an answer of Consul: {error}") from None
+    entries = _decode(_HEALTH, data)
     found = [(e.Node.Node, e.Service.Address or e.Node.Address, e.Service.Port) for e in entries]
     return _targets(found, connect=connect, ports=ports)
 
@@ -63,10 +61,7 @@ def read_catalog(data: bytes, *, connect: ConnectBy = "address", ports: bool = T
     Raises:
         WireError: this is no such answer.
     """
-    try:
-        entries = _CATALOG.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WireError(f"not an answer of Consul: {error}") from None
+    entries = _decode(_CATALOG, data)
     found = [(e.Node, e.ServiceAddress or e.Address, e.ServicePort) for e in entries]
     return _targets(found, connect=connect, ports=ports)
 
@@ -84,3 +79,10 @@ def _targets(entries: list[tuple[str, str, int]], *, connect: ConnectBy, ports: 
         known = port if ports and 1 <= port <= 65535 else None  # noqa: PLR2004 - the largest port
         targets.append(Target(node=node, host=host, port=known, may_be_here=False))
     return name_nodes(sorted(targets, key=lambda target: (target.node, target.port or 0)))
+
+
+def _decode(decoder: "msgspec.json.Decoder[list[Entry]]", data: bytes) -> list[Entry]:
+    try:
+        return decoder.decode(data)
+    except NOT_DECODED as error:
+        raise WireError(f"not an answer of Consul: {error}") from None

@@ -112,6 +112,8 @@ class GpuMemory:
         """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
         processes = reading.processes
         taken = None if processes is None else any(map(is_working, processes))
+        if taken is self._taken:
+            return
         if taken is False and self._taken:
             self.empty_since = at
         elif taken is False and self._taken is None:
@@ -154,12 +156,7 @@ class GpuMemory:
 
     def activity(self) -> Activity:
         """The memory as the verdict wants it."""
-        return Activity(
-            recent_percent=self.recent,
-            quiet_since=self.quiet_since,
-            empty_since=self.empty_since,
-            seen_empty_since=self.seen_empty_since,
-        )
+        return Activity(self.recent, self.quiet_since, self.empty_since, self.seen_empty_since)
 
     def last_hour(self, now: float) -> list[float | None]:
         """Utilisation per minute, oldest first; None where nothing was heard."""

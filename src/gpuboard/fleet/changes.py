@@ -1,10 +1,11 @@
 """What changed in the fleet, computed once per tick for all viewers."""
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
+from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import gpu_row, node_row, tagged
@@ -19,13 +20,16 @@ class Change(Struct, frozen=True, kw_only=True):
     gpus: list[GpuRow]
     gone_nodes: list[str]
     gone_gpus: list[str]
-    # The rows before, of those that changed and of those that are gone; new ones have none.
+    # The rows before, of those that are gone, and of those that changed, if by more than their figures: what
+    # these were is history's. New ones have none.
     nodes_before: dict[str, NodeRow]
     gpus_before: dict[str, GpuRow]
 
     def __bool__(self) -> bool:
         return bool(self.nodes or self.gpus or self.gone_nodes or self.gone_gpus)
 
+
+_NONE: Final[Mapping[str, GpuMemory]] = {}
 
 # Whoever follows the fleet gets each change once, in order, from the one who makes the ticks.
 Subscriber = Callable[[Change], None]
@@ -40,7 +44,8 @@ class ChangeTracker:
         self.gpus: dict[str, GpuRow] = {}
         # Sources that have not named their nodes yet; before the first tick nobody has been heard.
         self.sources_unknown = 1
-        self._gpus_of: dict[str, set[str]] = {}
+        # By name, what is remembered of each GPU of a node: another one whenever it has others.
+        self._gpus_of: dict[str, Mapping[str, GpuMemory]] = {}
 
     def now(self) -> float:
         """The board's time."""
@@ -48,7 +53,7 @@ class ChangeTracker:
 
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
-        nodes, gpus = _Rows(self.nodes), _Rows(self.gpus)
+        nodes, gpus = _Rows(self.nodes, _is_other_node), _Rows(self.gpus, _is_other_gpu)
         self.sources_unknown = self._fleet.sources_unknown()
         lost: list[tuple[str, str]] = []
         for node in self._fleet.take_changes():
@@ -83,12 +88,12 @@ class ChangeTracker:
     ) -> None:
         name = node.name
         nodes.note(name, node_row(self._fleet, node, seen))
-        present = set()
         for reading, memory, tag in tagged(self._fleet, seen):
-            present.add(reading.uuid)
             gpus.note(reading.uuid, gpu_row(self._fleet, name, reading, memory, tag))
-        lost.extend((name, uuid) for uuid in self._gpus_of.get(name, set()) - present)
-        self._gpus_of[name] = present
+        before = self._gpus_of.get(name, _NONE)
+        if before is not seen.memories:
+            lost.extend((name, uuid) for uuid in before.keys() - seen.memories.keys())
+            self._gpus_of[name] = seen.memories
 
 
 Row = TypeVar("Row", bound=Struct)
@@ -97,8 +102,9 @@ Row = TypeVar("Row", bound=Struct)
 class _Rows(Generic[Row]):
     """The known rows of one kind, and what one tick changes in them."""
 
-    def __init__(self, known: dict[str, Row]) -> None:
+    def __init__(self, known: dict[str, Row], is_other: Callable[[Row, Row], bool]) -> None:
         self._known: dict[str, Row] = known
+        self._is_other = is_other
         self.changed: list[Row] = []
         self.before: dict[str, Row] = {}
 
@@ -107,7 +113,8 @@ class _Rows(Generic[Row]):
         old = self._known.get(key)
         if old == row:
             return
-        if old is not None:
+        # Every row that is kept costs its memory twice, and most change by a figure alone.
+        if old is not None and self._is_other(old, row):
             self.before[key] = old
         self._known[key] = row
         self.changed.append(row)
@@ -117,3 +124,24 @@ class _Rows(Generic[Row]):
         old = self._known.pop(key, None)
         if old is not None:
             self.before.setdefault(key, old)
+
+
+def _is_other_gpu(old: GpuRow, new: GpuRow) -> bool:
+    """Whether more than figures differs: the word, who is on it, who has claimed it, where it is."""
+    return (
+        old.verdict != new.verdict
+        or old.users != new.users
+        or old.flags != new.flags
+        or old.claim != new.claim
+        or old.node != new.node
+    )
+
+
+def _is_other_node(old: NodeRow, new: NodeRow) -> bool:
+    """The same of a node: how it is, what is wrong with it, which GPUs are known."""
+    return (
+        old.state != new.state
+        or old.problems != new.problems
+        or old.reason != new.reason
+        or old.gpus_known != new.gpus_known
+    )

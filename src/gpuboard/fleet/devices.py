@@ -70,6 +70,8 @@ class ShownDevices:
         node.shown = in_order([_shown(row, names, placed) for row in rows])
         node.memories = {row.uuid: node.memories.get(row.uuid) or GpuMemory() for row in rows}
         node.gpus = {names[uuid]: memory for uuid, memory in node.memories.items()}
+        node.remembered = tuple([node.gpus[gpu.uuid] for gpu in node.shown])
+        node.cut = frozenset(gpu.mig_parent_uuid for gpu in node.shown)
         for uuid in node.memories.keys() - {gpu.uuid for gpu in told or ()}:
             node.memories[uuid].interrupt()
         node.twins = self._identities.twins(node.name)

@@ -2,20 +2,17 @@
 
 from typing import Final, Literal
 
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import LATE_AFTER_INTERVALS, LOST_AFTER_INTERVALS, NodeState
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
 from gpuboard.verdict import LIVE, Freshness
 
 # Its source no longer names it: taken from a list, a file deleted.
-LEFT: Final = Freshness(
-    state="lost", reason=Reason(code="left", text="its source no longer lists it; it will be forgotten")
-)
+LEFT: Final = Freshness(state="lost", reason=plain_reason(code="left"))
 # The same of a node that pushed, or signed what it dropped: whoever has no token is not listed.
 REVOKED_CODE: Final = "revoked"
-REVOKED: Final = Freshness(
-    state="lost", reason=Reason(code=REVOKED_CODE, text="its token was revoked; it will be forgotten")
-)
+REVOKED: Final = Freshness(state="lost", reason=plain_reason(code=REVOKED_CODE))
 
 # Nobody can tell when its data was taken: a moment was made up only to have it count as old.
 AGELESS: Final = Freshness(
@@ -42,7 +39,7 @@ def freshness(age: float | None, *, interval: float, trouble: Trouble | None) ->
     if age is None:
         if trouble is not None:
             return Freshness(state=trouble.state, reason=trouble.reason)
-        return Freshness(state="never", reason=Reason(code="never", text="no report has arrived yet"))
+        return Freshness(state="never", reason=plain_reason(code="never"))
     if age <= LATE_AFTER_INTERVALS * interval and not (trouble is not None and trouble.is_lasting):
         return LIVE
     if trouble is not None:

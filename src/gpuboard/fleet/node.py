@@ -27,6 +27,8 @@ class Seen(Struct, frozen=True, kw_only=True, gc=False):
 
     report: NodeReport | None
     gpus: tuple[GpuReading, ...]
+    # What is remembered of each, in the same order; and by name.
+    remembered: tuple[GpuMemory, ...]
     memories: Mapping[str, GpuMemory]
     problems: tuple[Problem, ...]
     freshness: Freshness
@@ -64,9 +66,13 @@ class Node:
         # Since when its source no longer names it, and how much is remembered of it meanwhile.
         self.left_at: float | None = None
         self.left_bytes = 0
-        # Its GPUs as they are shown, and what is remembered of each by the name under which it is shown.
+        # Its GPUs as they are shown, and what is remembered of each: by the name under which it is shown, and
+        # in the order in which they are shown.
         self.shown: tuple[GpuReading, ...] = ()
         self.gpus: dict[str, GpuMemory] = {}
+        self.remembered: tuple[GpuMemory, ...] = ()
+        # The cards that are cut into instances.
+        self.cut: frozenset[str | None] = frozenset()
         # The same by the name that the node itself says, and the names that differ.
         self.memories: dict[str, GpuMemory] = {}
         self.names: dict[str, str] = {}
@@ -91,6 +97,7 @@ class Node:
         self.seen = Seen(
             report=self.report,
             gpus=self.shown,
+            remembered=self.remembered,
             memories=self.gpus,
             problems=self.problems(),
             freshness=self.freshness,

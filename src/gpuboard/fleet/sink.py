@@ -13,11 +13,11 @@ from gpuboard.model.verdict import Reason
 class Taker(Protocol):
     """Takes samples for good: the history, or who counts them where there is none."""
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
-        """Take one sample; False means "not now"."""
+    def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
+        """Take one sample of this source; False means "not now"."""
 
-    def pass_over(self, node: str, report: NodeReport) -> None:
-        """Note that a sample came that nobody wants: another source is shown."""
+    def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
+        """Note that a sample of this source came that nobody wants: another source is shown."""
 
 
 class SinkFleet(Protocol):
@@ -107,12 +107,12 @@ class FleetSink:
         return self._take(self._fleet.ensure(node, self), report, is_backfill=is_backfill)
 
     def _take(self, node: Node, report: NodeReport, *, is_backfill: bool) -> bool:
-        taker = self._fleet.taker
+        taker, source = self._fleet.taker, self.identity
         if not self._fleet.is_shown(node):
             if taker is not None:
-                taker.pass_over(node.name, report)
+                taker.pass_over(node.name, report, source=source)
             return True
-        if taker is not None and not taker.take(node.name, report, is_backfill=is_backfill):
+        if taker is not None and not taker.take(node.name, report, source=source, is_backfill=is_backfill):
             return False
         if is_backfill:
             self._fleet.fill(node, report)

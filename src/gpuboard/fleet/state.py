@@ -1,6 +1,6 @@
 """The fleet: what every node said last, how old that is, and the verdicts that follow."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import spoken
 from gpuboard.model.report import GpuReading, NodeReport, possible_time
 from gpuboard.model.source import SourceIdentity
@@ -24,14 +25,9 @@ from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import PersonOf, Thresholds, holders, judge, stray
 
 # Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
-_MOVED: Final = Reason(
-    code="numbers-moved",
-    text="a GPU of this node is booked, and the numbers may have moved: it may be this one",
-)
+_MOVED: Final = plain_reason(code="numbers-moved")
 # The same where a booking of its node says no number that can be read.
-_UNREAD: Final = Reason(
-    code="number-unread", text="a booking of this node has no number that can be read: it may be this GPU"
-)
+_UNREAD: Final = plain_reason(code="number-unread")
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
 
@@ -218,9 +214,11 @@ class Fleet:
         if report is None or node.sampled_at is None:
             return
         others = self._devices.show(node, now)
-        memories, idle_line = node.memories, self.thresholds.idle_utilization_percent
-        for reading in report.gpus or ():
-            memories[reading.uuid].observe(reading, node.sampled_at, idle_line)
+        told, idle_line = report.gpus or (), self.thresholds.idle_utilization_percent
+        # Mostly in the order in which they are shown: nobody is looked up then.
+        memories = node.remembered if node.is_as_told else [node.memories[gpu.uuid] for gpu in told]
+        for reading, memory in zip(told, memories, strict=True):
+            memory.observe(reading, node.sampled_at, idle_line)
         self._touched.add(node.name)
         self._rename(others)
 
@@ -357,11 +355,9 @@ class Fleet:
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
         person_of = self.names.person if self.names.people else None
-        cut = {reading.mig_parent_uuid for reading in seen.gpus}
+        cut, has_claims = node.cut, bool(self._book)
         strays = _strays(seen.gpus, cut, person_of) if len(cut) > 1 else {}
-        has_claims = bool(self._book)
-        for reading in seen.gpus:
-            memory = seen.memories[reading.uuid]
+        for reading, memory in zip(seen.gpus, seen.remembered, strict=True):
             people = holders(reading, person_of)
             if people != memory.people:
                 memory.people, memory.shown = people, None
@@ -404,7 +400,7 @@ def _card(node: Node, reading: GpuReading) -> GpuReading | None:
 
 
 def _strays(
-    gpus: Iterable[GpuReading], cut: set[str | None], person_of: PersonOf | None
+    gpus: Iterable[GpuReading], cut: Container[str | None], person_of: PersonOf | None
 ) -> dict[str | None, Reason]:
     """Cards that are cut into instances and have processes that are on none of them, and who that is."""
     cards = [gpu for gpu in gpus if gpu.uuid in cut and gpu.processes]

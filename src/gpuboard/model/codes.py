@@ -6,6 +6,8 @@ their own table (`model/problems.py`).
 
 from typing import Final
 
+from gpuboard.model.verdict import Reason
+
 # Why a GPU has its word.
 OF_GPUS: Final = frozenset(
     {
@@ -127,3 +129,23 @@ OF_PARTS: Final = frozenset(
     }
 )
 CODES: Final = OF_GPUS | OF_NODES | OF_SSH | OF_PULL | OF_THE_OUTSIDE | OF_PARTS
+# Reasons whose sentence holds nothing but itself: the same for whoever asks, names or not.
+PLAIN: Final = {
+    "free": "nobody is on it",
+    "divided": "divided into MIG instances; take one of those",
+    "mig-empty": "MIG is on, and no instance has been made",
+    "unknown-processes": "its processes cannot be read, so it may be in use",
+    "unknown-memory": "its memory cannot be read, so it may be in use",
+    "numbers-moved": "a GPU of this node is booked, and the numbers may have moved: it may be this one",
+    "number-unread": "a booking of this node has no number that can be read: it may be this GPU",
+    "new": "just arrived",
+    "never": "no report has arrived yet",
+    "left": "its source no longer lists it; it will be forgotten",
+    "revoked": "its token was revoked; it will be forgotten",
+    "unwritable": "what is known of it cannot be shown; the board's log says why",
+}
+
+
+def plain_reason(*, code: str) -> Reason:
+    """One of the plain reasons, in its words."""
+    return Reason(code=code, text=PLAIN[code])

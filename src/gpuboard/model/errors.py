@@ -17,10 +17,15 @@ GpuboardError
 └── BoardRefusedError     a board answers, and does not tell
 """
 
-from typing import Literal
+from typing import Final, Literal
+
+import msgspec
 
 from gpuboard.model.report import Problem
 from gpuboard.model.verdict import Reason
+
+# What a decoder raises for bytes that it cannot read: no such message, no text, nested too deep.
+NOT_DECODED: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class GpuboardError(Exception):

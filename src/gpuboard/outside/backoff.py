@@ -2,6 +2,11 @@
 
 import random
 from collections.abc import Callable
+from typing import Final
+
+# One lost reply must not turn a node grey, and a dead node must not be offered for intervals: after one
+# failure it is tried again as soon as this.
+SECOND_TRY_SECONDS: Final = 2.0
 
 
 class Backoff:
@@ -22,11 +27,14 @@ class Backoff:
         self._chance = chance
         self._failures = 0
 
-    def failed(self) -> float:
-        """Count one more failure; return the seconds to wait, between half and all of a doubling span."""
+    def failed(self, *, may_be_soon: bool = True) -> float:
+        """Count one more failure; return the seconds to wait, between half and all of a doubling span.
+
+        After the first that is sooner, unless even that is not worth another try at once.
+        """
         # Doubling forever would overflow; 32 doublings are beyond any limit.
         span = min(self._limit, self._first * 2.0 ** min(self._failures, 32))
-        if not self._failures:
+        if not self._failures and may_be_soon:
             span = self._second_try
         self._failures += 1
         return span * (0.5 + 0.5 * self._chance())

@@ -32,7 +32,7 @@ class Sink(Protocol):
         """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""
 
     def show(self, node: str, report: NodeReport) -> None:
-        """Show a node's newest report; what was missed before it may be taken later."""
+        """Show a node's newest report without taking it: that was done before, or comes later in its turn."""
 
     def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
         """Take one sample for good; they come in order, and each once.

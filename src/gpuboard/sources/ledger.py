@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from gpuboard.model.report import NodeReport
+from gpuboard.model.source import PUSH, SourceIdentity
 
 
 class Position(Struct, frozen=True, kw_only=True, gc=False):
@@ -18,20 +19,29 @@ class Position(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Ledger(Protocol):
-    """Takes samples for good. What it has not taken yet, agents send again after a restart."""
+    """Takes samples for good. What it has not taken yet, agents send again after a restart.
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
-        """Take one sample; they come in order, and each once.
+    Only agents that push have something to send again: how far a node has come is told by what they sent,
+    never by the numbers of another source. Sources that read what lies somewhere (a file, an agent that is
+    asked) hand over the newest once more when the board starts; boot and sequence tell that it is the same.
+    """
 
-        May put it aside to write it later with others: `taken` says when it is safe. Must not block. False
-        means "not now" (the disk is full, say): this one and all after it come again later.
+    def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
+        """Take one sample; those of a source come in order, and each once.
+
+        May put it aside to write it later with others: `taken` says when it is safe. Until then it is kept,
+        for it does not come again while the board runs. Must not block. False means "not now" (the disk is
+        full, say): this one and all after it come again later, from agents that push.
         """
 
-    def pass_over(self, node: str, report: NodeReport) -> None:
-        """Let one sample go: the node is shown from another source. It counts as taken all the same."""
+    def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
+        """Let one sample go: the node is shown from another source. It counts as taken all the same.
+
+        But never before those that were put aside: these would be forgotten with it.
+        """
 
     def taken(self, node: str, boot_id: str) -> int | None:
-        """The sequence through which every sample of this boot is safe; None when there is none."""
+        """The sequence through which every sample that this boot has pushed is safe; None: there is none."""
 
 
 class CountingLedger:
@@ -52,16 +62,16 @@ class CountingLedger:
             if position.taken is not None:
                 self._taken[node] = (position.boot_id, position.taken)
 
-    def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
+    def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
         """Count one sample."""
         counts = self.backfilled if is_backfill else self.live
         counts[node] = counts.get(node, 0) + 1
-        self.pass_over(node, report)
+        self.pass_over(node, report, source=source)
         return True
 
-    def pass_over(self, node: str, report: NodeReport) -> None:
+    def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
         """Note how far the node has come."""
-        if report.sequence is not None:
+        if source.kind == PUSH and report.sequence is not None:
             self._taken[node] = (report.boot_id, report.sequence)
 
     def taken(self, node: str, boot_id: str) -> int | None:

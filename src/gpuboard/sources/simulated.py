@@ -39,10 +39,14 @@ class SimulatedSource:
         self._options = options
         self._now = now
         self._nodes = node_names(options.nodes)
+        self._has_told_past = False
 
     async def run(self, sink: Sink) -> None:
         """Hand over reports until cancelled; each node has its own moment within the interval."""
-        await self._tell_the_past(sink)
+        if not self._has_told_past:
+            await self._tell_the_past(sink)
+            # Started again, it goes on: what was told is not told twice.
+            self._has_told_past = True
         # Named only now: a demo is ready when all of its nodes are there.
         sink.expect(self._nodes)
         interval = self._options.interval

@@ -16,8 +16,10 @@ from gpuboard.model.verdict import Reason
 from gpuboard.outside.threads import Workers
 from gpuboard.storage.tables import FACTS
 
-# So many calls at once; each part of the board makes one at a time, and so do a few nodes that enroll.
+# So many looks at once; each part of the board takes one at a time, and so do a few people who ask.
 THREADS: Final = 8
+# Writers come one after the other in any case: those that wait take neither a thread nor a connection.
+WRITING_THREADS: Final = 1
 # A call that takes longer hangs: it goes on in its thread, and whoever asked is told.
 PATIENCE_SECONDS: Final = 30.0
 DAMAGED: Final = (
@@ -35,19 +37,21 @@ class Database(abc.ABC):
         # What people know it by; never with a secret in it.
         self.name = name
         self._engine = engine
-        self._workers = Workers(THREADS, patience=PATIENCE_SECONDS)
+        self._readers = Workers(THREADS, patience=PATIENCE_SECONDS)
+        self._writers = Workers(WRITING_THREADS, patience=PATIENCE_SECONDS)
         event.listen(engine, "begin", self._begin)
 
-    async def run(self, call: Callable[[], Value]) -> Value:
+    async def run(self, call: Callable[[], Value], *, is_write: bool = False) -> Value:
         """Run a call of a store on this database in one of its threads, and wait for what it returns.
 
-        Each call of a store is one transaction, for reading or writing: it knows best which.
+        Each call of a store is one transaction. Those that write queue among themselves, in the order in
+        which they came; who only reads waits for none of them.
 
         Raises:
             StorageError: the database cannot be used, or does not answer.
         """
         try:
-            return await self._workers.run(lambda _: call())
+            return await (self._writers if is_write else self._readers).run(lambda _: call())
         except OutsideError:
             raise StorageError(f"the database {self.name} does not answer", code="storage-hung") from None
 

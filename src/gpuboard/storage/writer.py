@@ -64,7 +64,7 @@ class ChangeWriter(Generic[Value]):
             # Read here, where nothing changes meanwhile; written in a thread, where waiting harms nobody.
             now = self._read()
             try:
-                await self._store.database.run(partial(self._write, now))
+                await self._store.database.run(partial(self._write, now), is_write=True)
             except StorageError as error:
                 self._note(error)
 

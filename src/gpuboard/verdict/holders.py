@@ -13,7 +13,7 @@ PersonOf = Callable[[str], str]
 FIRST_PERSON_UID: Final = 1000
 
 
-class Holder(Struct, frozen=True, kw_only=True, gc=False):
+class Holder(Struct, frozen=True, gc=False):
     """One person on one GPU; user None means that no name is known."""
 
     user: str | None
@@ -75,14 +75,10 @@ def holders(gpu: GpuReading, person_of: PersonOf | None = None) -> tuple[Holder,
 def _alone(process: GpuProcess, person_of: PersonOf | None) -> Holder:
     user = process.user
     name = user if user is None or person_of is None else person_of(user)
+    held = process.memory_used_bytes
+    # By position, in the order of its fields: asked of every GPU at every tick.
     return Holder(
-        user=name,
-        account=None if name == user else user,
-        uid=process.uid,
-        memory_used_bytes=process.memory_used_bytes,
-        since=process.started_at,
-        processes=1,
-        measured=int(process.memory_used_bytes is not None),
+        name, process.uid, held, process.started_at, 1, int(held is not None), None if name == user else user
     )
 
 

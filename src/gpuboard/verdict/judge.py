@@ -1,11 +1,11 @@
 """The verdict as a pure function: the first rule that matches wins."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
 
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import NodeState
 from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
@@ -34,7 +34,7 @@ class Thresholds(Struct, frozen=True, kw_only=True):
         return max(self.memory_floor_bytes, int((total or 0) * self.memory_share))
 
 
-class Activity(Struct, frozen=True, kw_only=True, gc=False):
+class Activity(Struct, frozen=True, gc=False):
     """The short memory of one GPU."""
 
     # Utilisation in the last three samples, newest last; unknown ones are left out.
@@ -59,13 +59,15 @@ LIVE: Final = Freshness()
 ONE_SHOT: Final = Activity()
 _DEFAULTS: Final = Thresholds()
 Users = tuple[str | None, ...]
-_MIG_EMPTY: Final = Reason(code="mig-empty", text="MIG is on, and no instance has been made")
-_NOBODY: Final = Reason(code="free", text="nobody is on it")
+_MIG_EMPTY: Final = plain_reason(code="mig-empty")
+_NOBODY: Final = plain_reason(code="free")
 # Thousands of GPUs are in use for few different reasons: so many of them are made once and shared. Nodes
 # choose the names: only reasons with few and short ones are kept, so that all stay below some megabytes.
 _REMEMBERED: Final = 4096
 _REMEMBERED_USERS: Final = 4
 _REMEMBERED_LETTERS: Final = 32
+# No cache that keeps an order: to bring it up to date takes longer than to make the reason.
+_remembered: dict[tuple[Callable[[Any, Users], Reason], float, Users], Reason] = {}
 
 
 def judge(  # noqa: PLR0911 - one return per word
@@ -100,10 +102,9 @@ def judge(  # noqa: PLR0911 - one return per word
     claim = claim if claim is not None and claim.holds_at(now) else None
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
-    quiet = _idle_since(gpu, activity)
     if use is not None:
-        is_idle_kind = use.code not in ("utilization", "divided")
-        if is_idle_kind and quiet is not None and now - quiet >= thresholds.idle_after_seconds:
+        quiet = None if use.code in ("utilization", "divided") else _idle_since(gpu, activity)
+        if quiet is not None and now - quiet >= thresholds.idle_after_seconds:
             return Verdict(word="idle", reason=_idle(gpu, people, now - quiet), since=quiet, flags=flags)
         return Verdict(word="busy", reason=use, since=_oldest_start(gpu), flags=flags)
     missing = _missing(gpu)
@@ -154,7 +155,7 @@ def _use(
 ) -> Reason | None:
     """The evidence that somebody uses the GPU; None when there is none."""
     if gpu.mig_enabled:
-        return Reason(code="divided", text="divided into MIG instances; take one of those")
+        return plain_reason(code="divided")
     line = thresholds.busy_utilization_percent
     percent = gpu.utilization_percent
     if percent is not None and percent >= line:
@@ -197,9 +198,9 @@ def _idle_since(gpu: GpuReading, activity: Activity) -> float | None:
 
 def _missing(gpu: GpuReading) -> Reason | None:
     if gpu.processes is None:
-        return Reason(code="unknown-processes", text="its processes cannot be read, so it may be in use")
+        return plain_reason(code="unknown-processes")
     if gpu.memory_used_bytes is None and not gpu.memory_unified:
-        return Reason(code="unknown-memory", text="its memory cannot be read, so it may be in use")
+        return plain_reason(code="unknown-memory")
     return None
 
 
@@ -277,17 +278,15 @@ def _present(processes: int, users: Users) -> Reason:
 
 def _shared(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
     """The reason, made once for all GPUs that have the same."""
-    if len(users) > _REMEMBERED_USERS:
-        return make(figure, users)
-    for user in users:
-        if user and len(user) > _REMEMBERED_LETTERS:
-            return make(figure, users)
-    return _remembered(make, figure, users)
-
-
-@lru_cache(_REMEMBERED)
-def _remembered(make: Callable[[Any, Users], Reason], figure: float, users: Users) -> Reason:
-    return make(figure, users)
+    known = _remembered.get((make, figure, users))
+    if known is not None:
+        return known
+    reason = make(figure, users)
+    if len(users) <= _REMEMBERED_USERS and all(len(user or "") <= _REMEMBERED_LETTERS for user in users):
+        if len(_remembered) >= _REMEMBERED:
+            _remembered.clear()
+        _remembered[make, figure, users] = reason
+    return reason
 
 
 def _users(people: tuple[Holder, ...] | None) -> Users:

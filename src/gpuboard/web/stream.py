@@ -15,8 +15,17 @@ from gpuboard.web.components import Components
 from gpuboard.web.unwritable import ERRORS, Unwritable
 from gpuboard.wire.component import ComponentView, component_for_tier
 from gpuboard.wire.redact import gpu_rows_for_tier, node_rows_for_tier
-from gpuboard.wire.stream import BoardInfo, Bye, ChangeMessage, Gone, Heartbeat, Snapshot, StreamMessage
-from gpuboard.wire.views import GpuRow, NodeRow, Tier, columns
+from gpuboard.wire.stream import (
+    BoardInfo,
+    Bye,
+    ChangeMessage,
+    Gone,
+    Heartbeat,
+    Snapshot,
+    StreamMessage,
+    columns,
+)
+from gpuboard.wire.views import GpuRow, NodeRow, Tier
 
 COMPRESS_FROM_BYTES: Final = 4096
 HEARTBEAT_SECONDS: Final = 5.0

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.model.codes import plain_reason
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.views import GpuRow, GpuView, NodeRow, NodeView
@@ -19,9 +20,7 @@ log = logging.getLogger(__name__)
 # What an encoder raises: a type it does not know, half a character, a number too large, too deep a nest.
 ERRORS: Final = (TypeError, ValueError, OverflowError, RecursionError)
 _WORDS: Final = 200
-_REASON: Final = Reason(
-    code="unwritable", text="what is known of it cannot be shown; the board's log says why"
-)
+_REASON: Final = plain_reason(code="unwritable")
 
 
 class Unwritable:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from gpuboard.model.errors import WireError
+from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.report import MAX_REPORT_BYTES, decode_report, encode_report
@@ -93,7 +93,7 @@ def _read(data: bytes) -> _Drop:
         )
     try:
         drop = msgspec.json.decode(data, type=_Drop)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_DECODED as error:
         raise WireError(f"not a whole drop: {str(error) or type(error).__name__}") from None
     refuse_twice(data)
     if drop.gpuboard_drop != DROP_VERSION:

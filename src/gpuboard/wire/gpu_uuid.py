@@ -4,6 +4,7 @@ And whose instances they are: a card has instances, an instance has none.
 """
 
 import re
+import string
 from operator import attrgetter
 from typing import Final
 
@@ -13,7 +14,10 @@ from gpuboard.model.report import GpuReading, NodeReport, Problem
 
 _PLAIN: Final = r"[A-Za-z0-9][A-Za-z0-9._:/-]*+"
 _is_plain: Final = re.compile(_PLAIN).fullmatch
-_are_plain: Final = re.compile(rf"(?:{_PLAIN}\n)*+").fullmatch
+# The same of many names, one behind the other, at a tenth of the time: signs that none may have, and a line
+# that does not begin as a name does.
+_SIGNS: Final = b"\n._:/-" + string.ascii_letters.encode() + string.digits.encode()
+_odd_line: Final = re.compile(rb"\n(?![A-Za-z0-9])").search
 
 _uuid_of: Final = attrgetter("uuid")
 _parent_of: Final = attrgetter("mig_parent_uuid")
@@ -28,8 +32,7 @@ def with_plain_uuids(report: NodeReport) -> NodeReport:
     gpus = report.gpus or ()
     names = _names_in(report)
     # All at once: most reports are well, and there are many.
-    lines = "\n".join(names) + "\n" if names else ""
-    if _are_plain(lines) and lines.count("\n") == len(names):
+    if _are_plain(names):
         return report
     plain: _Names = {name: name if _is_plain(name) else None for name in names}
     indexes = {gpu.uuid: gpu.index for gpu in gpus}
@@ -52,6 +55,11 @@ def with_plain_parents(report: NodeReport) -> NodeReport:
         return report
     gpus = [replace(gpu, mig_parent_uuid=None) if gpu.uuid in odd else gpu for gpu in report.gpus or ()]
     return replace(report, gpus=tuple(gpus))
+
+
+def _are_plain(names: list[str]) -> bool:
+    lines = "".join([f"\n{name}" for name in names]).encode(errors="replace")
+    return not lines.translate(None, _SIGNS) and lines.count(b"\n") == len(names) and _odd_line(lines) is None
 
 
 def _names_in(report: NodeReport) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from gpuboard.model.errors import WireError
+from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.node import NodeName
 from gpuboard.model.report import Count, NodeReport, Seconds, ShortText, Text
 from gpuboard.wire.report import MAX_REPORT_BYTES, encode_report
@@ -155,7 +155,7 @@ def decode_live(data: bytes) -> ReadLive | None:
         return None
     try:
         return _live_decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except NOT_DECODED:
         return None
 
 
@@ -174,7 +174,7 @@ def decode_from_board(data: bytes) -> BoardMessage:
 def _decode(decoder: "msgspec.msgpack.Decoder[Any]", data: bytes) -> Any:  # noqa: ANN401 - the decoder's type
     try:
         return decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_DECODED as error:
         raise WireError(f"not a valid message: {str(error) or type(error).__name__}") from None
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from gpuboard.model.codes import PLAIN
 from gpuboard.model.problems import BREAKING, without_details
 from gpuboard.model.report import GpuReading, HostFacts, Problem
 from gpuboard.model.units import format_duration, format_size
@@ -14,7 +15,7 @@ from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeRow, 
 # What may be said to everybody: the words, and the figures in them. Whatever has another code (what a host, a
 # file or a login shell said) may hold names, accounts, addresses and paths: of it only the code is told.
 _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "free": ("nobody is on it", ()),
+    **{code: (words, ()) for code, words in PLAIN.items()},
     "utilization": ("{percent} in use", ("percent",)),
     "recent-utilization": ("{percent} a moment ago", ("percent",)),
     "process": ("processes on it: {processes}", ("processes",)),
@@ -22,20 +23,9 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "orphaned-memory": ("{memory_bytes} held, no process visible", ("memory_bytes",)),
     "idle": ("{memory_bytes} held, no work for {seconds}", ("memory_bytes", "seconds")),
     "booked": ("booked", ("until",)),
-    "mig-empty": ("MIG is on, and no instance has been made", ()),
-    "divided": ("divided into MIG instances; take one of those", ()),
-    "unknown-processes": ("its processes cannot be read, so it may be in use", ()),
-    "unknown-memory": ("its memory cannot be read, so it may be in use", ()),
-    "numbers-moved": ("a GPU of this node is booked, and the numbers may have moved: it may be this one", ()),
-    "number-unread": ("a booking of this node has no number that can be read: it may be this GPU", ()),
     "stray-process": ("a process on its card is of no known instance: it may be this one", ()),
-    "new": ("just arrived", ()),
-    "never": ("no report has arrived yet", ()),
     "late": ("nothing new for {seconds}", ("seconds",)),
     "lost": ("nothing new for {seconds}", ("seconds",)),
-    "left": ("its source no longer lists it; it will be forgotten", ()),
-    "revoked": ("its token was revoked; it will be forgotten", ()),
-    "unwritable": ("what is known of it cannot be shown; the board's log says why", ()),
     "file-refused": ("its file cannot be read", ()),
     "file-hung": ("a file does not answer: its mount hangs", ()),
     "file-unreadable": ("a file cannot be read", ()),

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec.structs import replace
 
-from gpuboard.model.errors import WireError
+from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
 from gpuboard.wire.clean import clean_facts, is_plain
 from gpuboard.wire.gpu_uuid import with_plain_parents, with_plain_uuids
@@ -45,7 +45,7 @@ def decode_report(data: bytes, encoding: Encoding = "json") -> NodeReport:
         raise WireError(f"report of {len(data)} bytes refused: at most {MAX_REPORT_BYTES} are allowed")
     try:
         report: NodeReport = _DECODERS[encoding](data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_DECODED as error:
         raise WireError(f"not a valid report: {str(error) or type(error).__name__}") from None
     return check_report(report)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from gpuboard.model.problems import SEVERITIES, Severity
 from gpuboard.model.verdict import JUST_FREED_SECONDS
@@ -89,3 +90,11 @@ class Bye(Struct, frozen=True, kw_only=True, tag_field="kind", tag="bye"):
 
 
 StreamMessage = Snapshot | ChangeMessage | Heartbeat | Bye
+
+
+def columns(kind: type[Struct], rows: list[Any]) -> Columns:
+    """Turn rows into columns under full-word keys: far fewer bytes, and still readable."""
+    names = kind.__struct_fields__
+    # Each row is read once, as a whole: read field by field, a large fleet leaves the cache in between.
+    values = zip(*map(astuple, rows), strict=True) if rows else ((),) * len(names)
+    return dict(zip(names, map(list, values), strict=True))

@@ -1,9 +1,6 @@
 """What the board tells people and programs: whole views by GET, flat rows on the live stream."""
 
-from typing import Any
-
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from gpuboard.model.identity import Tier as Tier  # noqa: PLC0414 - views are made for one
 from gpuboard.model.node import NodeState
@@ -113,7 +110,7 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
     numbers_known: bool = True
 
 
-class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
+class GpuRow(Struct, frozen=True, gc=False):
     """One GPU on the live stream."""
 
     uuid: str
@@ -145,14 +142,6 @@ class GpuRow(Struct, frozen=True, kw_only=True, gc=False):
     claim: ClaimView | None
     # The one that ended last, for three days.
     ended_claim: ClaimView | None
-
-
-def columns(kind: type[Struct], rows: list[Any]) -> dict[str, list[Any]]:
-    """Turn rows into columns under full-word keys: far fewer bytes, and still readable."""
-    names = kind.__struct_fields__
-    # Each row is read once, as a whole: read field by field, a large fleet leaves the cache in between.
-    values = zip(*map(astuple, rows), strict=True) if rows else ((),) * len(names)
-    return dict(zip(names, map(list, values), strict=True))
 
 
 def claim_view(claim: Claim | None) -> ClaimView | None:

@@ -13,6 +13,7 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.source import SourceIdentity
 from gpuboard.sources.ledger import CountingLedger, Position
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.push.positions import WRITE_SECONDS
@@ -202,11 +203,17 @@ def test_a_refused_sample_leaves_no_gap(board: Desk) -> None:
     assert (answer.again, answer.taken) == (False, 3)
 
 
+def not_now(_node: str, _report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
+    """Have no room."""
+    del source, is_backfill
+    return False
+
+
 def test_what_the_ledger_cannot_take_is_shown_but_not_acknowledged(board: Desk) -> None:
     """A full disk must not become a gap, nor stop the live view."""
     take = board.ledger.take
     board.live(1)
-    board.ledger.take = lambda _node, _report, *, is_backfill: is_backfill is None  # type: ignore[method-assign, assignment]
+    board.ledger.take = not_now  # type: ignore[method-assign, assignment]
     live = board.live(2)
     late = board.send(Backfill(follows=-1, samples=(sample(2), sample(3))))
     board.ledger.take = take  # type: ignore[method-assign]
@@ -215,11 +222,18 @@ def test_what_the_ledger_cannot_take_is_shown_but_not_acknowledged(board: Desk) 
     assert board.shown == 2
 
 
+def test_a_bad_sample_before_one_that_has_to_wait_is_named(board: Desk) -> None:
+    """The agent need not send it again with the others."""
+    board.ledger.take = not_now  # type: ignore[method-assign, assignment]
+    answer = board.send(Backfill(follows=-1, samples=(sample(1, node="another"), sample(2))))
+    assert (answer.again, [one.sequence for one in answer.refused], answer.taken) == (True, [1], None)
+
+
 def test_a_ledger_that_breaks_leaves_its_samples_with_the_agent(board: Desk) -> None:
     """Nothing is acknowledged, and the next try takes it."""
 
-    def fail(_node: str, _report: NodeReport, *, is_backfill: bool) -> bool:
-        raise OSError(f"broken (backfill: {is_backfill})")
+    def fail(_node: str, _report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
+        raise OSError(f"broken (source: {source.name}, backfill: {is_backfill})")
 
     take = board.ledger.take
     board.ledger.take = fail  # type: ignore[method-assign, assignment]

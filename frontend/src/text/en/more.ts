@@ -302,17 +302,9 @@ export const more = {
   reason_idleHidden: '{memory} held, no work for {time}.',
   'reason_unknown-processes': 'Fresh, but its processes cannot be read.',
   'reason_unknown-memory': 'Fresh, but its memory cannot be read.',
-  'reason_gpu-lost': 'It has fallen off the bus; it needs a reset or a reboot.',
-  'reason_driver-hung': 'The driver does not answer.',
-  'reason_driver-mismatch': 'Driver and library do not fit together; reload the driver.',
-  'reason_ecc-uncorrected': 'Memory errors that cannot be corrected.',
-  reason_xid: 'The driver reported XID {xid}.',
   reason_divided: 'Divided into MIG instances; take one of those.',
   'reason_mig-empty': 'MIG is on, and no instance has been made.',
   'reason_recent-utilization': 'At work a moment ago: {percent} % use.',
-  'reason_driver-error': 'The driver answers with an error.',
-  'reason_gpu-needs-reset': 'It must be reset before it can work again.',
-  'reason_no-driver': 'No driver is running.',
   reason_new: 'It has just arrived.',
 
   // Durations

@@ -53,6 +53,8 @@ class FolderReading(Struct, frozen=True):
     sampled_at: float
     # How often it writes, as far as was seen; 0: not known yet.
     pace_seconds: float
+    # Whether this sample was not handed over before.
+    is_new: bool = True
 
 
 Outcome = FolderReading | Reason
@@ -108,6 +110,8 @@ class _Memory:
         # whether that is the file that was read before.
         self.is_forgotten = False
         self.is_unchanged = False
+        # Whether the sample that was read last has been handed over; there may have been no room for it.
+        self.is_handed_over = False
 
 
 class FolderReader:
@@ -203,6 +207,7 @@ class FolderReader:
         room.take_out(memory.owner, memory.weight)
         if room.admits(bundle.owner, weight):
             memory.owner, memory.weight = bundle.owner, weight
+            memory.is_handed_over = True
         else:
             memory.too_much = weight
             memory.refusal = scan.outcomes[node] = _refused(bundle, "there is no room for it in the folder")
@@ -315,7 +320,13 @@ class FolderReader:
             self._owners.marks.note(str(self._path), node, memory.track.marks())
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
-        return FolderReading(report, memory.track.sampled_at, memory.track.pace.seconds())
+        memory.is_handed_over = memory.is_handed_over and place != "new"
+        return FolderReading(
+            report,
+            memory.track.sampled_at,
+            memory.track.pace.seconds(),
+            is_new=not memory.is_handed_over,
+        )
 
     def _with_owner(
         self, node: str, bundle: Bundle, all_of_it: list[Bundle], read: FolderReading

@@ -132,7 +132,9 @@ class FolderSource:
         sink.expect(scan.nodes, files=scan.files)
         for node, outcome in scan.outcomes.items():
             if isinstance(outcome, FolderReading):
-                sink.report(node, self._aged(outcome))
+                # What stands there still, or again, was taken before.
+                hand_over = sink.report if outcome.is_new else sink.show
+                hand_over(node, self._aged(outcome))
             else:
                 sink.trouble(node, outcome)
             yield

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from gpuboard.model.errors import WireError
+from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.node import short_name
 from gpuboard.model.report import NodeReport
 from gpuboard.sources.formats.base import MAX_FILE_BYTES, Format
@@ -89,7 +89,7 @@ def _is_cut_json(text: bytes) -> bool:
         return False
     try:
         msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+    except (*NOT_DECODED, ValueError):
         return True
     return False
 

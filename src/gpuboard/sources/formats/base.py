@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from gpuboard.model.errors import ProbeError, WireError
+from gpuboard.model.errors import NOT_DECODED, ProbeError, WireError
 from gpuboard.model.report import GpuProcess, HostFacts, NodeReport
 from gpuboard.probes.base import Devices
 from gpuboard.probes.fit import fit
@@ -114,7 +114,7 @@ def read_json(data: bytes) -> dict[str, Any]:
     """
     try:
         found = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except (*NOT_DECODED, ValueError) as error:
         raise WireError(f"not whole JSON: {str(error) or type(error).__name__}") from None
     refuse_twice(data)
     if not isinstance(found, dict):

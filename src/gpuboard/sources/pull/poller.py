@@ -17,7 +17,7 @@ from gpuboard.model.report import NodeReport
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.answer import HttpAnswer
-from gpuboard.outside.backoff import Backoff
+from gpuboard.outside.backoff import SECOND_TRY_SECONDS, Backoff
 from gpuboard.outside.http import HttpServer, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import FileValue
@@ -31,9 +31,6 @@ log: Final = logging.getLogger(__name__)
 _LONGEST_REASON: Final = 600
 # For a question that comes when the time is already up, so that it says so by itself.
 _SHORTEST_SECONDS: Final = 0.001
-# One lost reply must not turn a node grey, and a dead node must not be offered for intervals: after one
-# failure it is asked again as soon as this.
-_SECOND_TRY_SECONDS: Final = 2.0
 
 
 class Asking(Struct, frozen=True, kw_only=True):
@@ -67,14 +64,13 @@ class Poller:
         self._server: HttpServer | None = None
         self._protocol = way.protocol(target.node)
         self._written: tuple[Question, bytes] | None = None
-        self._backoff = Backoff(way.interval, limit=way.retry_limit, second_try=_SECOND_TRY_SECONDS)
+        self._backoff = Backoff(way.interval, limit=way.retry_limit, second_try=SECOND_TRY_SECONDS)
         # What was logged last, so that a lasting trouble is logged once.
         self._logged: str | None = None
         self._other_name: str | None = None
 
-    async def run(self, *, after: float) -> None:
+    async def run(self) -> None:
         """Ask every interval until cancelled; after failures more rarely."""
-        await asyncio.sleep(after)
         try:
             while True:
                 started = self._clock()
@@ -165,7 +161,8 @@ class Poller:
             return
         # An agent that samples more often than it is asked is not late between two questions.
         interval = max(report.interval_seconds or 0.0, self._way.interval)
-        self._sink.report(self._target.node, replace(report, interval_seconds=interval))
+        hand_over = self._sink.report if self._samples.is_new else self._sink.show
+        hand_over(self._target.node, replace(report, interval_seconds=interval))
 
     def _failed(self, error: SourceError) -> None:
         if error.state == "refused" and self._secret is not None:

@@ -22,6 +22,8 @@ class Samples:
         self._taken: float = 0.0
         self._heard: float = 0.0
         self._last: NodeReport | None = None
+        # Whether what was returned last is a sample of its own, and not news about the one before.
+        self.is_new = False
         # Since when the same sample comes of which nobody can tell how old it is.
         self._doubted: float | None = None
 
@@ -52,7 +54,7 @@ class Samples:
                 return None
             report = replace(report, age_seconds=min(report.age_seconds, since))
         self._boot, self._mark, self._last, self._doubted = report.boot_id, mark, report, None
-        self._taken = now - report.age_seconds
+        self._taken, self.is_new = now - report.age_seconds, True
         return report
 
     def age(self, now: float) -> float:
@@ -83,7 +85,7 @@ class Samples:
 
     def _again(self, report: NodeReport, now: float) -> NodeReport | None:
         """The same sample may still bring news of trouble, but it never gets younger."""
-        before, self._last = self._last, report
+        before, self._last, self.is_new = self._last, report, False
         if before is not None and report.problems == before.problems:
             return None
         return replace(report, age_seconds=max(report.age_seconds, now - self._taken))

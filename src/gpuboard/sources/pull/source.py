@@ -1,15 +1,14 @@
 """The pull source: one task for each node that the discovery finds."""
 
-import asyncio
 import logging
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from gpuboard.discovery.base import Discovery, Target
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import FileValue, SecretFolder, secret_in, tls_by
 from gpuboard.sources.base import Sink
+from gpuboard.sources.node_tasks import NodeTasks
 from gpuboard.sources.pull.cluster_monitor import ClusterMonitorProtocol
 from gpuboard.sources.pull.gpu_monitor import GpuMonitorProtocol
 from gpuboard.sources.pull.options import PullOptions
@@ -29,8 +28,6 @@ PROTOCOLS: Final[Mapping[str, Callable[[str], NodeProtocol]]] = {
 
 # A node that comes back is seen again after this long at the latest.
 RETRY_LIMIT_SECONDS: Final = 30.0
-# New nodes are asked one after the other in steps of this, so that 500 handshakes do not fall together.
-_START_STEP_SECONDS: Final = 0.01
 
 
 class PullSource:
@@ -42,7 +39,6 @@ class PullSource:
         """Prepare to ask; `interval` is for tests, which have less time than people."""
         self._discovery = discovery
         self._takes_names = options.names == "reported"
-        self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
         self._way = Asking(
             protocol=PROTOCOLS[options.protocol],
             port=options.default_port,
@@ -54,6 +50,7 @@ class PullSource:
             allow_plaintext=options.allow_plaintext,
             resolver=Resolver(),
         )
+        self._tasks = NodeTasks(self.kind, interval=self._way.interval)
 
     async def run(self, sink: Sink) -> None:
         """Ask all nodes until cancelled."""
@@ -64,31 +61,13 @@ class PullSource:
             )
         try:
             named = ReportedNames(sink) if self._takes_names else sink
-            await self._discovery.run(lambda targets: self._look_after(targets, named))
-        finally:
-            await self._stop()
-
-    def _look_after(self, targets: Sequence[Target], sink: Sink) -> None:
-        """Start asking new nodes, stop asking those that are gone, move with those that moved."""
-        wanted = {target.node: target for target in targets}
-        sink.expect(wanted, {node: target.host for node, target in wanted.items()})
-        for node in [node for node, (target, _) in self._tasks.items() if wanted.get(node) != target]:
-            self._tasks.pop(node)[1].cancel()
-        new = [target for node, target in wanted.items() if node not in self._tasks]
-        step = min(_START_STEP_SECONDS, self._way.interval / max(1, len(new)))
-        for place, target in enumerate(new):
-            after = step * (place + random.random())  # noqa: S311 - spreads load, hides nothing
-            self._tasks[target.node] = (
-                target,
-                asyncio.create_task(Poller(target, self._way, sink).run(after=after)),
+            await self._discovery.run(
+                lambda targets: self._tasks.follow(
+                    targets, named, lambda target: Poller(target, self._way, named).run()
+                )
             )
-
-    async def _stop(self) -> None:
-        tasks = [task for _, task in self._tasks.values()]
-        self._tasks.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            await self._tasks.stop()
 
 
 def _secret_for(options: PullOptions) -> Callable[[Target], FileValue[str]] | None:

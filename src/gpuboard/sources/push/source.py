@@ -205,7 +205,7 @@ class PushSource:
         return self._acknowledge(node, voice, live=sequence, again=not is_taken)
 
     def _catch_up(self, sink: Sink, node: str, voice: _Voice, message: Backfill) -> Acknowledgement:
-        refused = []
+        refused, again = [], False
         last = message.samples[-1].sequence
         if message.follows > voice.received:
             # Sent before the agent heard that something before it has to come again.
@@ -220,12 +220,13 @@ class PushSource:
                 refused.append(_bad(sample.sequence, error))
                 voice.received = sample.sequence
                 continue
-            if not sink.take(node, report, is_backfill=True):
-                return self._acknowledge(node, voice, batch=last, again=True)
+            again = not sink.take(node, report, is_backfill=True)
+            if again:
+                break
             voice.received = sample.sequence
         if refused:
-            return self._refuse(node, voice, tuple(refused), batch=last)
-        return self._acknowledge(node, voice, batch=last)
+            return self._refuse(node, voice, tuple(refused), batch=last, again=again)
+        return self._acknowledge(node, voice, batch=last, again=again)
 
     def _refuse(
         self,
@@ -235,9 +236,10 @@ class PushSource:
         *,
         live: int | None = None,
         batch: int | None = None,
+        again: bool = False,
     ) -> Acknowledgement:
         self._log.say(("sample", node), "sample refused: node=%s reason=%s", node, refused[0].reason)
-        return replace(self._acknowledge(node, voice, live=live, batch=batch), refused=refused)
+        return replace(self._acknowledge(node, voice, live=live, batch=batch, again=again), refused=refused)
 
     def _acknowledge(
         self,

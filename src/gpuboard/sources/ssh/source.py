@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import random
-from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Literal
 
 import asyncssh
 
@@ -12,8 +10,9 @@ from gpuboard.discovery.base import Discovery, Target
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.backoff import Backoff
+from gpuboard.outside.backoff import SECOND_TRY_SECONDS, Backoff
 from gpuboard.sources.base import Sink
+from gpuboard.sources.node_tasks import NodeTasks
 from gpuboard.sources.reported_names import ReportedNames
 from gpuboard.sources.ssh.connect import SshConnector, place_of
 from gpuboard.sources.ssh.follow import HostFollower
@@ -23,12 +22,6 @@ from gpuboard.sources.ssh.words import SshError, explain, unreadable
 from gpuboard.wire.clean import clean_text
 
 log = logging.getLogger(__name__)
-
-# First logins are spread out: this much per node, but never over more than one interval.
-_SPREAD_SECONDS: Final = 0.01
-# After a connection that held and was lost: that alone must not turn a node grey, and a dead node must not be
-# offered for intervals.
-_SECOND_TRY_SECONDS: Final = 2.0
 
 
 class SshSource:
@@ -41,41 +34,22 @@ class SshSource:
         self._takes_names = options.names == "reported"
         self._pace = pace or Timing.of(options)
         self._connector = SshConnector(options)
-        self._tasks: dict[str, tuple[Target, asyncio.Task[None]]] = {}
+        self._tasks = NodeTasks(self.kind, interval=self._pace.interval)
 
     async def run(self, sink: Sink) -> None:
         """Hand over reports until cancelled."""
         sink = ReportedNames(sink) if self._takes_names else sink
         try:
-            await self._discovery.run(lambda targets: self._look_after(targets, sink))
+            await self._discovery.run(
+                lambda targets: self._tasks.follow(targets, sink, lambda target: self._keep(target, sink))
+            )
         finally:
-            tasks = [task for _, task in self._tasks.values()]
-            self._tasks.clear()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._tasks.stop()
 
-    def _look_after(self, targets: Sequence[Target], sink: Sink) -> None:
-        """Start a task for every new node and stop those of nodes that are gone."""
-        wanted: dict[str, Target] = {}
-        for target in targets:
-            wanted.setdefault(target.node, target)
-        sink.expect(wanted, {node: target.host for node, target in wanted.items()})
-        for node, (target, task) in list(self._tasks.items()):
-            if wanted.get(node) != target:
-                task.cancel()
-                del self._tasks[node]
-        spread = min(self._pace.interval, _SPREAD_SECONDS * len(wanted))
-        for node, target in wanted.items():
-            if node not in self._tasks:
-                task = asyncio.create_task(self._keep(target, sink, spread), name=f"ssh {node}")
-                self._tasks[node] = (target, task)
-
-    async def _keep(self, target: Target, sink: Sink, spread: float) -> None:
+    async def _keep(self, target: Target, sink: Sink) -> None:
         """Follow one node for ever; whatever goes wrong with it stays here."""
-        await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 - nobody gains from guessing it
         watch = NodeWatch(target, sink, connector=self._connector, pace=self._pace)
-        backoff = Backoff(self._pace.interval, limit=self._pace.longest_retry)
+        backoff = Backoff(self._pace.interval, limit=self._pace.longest_retry, second_try=SECOND_TRY_SECONDS)
         clock = asyncio.get_running_loop().time
         while True:
             has_flooded, began = False, clock()
@@ -93,14 +67,9 @@ class SshSource:
             if watch.heard and not has_flooded:
                 backoff.succeeded()
             sink.trouble(target.node, reason, state=state, is_lasting=backoff.is_failing)
-            has_held = not backoff.is_failing and clock() - began >= self._pace.interval
-            pause = backoff.failed()
-            await asyncio.sleep(min(pause, _second_try()) if has_held else pause)
-
-
-def _second_try() -> float:
-    """After how long a node is tried again whose connection was lost; not all of a dead switch at once."""
-    return random.uniform(0.5, 1.0) * _SECOND_TRY_SECONDS  # noqa: S311 - nobody gains from guessing it
+            # A connection that held and was lost says little; one that was never made says more.
+            has_held = clock() - began >= self._pace.interval
+            await asyncio.sleep(backoff.failed(may_be_soon=has_held))
 
 
 class NodeWatch:
