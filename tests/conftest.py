@@ -16,10 +16,10 @@ __all__ = ["database", "database_url", "postgres"]
 # Folders whose tests start browsers, make networks or attack: they have their time in the whole run.
 NOT_QUICK = ("e2e", "hostile", "network", "proxies")
 
-# A run at the desk should be quick; CI looks longer. Time limits are pytest's business, not Hypothesis's.
+# A run at the desk should be quick; CI looks longer, a long run longest. Time limits are pytest's business.
 _PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
-settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
+for _run, _examples in {"desk": 100, "ci": 300, "long": 2000}.items():
+    settings.register_profile(_run, max_examples=_examples, deadline=None, suppress_health_check=_PATIENT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,8 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples are tried: a quick run is quick in CI too."""
-    is_long = os.environ.get("CI") == "true" and not config.getoption("--quick")
-    settings.load_profile("ci" if is_long else "desk")
+    if config.getoption("--long"):
+        settings.load_profile("long")
+    elif os.environ.get("CI") == "true" and not config.getoption("--quick"):
+        settings.load_profile("ci")
+    else:
+        settings.load_profile("desk")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
