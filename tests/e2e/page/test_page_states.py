@@ -62,7 +62,7 @@ def young(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
                 config = folder / "gpuboard.toml"
                 config.write_text(PUSH if name == "without nodes" else FOLDERS.format(folder=folder))
                 words = ["--config", str(config), "--anonymous", "counts" if name == "counts" else "names"]
-            board = stack.enter_context(running_board(*words, log=folder / "log"))
+            board = stack.enter_context(running_board(*words, log=folder / "log", until="healthz"))
             page = stack.enter_context(visit(browser, board.url))
             page.goto(board.url)
             return Young(board, page, folder)
@@ -289,7 +289,7 @@ def test_a_part_of_the_board_in_trouble_is_said_until_it_is_well(browser: Browse
     config = tmp_path / "gpuboard.toml"
     config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n')
     with (
-        running_board("--config", str(config), "--demo", "2", log=tmp_path / "log") as board,
+        running_board("--config", str(config), "--demo", "2", log=tmp_path / "log", until="healthz") as board,
         visit(browser, board.url) as page,
     ):
         page.goto(board.url)
