@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.board import RunningBoard
 from tests.browser import keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 CELLS = ".cell[data-uuid]"
 HEADING = "main h1"
 # Two keys that belong together only within a moment, which a busy machine may need for the first alone.

@@ -16,7 +16,6 @@ from tests.board import RunningBoard, free_port, running_board
 from tests.browser import assert_fits, keep, visit
 from tests.pushing import enrol, wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|CONTENT_LENGTH)|WebSocket connection"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"

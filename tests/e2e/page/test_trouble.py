@@ -17,7 +17,6 @@ from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 HOST = HostFacts(
     cpu_count=8,
