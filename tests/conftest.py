@@ -15,12 +15,12 @@ from tests.databases import database, database_url, postgres
 __all__ = ["database", "database_url", "postgres"]
 
 # Folders whose tests start browsers, make networks or attack: they have their time in the whole run.
-NOT_QUICK = ("e2e", "hostile", "network", "proxies")
+NOT_QUICK = {Path(__file__).parent / folder for folder in ("e2e", "hostile", "network", "proxies")}
 
 # A run at the desk should be quick; CI looks longer, a long run longest. CI tries the same ones each time, so
 # that who lands a change hears of that change; new ones are found at the desk and by long runs.
 _PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-for _run, _examples in {"desk": 100, "ci": 300, "long": 2000}.items():
+for _run, _examples in {"quick": 30, "desk": 100, "ci": 300, "long": 2000}.items():
     settings.register_profile(
         _run,
         max_examples=_examples,
@@ -41,21 +41,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples are tried: a quick run is quick in CI too."""
-    if config.getoption("--long"):
-        settings.load_profile("long")
-    elif os.environ.get("CI") == "true" and not config.getoption("--quick"):
-        settings.load_profile("ci")
-    else:
-        settings.load_profile("desk")
+    stage = next((each for each in ("quick", "long") if config.getoption(f"--{each}")), None)
+    settings.load_profile(stage or ("ci" if os.environ.get("CI") == "true" else "desk"))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave the tests on PostgreSQL to one worker: a cluster takes its time to be made."""
+    chosen = getattr(getattr(item, "callspec", None), "params", {})
+    if chosen.get("database_url") == "postgresql" or "postgres" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("postgresql"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even read the folders that a quick run leaves out."""
-    if config.getoption("--quick") and collection_path in {
-        Path(__file__).parent / each for each in NOT_QUICK
-    }:
-        return True
-    return None
+    return True if config.getoption("--quick") and collection_path in NOT_QUICK else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
