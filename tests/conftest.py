@@ -57,12 +57,24 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.getoption("--quick") and collection_path in NOT_QUICK else None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run has no time for."""
+    """Leave out what this run has no time for, and let the rest carry its group in its name."""
     left_out = [item for item in items if not _is_wanted(config, item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if _is_wanted(config, item)]
+    if getattr(config.option, "loadgroup", False):
+        for item in items:
+            _name_group(item)
+
+
+def _name_group(item: pytest.Item) -> None:
+    """Write the group where pytest-xdist reads it; where it writes it itself, this pytest no longer looks."""
+    groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
+    suffix = f"@{'_'.join(groups)}"
+    if groups and not item.nodeid.endswith(suffix):
+        item._id = type(item._id).parse(f"{item.nodeid}{suffix}")
 
 
 def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
