@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, CDPSession, Page
 from bench import _pixel
 from bench._against import ROOT, Measured, compare, environment_of
 from tests.board import RunningBoard, running_board
-from tests.browser import running_chromium
+from tests.browser import PROGRAMS, running_chromium
 
 PATIENCE_MS: Final = 120_000
 MEASURE_SECONDS: Final = 20.0
@@ -61,7 +61,8 @@ def main() -> None:
     chosen = parser.parse_args()
     parts = chosen.only.split(",")
     print(f"machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
-    with running_chromium("--enable-precise-memory-info", "--js-flags=--expose-gc") as browser:
+    options = ("--enable-precise-memory-info", "--js-flags=--expose-gc")
+    with running_chromium(*options, programs=PROGRAMS[::-1]) as browser:
         if chosen.against:
             compare(
                 chosen.against,

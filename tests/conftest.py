@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
@@ -14,12 +15,20 @@ from tests.databases import database, database_url, postgres
 __all__ = ["database", "database_url", "postgres"]
 
 # Folders whose tests start browsers, make networks or attack: they have their time in the whole run.
-NOT_QUICK = ("e2e", "hostile", "network", "proxies")
+NOT_QUICK = {Path(__file__).parent / folder for folder in ("e2e", "hostile", "network", "proxies")}
 
-# A run at the desk should be quick; CI looks longer. Time limits are pytest's business, not Hypothesis's.
+# A run at the desk should be quick; CI looks longer, a long run longest. CI tries the same ones each time, so
+# that who lands a change hears of that change; new ones are found at the desk and by long runs.
 _PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-settings.register_profile("desk", max_examples=100, deadline=None, suppress_health_check=_PATIENT)
-settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
+for _run, _examples in {"quick": 30, "desk": 100, "ci": 300, "long": 2000}.items():
+    settings.register_profile(
+        _run,
+        max_examples=_examples,
+        derandomize=_run == "ci",
+        # Time limits are pytest's business.
+        deadline=None,
+        suppress_health_check=_PATIENT,
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,16 +41,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples are tried: a quick run is quick in CI too."""
-    is_long = os.environ.get("CI") == "true" and not config.getoption("--quick")
-    settings.load_profile("ci" if is_long else "desk")
+    stage = next((each for each in ("quick", "long") if config.getoption(f"--{each}")), None)
+    settings.load_profile(stage or ("ci" if os.environ.get("CI") == "true" else "desk"))
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave the tests on PostgreSQL to one worker: a cluster takes its time to be made."""
+    chosen = getattr(getattr(item, "callspec", None), "params", {})
+    if chosen.get("database_url") == "postgresql" or "postgres" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("postgresql"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even read the folders that a quick run leaves out."""
+    return True if config.getoption("--quick") and collection_path in NOT_QUICK else None
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run has no time for."""
+    """Leave out what this run has no time for, and let the rest carry its group in its name."""
     left_out = [item for item in items if not _is_wanted(config, item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if _is_wanted(config, item)]
+    if getattr(config.option, "loadgroup", False):
+        for item in items:
+            _name_group(item)
+
+
+def _name_group(item: pytest.Item) -> None:
+    """Write the group where pytest-xdist reads it; where it writes it itself, this pytest no longer looks."""
+    groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
+    suffix = f"@{'_'.join(groups)}"
+    if groups and not item.nodeid.endswith(suffix):
+        item._id = type(item._id).parse(f"{item.nodeid}{suffix}")
 
 
 def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
@@ -49,8 +82,7 @@ def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
         return bool(config.getoption("--long"))
     if not config.getoption("--quick"):
         return True
-    folder = item.path.relative_to(config.rootpath / "tests").parts[0]
-    return folder not in NOT_QUICK and item.get_closest_marker("slow") is None
+    return item.get_closest_marker("slow") is None
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -36,7 +36,8 @@ class Sampling:
                 pusher.offer(report)
                 assert report.sequence is not None
                 self.offered[node][report.sequence] = time.monotonic()
-            due += INTERVAL_SECONDS
+            # Never two at once: on a busy machine they would have the same number.
+            due = max(due, time.monotonic()) + INTERVAL_SECONDS
 
 
 def handed_over(message: object) -> list[Sample]:

@@ -25,8 +25,8 @@ from tests.sources.ssh.server import Server, running_server
 
 Pulled = Agent | OldNode | ServedFolder
 # What the nodes do by themselves, and below, at and above it.
-OWN_SECONDS = 4
-SECONDS = {"below": "2s", "at": f"{OWN_SECONDS}s", "above": "7s"}
+OWN_SECONDS = 3
+SECONDS = {"below": "2s", "at": f"{OWN_SECONDS}s", "above": "5s"}
 
 
 def pulling(stack: contextlib.ExitStack, folder: Path, stir: list[Pulled]) -> Iterator[str]:

@@ -159,27 +159,38 @@ def test_every_kind_of_source_lives_dies_and_comes_back_alone(lab: Lab) -> None:
     kinds = ("ssh", "folder", "pull", "push", "local")
     eventually(lambda: lab.states() == dict.fromkeys(kinds, "live"), 40, lab.states)
     assert lab.nodes()["folder"]["display_name"] == "The one in the cellar"
-    for pair in (("push", "folder"), ("pull", "ssh")):
-        for source in pair:
-            lab.freeze(source)
-        stale_after: dict[str, str] = {}
-        eventually(
-            lambda pair=pair: all(lab.states()[source] in ("late", "lost") for source in pair),  # type: ignore[misc]
-            LATE_SECONDS + SLACK_SECONDS,
-            lab.states,
-        )
-        for source in pair:
-            stale_after[source] = lab.nodes()[source]["reason"]["text"]
-            words = {gpu["verdict"]["word"] for gpu in lab.nodes()[source]["gpus"]}
-            assert words == {"stale"}
-        others = {source: state for source, state in lab.states().items() if source not in pair}
-        assert set(others.values()) == {"live"}, others
-        assert all(stale_after.values())
-        eventually(
-            lambda pair=pair: all(lab.states()[source] == "lost" for source in pair),  # type: ignore[misc]
-            LOST_SECONDS + SLACK_SECONDS,
-            lab.states,
-        )
-        for source in pair:
-            lab.thaw(source)
-        eventually(lambda: set(lab.states().values()) == {"live"}, 70, lab.states)
+    first, second = ("push", "folder"), ("pull", "ssh")
+    freeze_until_late(lab, *first)
+    assert {lab.states()[source] for source in (*second, "local")} == {"live"}
+    # From here on the others die while the first are still dead, and those come back alone.
+    freeze_until_late(lab, *second)
+    thaw_once_lost(lab, *first)
+    thaw_once_lost(lab, *second)
+    eventually(lambda: lab.states() == dict.fromkeys(kinds, "live"), 70, lab.states)
+
+
+def freeze_until_late(lab: Lab, *sources: str) -> None:
+    """Stop these, and wait until nothing of theirs counts any more."""
+    for source in sources:
+        lab.freeze(source)
+    eventually(
+        lambda: all(lab.states()[source] in ("late", "lost") for source in sources),
+        LATE_SECONDS + SLACK_SECONDS,
+        lab.states,
+    )
+    for source in sources:
+        node = lab.nodes()[source]
+        assert {gpu["verdict"]["word"] for gpu in node["gpus"]} == {"stale"}
+        assert node["reason"]["text"]
+
+
+def thaw_once_lost(lab: Lab, *sources: str) -> None:
+    """Wait until these are given up, let them go on, and wait until they are live."""
+
+    def turn(state: str, seconds: float) -> None:
+        eventually(lambda: {lab.states()[source] for source in sources} == {state}, seconds, lab.states)
+
+    turn("lost", LOST_SECONDS + SLACK_SECONDS)
+    for source in sources:
+        lab.thaw(source)
+    turn("live", 70)

@@ -1,10 +1,38 @@
 """The suite itself: every worker of a run must find the same tests, or none is run."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_group_are_left_to_one_worker(request: pytest.FixtureRequest) -> None:
+    """They share a cluster, a network or a browser; two workers would disturb each other."""
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-v",
+            "-n",
+            "2",
+            "--dist",
+            "loadgroup",
+            "tests/storage/test_writer.py",
+        ],
+        cwd=request.config.rootpath,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    ran = re.findall(r"^\[(gw\d)\].* (?:PASSED|SKIPPED) tests/\S+@(\S+)", run.stdout, re.MULTILINE)
+    assert len(ran) > 1, run.stdout
+    assert {group for _, group in ran} == {"postgresql"}
+    assert len({worker for worker, _ in ran}) == 1
 
 
 @pytest.mark.slow

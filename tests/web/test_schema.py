@@ -1,6 +1,5 @@
 """Every operation that the API describes, asked with what is allowed and with what is not."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,10 @@ from tests.board import RunningBoard, running_board
 from tests.pushing import enrol
 from tests.web.conftest import operations
 
-EXAMPLES = 400 if os.environ.get("CI") == "true" else 25
+# A request costs more than a call.
+SHARE = 4
+# Whoever guesses codes waits that long for each; that he does is tested elsewhere.
+GUESSES = {"gpuboard.accounts.roster.LOOK_SECONDS": 0.05}
 # The board says 503 on purpose while it waits for a node; and OpenAPI cannot say which bytes make a message.
 EXCLUDED: dict[str, list[Any]] = {
     "/readyz": [not_a_server_error],
@@ -31,7 +33,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runnin
     """A board of its own, where codes are guessed until the address is blocked; and a token of one node."""
     folder = tmp_path_factory.mktemp("described")
     token = enrol(folder / "state", "schema-1")["schema-1"]
-    with running_board("--demo", "4", log=folder / "log", until="healthz") as board:
+    with running_board("--demo", "4", log=folder / "log", until="healthz", limits=GUESSES) as board:
         yield board, token
 
 
@@ -54,7 +56,7 @@ def test_every_answer_is_one_that_the_api_describes(
     )
     headers = {"authorization": f"Bearer {token}"} if path == "/api/v1/reports" else {}
 
-    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=settings().max_examples // SHARE, suppress_health_check=list(HealthCheck))
     @given(case=cases)
     def ask(case: Case[Any]) -> None:
         case.call_and_validate(headers=headers, excluded_checks=EXCLUDED.get(path, []))

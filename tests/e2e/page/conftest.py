@@ -7,14 +7,17 @@ from playwright.sync_api import Browser, Page
 
 from tests.board import RunningBoard, running_board
 from tests.browser import running_chromium, visit
-from tests.parts import require
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave the tests of a file to one worker: they share its browser and its boards."""
+    item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 # No longer than a module: while it lives, its event loop is in the way of every asynchronous test.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
-    require("chromium")
     with running_chromium() as browser:
         yield browser
 

@@ -3,14 +3,12 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, free_port, running_board
 from tests.browser import keep, visit
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|FAILED|CONTENT_LENGTH)|WebSocket connection"
 BACK_MS = 40_000

@@ -12,7 +12,6 @@ from tests.board import RunningBoard
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 CELLS = ".cell[data-uuid]"
 SHOWN = re.compile(r"^\d+ of 96 GPUs$")
 Gpu = dict[str, Any]

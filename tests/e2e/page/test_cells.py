@@ -15,7 +15,6 @@ from tests.board import RunningBoard, running_board
 from tests.browser import NUMBERS, PHONE, Size, assert_fits, keep, visit
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 CELLS = ".cell[data-uuid]"
 LAPTOP, TABLET = (1280, 720), (820, 1180)
 LANGUAGES = ["en-GB", "de-DE", "fr-FR", "zh-TW"]

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 SETTINGS = """[board]
 title = "GPUs of the vision group"
 copy = "ssh {node}.lab.example -t CUDA_VISIBLE_DEVICES={devices} bash"

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 CELLS = ".cell[data-uuid]"
 GROUPS = '[groups.nodes]\nrack-a = ["dgx-[01-03]"]\nrack-b = ["a100-*"]\n'
 

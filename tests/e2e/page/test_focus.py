@@ -8,9 +8,12 @@ from playwright.sync_api import Browser, Page, expect
 from tests.board import RunningBoard
 from tests.browser import keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 CELLS = ".cell[data-uuid]"
 HEADING = "main h1"
+# Two keys that belong together only within a moment, which a busy machine may need for the first alone.
+GO_TO_PEOPLE = """() => ['g', 'p'].forEach((key) =>
+  document.activeElement.dispatchEvent(
+    new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })))"""
 
 
 def open_rows(page: Page, board: RunningBoard, query: str = "") -> None:
@@ -67,8 +70,7 @@ def test_every_page_that_is_opened_has_the_focus_on_its_heading(page: Page, demo
     open_rows(page, demo)
     page.locator("main a[href*='nodes/']").first.click()
     expect(page.locator(HEADING)).to_be_focused()
-    page.keyboard.press("g")
-    page.keyboard.press("p")
+    page.evaluate(GO_TO_PEOPLE)
     expect(page.get_by_role("heading", name="People", level=1)).to_be_focused()
     page.get_by_role("link", name="Board", exact=True).click()
     expect(page.locator(HEADING)).to_be_focused()

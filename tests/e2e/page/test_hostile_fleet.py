@@ -26,8 +26,6 @@ from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 LENGTHS: dict[Any, int] = {ShortText: 256, ShortText | None: 256, Text: 4096, Text | None: 4096}
 # Two slashes side by side do not survive the way to the API, which then knows no such GPU.
 UNFOUND = "status of 404"

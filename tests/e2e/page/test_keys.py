@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.board import RunningBoard
 from tests.browser import Size, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 CELLS = ".cell[data-uuid]"
 
 

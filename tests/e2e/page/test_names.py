@@ -13,7 +13,6 @@ from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
 from tests.browser import PHONE, assert_fits, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 LONG = "maximiliane-charlotte-von-und-zu-hohenberg-lindau-im-bodensee"
 # The entries of the legend that are drawn, and those of them that are not whole.
 LEGEND = """[...document.querySelectorAll('.legend > *')].map((entry) => {

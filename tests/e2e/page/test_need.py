@@ -22,7 +22,6 @@ from tests.browser import DESKTOP, PHONE, assert_fits, keep, visit
 from tests.cli.conftest import COMMAND
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 LAPTOP: Final = (1280, 720)
 # As many as stood above the first row of this fleet when "Take one of these" did, at 460.
 MOST_CONTROLS: Final = 55

@@ -16,7 +16,6 @@ from tests.board import RunningBoard, free_port, running_board
 from tests.browser import DESKTOP, NUMBERS, PHONE, Size, assert_fits, keep, visit
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 CARD = "GPU-0"
 NOT_COUNTED = "8 \N{MULTIPLICATION SIGN} RTX 4090 24 GB, not counted"

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.board import RunningBoard, computing
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 
 

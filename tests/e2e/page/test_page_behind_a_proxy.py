@@ -16,7 +16,6 @@ from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 from tests.parts import require
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 UPGRADE = (
     'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";'
 )

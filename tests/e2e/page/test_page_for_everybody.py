@@ -9,7 +9,6 @@ from tests.board import RunningBoard, computing
 from tests.browser import DESKTOP, PHONE, ROOT, Size, Theme, visit
 from tests.parts import missing
 
-pytestmark = pytest.mark.xdist_group("browser")
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """() => axe.run(document, {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],

@@ -1,8 +1,12 @@
 """What the page says when things are not as usual: no connection, no names, no nodes, no entry."""
 
+import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -10,14 +14,18 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, free_port, running_board
 from tests.browser import assert_fits, keep, visit
-from tests.pushing import wait_until
+from tests.pushing import enrol, wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 # What the browser itself says about a board that is not there.
 GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|CONTENT_LENGTH)|WebSocket connection"
 FILL = "getComputedStyle(document.querySelector('.cell.fill-free')).backgroundColor"
 FETCHED = "() => performance.getEntriesByName('fetched-ahead').length > 0"
 TRANSPARENT = "rgba(0, 0, 0, 0)"
+PUSH = '[[source]]\nkind = "push"\n'
+FOLDERS = "".join(
+    f'[[source]]\nkind = "folder"\npath = "{{folder}}/{name}"\ninterval = "1s"\n'
+    for name in ("share", "missing")
+)
 # Whatever is drawn in a colour of "free", or says that it is live.
 GREEN = """() => [...document.querySelectorAll('body *')].filter((each) => {
   const style = getComputedStyle(each);
@@ -25,6 +33,56 @@ GREEN = """() => [...document.querySelectorAll('body *')].filter((each) => {
     [style.color, style.backgroundColor, style.borderTopColor].includes(green))
     || (each.childElementCount === 0 && /^live/i.test(each.textContent.trim()));
 }).map((each) => each.outerHTML.slice(0, 120))"""
+
+
+class Young(NamedTuple):
+    """A board that has just started, a page that is open on it since, and the folder of its things."""
+
+    board: RunningBoard
+    page: Page
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def young(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Young]]:
+    """Boards by name, each started for the first who asks; the last tests see what became of them."""
+    with contextlib.ExitStack() as stack:
+
+        @cache
+        def start(name: str) -> Young:
+            folder = tmp_path_factory.mktemp("young")
+            if name == "without one":
+                # Elsewhere: the browser's event loop allows nothing here that waits for a disk.
+                with ThreadPoolExecutor() as pool:
+                    pool.submit(enrol, folder / "state", "ghost").result()
+                words = ["--demo", "3"]
+            else:
+                (folder / "share").mkdir()
+                config = folder / "gpuboard.toml"
+                config.write_text(PUSH if name == "without nodes" else FOLDERS.format(folder=folder))
+                words = ["--config", str(config), "--anonymous", "counts" if name == "counts" else "names"]
+            board = stack.enter_context(running_board(*words, log=folder / "log", until="healthz"))
+            page = stack.enter_context(visit(browser, board.url))
+            page.goto(board.url)
+            return Young(board, page, folder)
+
+        yield start
+
+
+@pytest.mark.parametrize("name", ["names", "counts", "without nodes"])
+def test_a_board_that_has_just_started_says_so(young: Callable[[str], Young], name: str) -> None:
+    """Until then somebody may only not have been heard yet."""
+    page = young(name).page
+    expect(page.get_by_text("The board has just started")).to_be_visible()
+    assert page.title().startswith("? free")
+
+
+def test_a_board_that_has_just_started_says_how_much_it_has_heard(young: Callable[[str], Young]) -> None:
+    """And calls nothing trouble before it has had the time to hear of it."""
+    page = young("without one").page
+    expect(page.get_by_text("3 of 4 nodes heard so far")).to_be_visible()
+    expect(page.get_by_role("region", name="1 node needs a look")).to_have_count(0)
+    keep(page, "trouble-starting")
 
 
 def test_a_dead_board_is_never_shown_as_live(browser: Browser, tmp_path: Path) -> None:
@@ -89,9 +147,11 @@ def test_a_pause_is_not_live_either(browser: Browser, demo: RunningBoard) -> Non
 
 
 FREE = r"(?<!was )(?<!were )\bfree\b"
-FREI = r"(?<!war )(?<!waren )(?<!war eben )(?<!gerade erst )\bfrei\b(?<!war seit .{5} frei)"
+FREI = r"(?<!war )(?<!waren )(?<!war eben )(?<!gerade erst )\bfrei\b"
 LIBRE = r"(?<!était )(?<!étaient )\blibres?\b"
-KEYONG = r"(?<!原)(?<!當時)可用(?<!當時自 .{5} 起可用)"
+KEYONG = r"(?<!原)(?<!當時)可用"
+# Past, with a moment before the word: a time of today, or a day and its time.
+WAS_SINCE = re.compile(r"\bwar seit .{5,16} frei\b|當時自 .{5,16} 起可用")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +222,7 @@ def _said(page: Page) -> str:
     told: list[str] = page.evaluate(
         f"[...document.querySelector('main').innerText.split('\\n'), ...{spoken}]"
     )
-    return "\n".join(line for line in told if "▾" not in line)
+    return "\n".join(WAS_SINCE.sub("", line) for line in told if "▾" not in line)
 
 
 @pytest.mark.parametrize("path", ["?view=rows", "?view=cards&q=free", "nodes/{node}", "gpus/{uuid}"])
@@ -208,51 +268,6 @@ def test_hidden_names_are_nowhere_on_the_page(browser: Browser, demo: RunningBoa
                 keep(page, f"names-hidden-{'people' if path == 'people' else 'board'}")
 
 
-def test_a_board_without_nodes_says_how_to_add_one(browser: Browser, tmp_path: Path) -> None:
-    """The first thing that a new admin sees."""
-    config = tmp_path / "gpuboard.toml"
-    config.write_text('[[source]]\nkind = "push"\n')
-    with (
-        running_board("--config", str(config), log=tmp_path / "log") as board,
-        visit(browser, board.url) as page,
-    ):
-        page.goto(board.url)
-        # Until then somebody may only not have been heard yet.
-        expect(page.get_by_text("The board has just started")).to_be_visible()
-        assert page.title().startswith("? free")
-        expect(page.get_by_text("No node yet")).to_be_visible(timeout=60_000)
-        for command in ("gpuboard serve --demo", 'kind = "ssh"', "gpuboard node enroll"):
-            expect(page.get_by_text(command).first).to_be_visible()
-        expect(page.get_by_text("agents that push no node found")).to_be_visible()
-        assert_fits(page)
-        keep(page, "first-run")
-
-
-def test_an_empty_board_says_what_each_of_its_sources_has_found(browser: Browser, tmp_path: Path) -> None:
-    """Paths only to those who may see names."""
-    share, missing = tmp_path / "share", tmp_path / "missing"
-    share.mkdir()
-    config = tmp_path / "gpuboard.toml"
-    config.write_text(
-        "".join(
-            f'[[source]]\nkind = "folder"\npath = "{path}"\ninterval = "1s"\n' for path in (share, missing)
-        )
-    )
-    for tier, paths in (("names", 1), ("counts", 0)):
-        with (
-            running_board("--config", str(config), "--anonymous", tier, log=tmp_path / "log") as board,
-            visit(browser, board.url) as page,
-        ):
-            page.goto(board.url)
-            found = page.locator("main li")
-            expect(found.filter(has_text="files in a folder")).to_have_count(2, timeout=60_000)
-            expect(found.filter(has_text="no node found")).to_have_count(2)
-            expect(found.filter(has_text=re.compile("No such file|folder cannot be read"))).to_have_count(1)
-            expect(found.get_by_text(str(share), exact=True)).to_have_count(paths)
-            assert (str(tmp_path) in page.content()) == bool(paths)
-            keep(page, f"sources-{tier}")
-
-
 def test_who_may_see_nothing_is_told_so(browser: Browser, tmp_path: Path) -> None:
     """With the setting that changes it, and no endless skeleton."""
     with (
@@ -273,7 +288,7 @@ def test_a_part_of_the_board_in_trouble_is_said_until_it_is_well(browser: Browse
     config = tmp_path / "gpuboard.toml"
     config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n')
     with (
-        running_board("--config", str(config), "--demo", "2", log=tmp_path / "log") as board,
+        running_board("--config", str(config), "--demo", "2", log=tmp_path / "log", until="healthz") as board,
         visit(browser, board.url) as page,
     ):
         page.goto(board.url)
@@ -285,3 +300,36 @@ def test_a_part_of_the_board_in_trouble_is_said_until_it_is_well(browser: Browse
         keep(page, "trouble")
         share.mkdir()
         expect(line).to_have_count(0)
+
+
+def test_a_board_without_nodes_says_how_to_add_one(young: Callable[[str], Young]) -> None:
+    """The first thing that a new admin sees."""
+    page = young("without nodes").page
+    expect(page.get_by_text("No node yet")).to_be_visible(timeout=60_000)
+    for command in ("gpuboard serve --demo", 'kind = "ssh"', "gpuboard node enroll"):
+        expect(page.get_by_text(command).first).to_be_visible()
+    expect(page.get_by_text("agents that push no node found")).to_be_visible()
+    assert_fits(page)
+    keep(page, "first-run")
+
+
+def test_a_node_that_has_had_the_time_to_be_heard_needs_a_look(young: Callable[[str], Young]) -> None:
+    """On the page that was open when the board started, too."""
+    page = young("without one").page
+    expect(page.get_by_role("region", name="1 node needs a look")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("heard so far")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("tier", "paths"), [("names", 1), ("counts", 0)])
+def test_an_empty_board_says_what_each_of_its_sources_has_found(
+    young: Callable[[str], Young], tier: str, paths: int
+) -> None:
+    """Paths only to those who may see names."""
+    _board, page, folder = young(tier)
+    found = page.locator("main li")
+    expect(found.filter(has_text="files in a folder")).to_have_count(2, timeout=60_000)
+    expect(found.filter(has_text="no node found")).to_have_count(2)
+    expect(found.filter(has_text=re.compile("No such file|folder cannot be read"))).to_have_count(1)
+    expect(found.get_by_text(str(folder / "share"), exact=True)).to_have_count(paths)
+    assert (str(folder) in page.content()) == bool(paths)
+    keep(page, f"sources-{tier}")

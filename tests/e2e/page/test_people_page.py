@@ -17,7 +17,6 @@ from tests.board import RunningBoard, running_board
 from tests.browser import PHONE, assert_fits, keep, visit
 from tests.pushing import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 NODES = 40
 
 

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.board import RunningBoard, computing, running_board
 from tests.browser import PHONE, assert_fits, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 LINES = ".line[data-uuid]"
 
 

@@ -4,7 +4,6 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,7 @@ from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
-from tests.pushing import enrol
 
-pytestmark = pytest.mark.xdist_group("browser")
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 HOST = HostFacts(
     cpu_count=8,
@@ -188,20 +185,3 @@ def test_a_machine_whose_driver_is_broken_says_why_on_the_board(
         keep(page, f"trouble-driver-{size[0]}")
         page.get_by_role("main").get_by_role("link", name="vm").click()
         expect(page).to_have_url(f"{board.url}nodes/vm")
-
-
-def test_a_board_that_has_just_started_says_how_much_it_has_heard(browser: Browser, tmp_path: Path) -> None:
-    """And calls nothing trouble before it has had the time to hear of it."""
-    # Elsewhere: the browser's event loop allows nothing here that waits for a disk.
-    with ThreadPoolExecutor() as pool:
-        pool.submit(enrol, tmp_path / "state", "ghost").result()
-    with (
-        running_board("--demo", "3", log=tmp_path / "log") as board,
-        visit(browser, board.url) as page,
-    ):
-        page.goto(board.url)
-        expect(page.get_by_text("3 of 4 nodes heard so far")).to_be_visible()
-        expect(page.get_by_role("region", name="1 node needs a look")).to_have_count(0)
-        keep(page, "trouble-starting")
-        expect(page.get_by_role("region", name="1 node needs a look")).to_be_visible(timeout=60_000)
-        expect(page.get_by_text("heard so far")).to_have_count(0)

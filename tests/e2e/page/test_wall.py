@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.board import RunningBoard, running_board
 from tests.browser import Size, keep, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
 SCREENS = pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160)], ids=["1080p", "4K"])
 # The smallest words of cells and names in shares of the height, and whether everything is inside.
 LOOK = """() => {

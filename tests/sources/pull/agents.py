@@ -15,6 +15,7 @@ from tests.fakes.sink import SettableDiscovery
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # made up for these tests
 INTERVAL = 0.05
+TIMEOUT = 0.5
 
 
 def report(sequence: int = 1, *, node: str = "its-own-name", interval: float | None = INTERVAL) -> NodeReport:
@@ -58,7 +59,7 @@ def at(node: str, port: int, host: str = "127.0.0.1") -> Target:
 def pull(*targets: Target, options: PullOptions | None = None) -> PullSource:
     """A source that asks these nodes, hastily."""
     return PullSource(
-        options or PullOptions(timeout=Duration(0.5)), SettableDiscovery(*targets), interval=INTERVAL
+        options or PullOptions(timeout=Duration(TIMEOUT)), SettableDiscovery(*targets), interval=INTERVAL
     )
 
 

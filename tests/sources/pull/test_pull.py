@@ -23,7 +23,7 @@ from tests.fakes.http import Handler, Request, always, answer_bytes, raw_server,
 from tests.fakes.sink import RecordingSink, SettableDiscovery, running
 from tests.fakes.tls import OwnCa
 from tests.parts import free_ports
-from tests.sources.pull.agents import INTERVAL, TOKEN, Agent, at, pull, report, with_token
+from tests.sources.pull.agents import INTERVAL, TIMEOUT, TOKEN, Agent, at, pull, report, with_token
 
 MSGPACK = "application/msgpack"
 
@@ -168,7 +168,8 @@ async def test_bad_nodes_do_not_delay_good_ones() -> None:
         await stack.enter_async_context(running(pull(*bad, unknown, at("good", ports[3])), sink))
         started = asyncio.get_running_loop().time()
         await sink.until(lambda: sink.count("good") >= 10)
-        assert asyncio.get_running_loop().time() - started < 20 * INTERVAL
+        # So long it would be if it had to stand in line behind only one that does not answer.
+        assert asyncio.get_running_loop().time() - started < 10 * TIMEOUT
         codes = {node.node: (await sink.trouble_of(node.node))[0] for node in [*bad, unknown]}
     # A name server may be slower than this test.
     assert codes.pop("unknown") in {"unknown-host", "timeout"}
@@ -245,7 +246,9 @@ async def test_a_frozen_agent_grows_old_although_it_answers(
     """The one lie a board must never pass on; it lives again with the first new sample."""
     fleet = Fleet(SteadyClock())
     frozen, well = two_agents
-    source = pull(at("frozen", frozen.port), at("well", well.port), options=with_token(tmp_path))
+    targets = SettableDiscovery(at("frozen", frozen.port), at("well", well.port))
+    # Slow enough that a busy machine can be on time.
+    source = PullSource(with_token(tmp_path), targets, interval=5 * INTERVAL)
     sink = fleet.sink("pull")
     sink.expect(["frozen", "well"])
     node, other = fleet.get("frozen"), fleet.get("well")
@@ -254,7 +257,7 @@ async def test_a_frozen_agent_grows_old_although_it_answers(
     async with running(source, sink), asyncio.timeout(60):
 
         async def turns(state: str) -> None:
-            while node.freshness.state != state:
+            while (node.freshness.state, other.freshness.state) != (state, "live"):
                 well.sample()
                 await asyncio.sleep(INTERVAL / 2)
                 fleet.settle()
@@ -263,7 +266,6 @@ async def test_a_frozen_agent_grows_old_although_it_answers(
         await turns("lost")
         assert node.freshness.reason is not None
         assert node.freshness.reason.code == "frozen"
-        assert other.freshness.state == "live"
         frozen.sample()
         await turns("live")
 

@@ -126,6 +126,7 @@ async def test_a_frozen_session_is_noticed_and_replaced(server: Server) -> None:
     """The connection stands and nothing comes: after a while we say so, and log in again."""
     async with watching(server.options(), target("gpu01"), pace=IMPATIENT) as recorder:
         await until(lambda: recorder.count("gpu01") > 0)
+        recorder.troubles.clear()
         frozen = [pid for child in server.sessions() for pid in (child, *children_of(child))]
         server.freeze(frozen)
         since = time.monotonic()

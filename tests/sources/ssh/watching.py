@@ -16,7 +16,9 @@ from tests.fakes.sink import SettableDiscovery, running
 # Often, but with time enough for a busy machine.
 QUICK = Timing(interval=0.25, timeout=5.0, longest_retry=0.5)
 # For nodes that are not going to answer.
-IMPATIENT = Timing(interval=0.25, timeout=1.0, longest_retry=0.5)
+IMPATIENT = Timing(interval=0.25, timeout=2.0, longest_retry=0.5)
+# For nodes that are going to say something, however long a busy machine takes for it.
+PATIENT = Timing(interval=0.25, timeout=30.0, longest_retry=0.5)
 
 
 class Recorder:

@@ -14,7 +14,7 @@ export function keyListener(
   tell: (line: string) => void,
 ): (event: KeyboardEvent) => void {
   const { connection, preferences, router, selection, view } = app;
-  let going = false;
+  let going: ReturnType<typeof setTimeout> | undefined;
 
   const letters: Record<string, () => void> = {
     f: () => onBoard(() => (view.text = toggleVerdict(view.text, 'free'))),
@@ -50,15 +50,15 @@ export function keyListener(
 
   function letter(event: KeyboardEvent) {
     if (going) {
-      going = false;
+      clearTimeout(going);
+      going = undefined;
       if (event.key === 'b') router.go(router.href(''));
       else if (event.key === 'p') router.go(router.href('people'));
       return;
     }
     const density = DENSITIES[event.key];
     if (event.key === 'g') {
-      going = true;
-      setTimeout(() => (going = false), 1500);
+      going = setTimeout(() => (going = undefined), 1500);
     } else if (density)
       onBoard(() => (view.chosenDensity = view.chosenDensity === density ? 'auto' : density));
     else letters[event.key]?.();
