@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { VERDICTS } from '../src/api/wire';
 import {
   chosenVerdicts,
-  factsFor,
-  matches,
   parseFilter,
   toggleTerm,
   toggleVerdict,
   wordTerm,
   type Facts,
 } from '../src/state/filter';
+import { factsFor, matches } from '../src/state/passing';
 import { Fleet } from '../src/state/fleet.svelte';
 import { cure, nearMisses } from '../src/state/hints';
 import { LANGUAGES } from '../src/text/language.svelte';

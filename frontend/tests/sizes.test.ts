@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import cases from '../../tests/golden/sizes.json';
-import { matches, parseFilter, type Facts } from '../src/state/filter';
+import { parseFilter, type Facts } from '../src/state/filter';
+import { matches } from '../src/state/passing';
 import { nominalModel } from '../src/state/models';
 import { gpu } from './samples';
 

@@ -1,18 +1,11 @@
 /** What the filter could say next, with how many GPUs that would leave. Pure: fleet in, choices out. */
 
 import { VERDICTS, type Verdict } from '../api/wire';
-import {
-  chosenVerdicts,
-  factsFor,
-  split,
-  splitAt,
-  toggleVerdict,
-  verdictOf,
-  wordTerm,
-  type Filter,
-} from './filter';
+import { chosenVerdicts, toggleVerdict, wordTerm, type Filter } from './filter';
 import { parseFilter } from './grammar';
 import { BOX_SHARE } from './models';
+import { factsFor } from './passing';
+import { split, splitAt, verdictOf } from './pieces';
 import { natural, type FleetNode, type Gpu } from './fleet.svelte';
 
 export const FACETS = ['is', 'memory', 'model', 'group', 'node', 'user', 'word'] as const;

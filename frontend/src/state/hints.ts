@@ -1,8 +1,10 @@
 /** What somebody may have meant: cures for what the filter cannot read, and for what it does not find. Pure. */
 
 import type { FleetNode } from './fleet.svelte';
-import { factsFor, split, toggleTerm, wordTerm, type FilterError, type Term } from './filter';
+import { toggleTerm, wordTerm, type FilterError, type Term } from './filter';
 import { parseFilter } from './grammar';
+import { factsFor } from './passing';
+import { split } from './pieces';
 
 // Words of other tools and languages, and what they are called here.
 const MEANT: Record<string, string> = {

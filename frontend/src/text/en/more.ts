@@ -3,6 +3,7 @@ import type { Entries, Translated } from './words';
 /** The sentences of what opens later: details, other pages, menus, help. */
 export const more = {
   // Shell
+  totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   theme: 'Colours',
   theme_auto: 'System',
   theme_light: 'Light',
@@ -37,6 +38,9 @@ export const more = {
   unreachableText: 'The page keeps trying. If you run the board: is this still running?',
 
   // The answer
+  copyFailed: 'Not allowed',
+  copied: 'Copied',
+  share: 'Share',
   nothingFree: 'Nothing is free right now.',
   nothingFits: 'Nothing fits right now.',
   notEnough: 'Not enough for this right now.',
@@ -68,6 +72,8 @@ export const more = {
   expandAll: 'Expand all',
 
   // Rows
+  nobody: 'Nobody',
+  noModel: 'Unknown model',
   someone: 'someone',
   mapLabel: 'Map of {total} GPUs, {free} free. Arrow keys move; the list beside it says the same.',
   was_nothingFree: 'Nothing was free.',
@@ -135,6 +141,7 @@ export const more = {
   jumpPage: 'Page',
 
   // Detail
+  verdictSince: 'since {time} ({lasted})',
   memoryShared: 'Memory (shared with the host)',
   temperature: 'Temperature',
   power: 'Power',
@@ -219,6 +226,9 @@ export const more = {
   was_seenFreeStart: 'was free since the board started, {time}',
 
   // People page
+  namesHiddenHow: 'To see who, open the board on its own machine, or ask its administrator for {setting}.',
+  namesHidden: 'Names are hidden from visitors.',
+  idleExplained: 'Striped: memory held, no work',
   peopleIntro: { one: '{count} person holds {gpus}', other: '{count} people hold {gpus}' },
   person: 'Person',
   held: 'GPUs',
