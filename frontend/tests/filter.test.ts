@@ -150,11 +150,22 @@ describe('the filter', () => {
 });
 
 describe('the filter forgives', () => {
+  test('a figure before GB is a size, not a part of a name', () => {
+    const small = gpu({ model: 'RTX 4090', memory_total_bytes: 24 * GIB });
+    expect(passes('gpus with 40 gb', { gpu: small })).toBe(false);
+    expect(passes('40', { gpu: small })).toBe(true);
+  });
+
   test.each([
     ['memory >= 40G', true],
     ['memory >= 90 GB', false],
     ['memory >= 40 GB free', true],
     ['memory ≥ 40', true],
+    ['gpus with 40 gb', true],
+    ['gpus with 90 gb', false],
+    ['h100 80GB', true],
+    ['Karten mit 48 GiB', true],
+    ['not 40 gb', false],
     ['memory:24..48', false],
     ['memory:48..96', true],
     ['memory=48-96', true],

@@ -20,13 +20,13 @@ export function verdictOf(word: string): Verdict | null {
   return SPOKEN.get(word.toLowerCase().normalize('NFD').replace(/\p{M}/gu, '')) ?? null;
 }
 
-const AND = /^(and|und|et|&+)$/i;
+const AND = /^(and|with|und|mit|et|avec|&+)$/i;
 const OR = /^(or|oder|ou|或|\|+)$/i;
 const NOT = /^(not|nicht|pas|非|不是)$/i;
 
 /** The terms of a filter, each written one way: `memory >= 40 GB` is `memory>=40GB`, `free or idle` is `free,idle`. */
 export function split(text: string): string[] {
-  const found = splitAt(tidy(text), ' ');
+  const found = splitAt(tidy(text), ' ').map((piece) => piece.replace(SIZE, '$1memory>=$2G'));
   if (found.length < 2) return found;
   const pieces: string[] = [];
   let negated = false;
@@ -47,12 +47,15 @@ export function split(text: string): string[] {
 }
 
 const LOOSE =
-  /"[^"]*"?|(?<![\p{L}_])([\p{L}_]+)\s*!=\s*|(?<!\s)\s*([<>=]=|[<>=:,≥≤])\s*|(?<=[<>=:≥≤]\s*[\d.]+)\s+(?=(?:[kmgt]i?b?|min|h|d)(?:\s|$))|\ben panne\b/giu;
+  /"[^"]*"?|(?<![\p{L}_])([\p{L}_]+)\s*!=\s*|(?<!\s)\s*([<>=]=|[<>=:,≥≤])\s*|(?<=[<>=:≥≤]\s*[\d.]+)\s+(?=(?:[kmgt]i?b?|min|h|d)(?:\s|$))|(?<=(?:^|\s)[-!]?[\d.]+)\s+(?=gi?b(?:\s|$))|\ben panne\b/giu;
+// What people call what they look for is no name, and a figure before GB is a size: "gpus with 40 gb".
+const CALLED = /^\s*(?:gpus?|cards?|karten?|cartes?)\s+(?=(?:with|mit|avec)\s)/iu;
+const SIZE = /^([-!]?)(\d+(?:\.\d+)?)gi?b$/i;
 const SIGNS: Record<string, string> = { '≥': '>=', '≤': '<=', '==': '=' };
 
 /** No spaces around signs and commas, or before a unit; what is quoted stays. */
 function tidy(text: string): string {
-  return text.replace(LOOSE, (whole, name?: string, sign?: string) => {
+  return text.replace(CALLED, '').replace(LOOSE, (whole, name?: string, sign?: string) => {
     if (name) return `-${name}=`;
     if (sign) return SIGNS[sign] ?? sign;
     return whole.startsWith('"') ? whole : whole.trim() && 'broken';
