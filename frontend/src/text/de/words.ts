@@ -59,6 +59,7 @@ export const words: Words = {
   attention: { one: '{count} Knoten prüfen', other: '{count} Knoten prüfen' },
   attentionAll: 'Alles, und was zu tun ist',
   nLate: '{count} verspätet',
+  lastKnown: 'zuletzt bekannt',
   heardSoFar: 'Bisher {heard} von {count} Knoten gehört',
   ofGpusFit: { one: 'von {count} GPU passt', other: 'von {count} GPUs passen' },
   freeInAll: { one: '{count} frei insgesamt', other: '{count} frei insgesamt' },

@@ -68,6 +68,7 @@ export const words = {
   attention: { one: '{count} node needs a look', other: '{count} nodes need a look' },
   attentionAll: 'All of it, with what to do',
   nLate: '{count} late',
+  lastKnown: 'last known',
   heardSoFar: '{heard} of {count} nodes heard so far',
   ofGpusFit: { one: 'of {count} GPU fits', other: 'of {count} GPUs fit' },
   freeInAll: { one: '{count} free in all', other: '{count} free in all' },

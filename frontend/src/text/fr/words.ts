@@ -60,6 +60,7 @@ export const words: Words = {
   attention: { one: '{count} nœud à vérifier', other: '{count} nœuds à vérifier' },
   attentionAll: 'Tout, et que faire',
   nLate: '{count} en retard',
+  lastKnown: 'dernier état connu',
   heardSoFar: '{heard} nœuds sur {count} entendus jusqu’ici',
   ofGpusFit: { one: 'convient sur {count} GPU', other: 'conviennent sur {count} GPU' },
   freeInAll: { one: '{count} libre en tout', other: '{count} libres en tout' },

@@ -59,6 +59,7 @@ export const words: Words = {
   attention: { other: '{count} 个节点需留意' },
   attentionAll: '全部，以及处理方式',
   nLate: '{count} 个迟到',
+  lastKnown: '最后所知',
   heardSoFar: '目前收到 {count} 个节点中的 {heard} 个',
   ofGpusFit: { other: '/ {count} 张 GPU 符合' },
   freeInAll: { other: '共 {count} 张可用' },

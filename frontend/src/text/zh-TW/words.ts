@@ -59,6 +59,7 @@ export const words: Words = {
   attention: { other: '{count} 個節點需留意' },
   attentionAll: '全部，以及處理方式',
   nLate: '{count} 個遲到',
+  lastKnown: '最後所知',
   heardSoFar: '目前收到 {count} 個節點中的 {heard} 個',
   ofGpusFit: { other: '/ {count} 張 GPU 符合' },
   freeInAll: { other: '共 {count} 張可用' },
