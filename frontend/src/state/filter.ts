@@ -44,8 +44,13 @@ export interface Filter {
   errors: FilterError[];
 }
 
+/** Whether two names are one person's: they may differ by case. Nobody is nobody's. */
+export function isSamePerson(name: string | null | undefined, other: string | null): boolean {
+  return !!name && name.toLowerCase() === other?.toLowerCase();
+}
+
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
-  return me !== null && (!!gpu.users?.some((use) => use.name === me) || gpu.claim?.who === me);
+  return !!gpu.users?.some((use) => isSamePerson(use.name, me)) || isSamePerson(gpu.claim?.who, me);
 }
 
 /** The terms of a filter. Until it can be read, each word is one. */

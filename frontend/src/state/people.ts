@@ -1,5 +1,6 @@
 /** Who holds what now. Pure: fleet in, people out. */
 
+import { isSamePerson } from './filter';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 /** GPUs of one node that somebody uses, or that are only booked for them. */
@@ -61,11 +62,12 @@ export function isUsed(gpu: Gpu['record']): boolean {
   return gpu.counted && usersOf(gpu).length > 0;
 }
 
-function usersOf({ verdict, users }: Gpu['record']): string[] {
+/** Who uses a GPU; of a silent node nobody knows. */
+export function usersOf({ verdict, users }: Gpu['record']): string[] {
   if (verdict === 'stale' || !users) return [];
   // Nearly always there is one; thousands of small sets would cost.
   if (users.length < 2) return users.map(({ name }) => name);
-  return [...new Set(users.map(({ name }) => name))];
+  return [...new Map(users.map(({ name }) => [name.toLowerCase(), name])).values()];
 }
 
 function personOf(found: Map<string, Person>, user: string): Person {
@@ -89,7 +91,7 @@ function use(person: Person, gpu: Gpu): void {
   person.gpus++;
   if (gpu.record.verdict === 'idle') person.idle++;
   for (const each of gpu.record.users ?? [])
-    if (each.name === person.user) {
+    if (isSamePerson(each.name, person.user)) {
       person.memoryBytes += each.memory_used_bytes ?? 0;
       person.processes += each.processes;
     }
@@ -101,8 +103,7 @@ function book(person: Person, gpu: Gpu): void {
   const until = gpu.record.claim?.until;
   if (until) person.until = Math.max(person.until ?? 0, until);
   // What they use already stands there.
-  if (!usersOf(gpu.record).some((name) => name.toLowerCase() === person.user.toLowerCase()))
-    place(person, gpu, true);
+  if (!usersOf(gpu.record).some((name) => isSamePerson(name, person.user))) place(person, gpu, true);
 }
 
 function place({ holdings }: Person, gpu: Gpu, booked: boolean): void {
