@@ -105,6 +105,7 @@ describe('the filter', () => {
     const mine = { gpu: gpu({ users: using('ana') }) };
     expect(passes('user:me', { ...mine, me: 'ana' })).toBe(true);
     expect(passes('user:me', mine)).toBe(false);
+    expect(passes('user:me', { ...mine, me: 'Ana' })).toBe(true);
   });
 
   test('what is unknown fulfils no comparison, in either direction', () => {
@@ -317,6 +318,8 @@ describe('what was nearly found', () => {
     ['free nlp-042', ['free node:nlp-42']],
     ['dgx-0[12]', ['dgx-0[1,2]']],
     ['user:dupond', ['user:"dupont"']],
+    ['user dupont', ['user:dupont']],
+    ['idle Nutzer dupont', ['idle user:dupont']],
     ['group:racka', ['group:rack-a']],
     ['node:dgx-01 busy', []],
     ['node:entirely-else', []],
