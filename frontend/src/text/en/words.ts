@@ -23,6 +23,7 @@ export const words = {
   mine: 'Mine',
   more: 'More',
   pages: 'Pages',
+  clearFilter: 'Clear the filter',
   searchLabel: 'Filter the board',
   searchHint: 'node, user, model, memory>=40G, free>=4',
   searchHintNameless: 'node, model, memory>=40G, free>=4',
@@ -68,6 +69,7 @@ export const words = {
   attention: { one: '{count} node needs a look', other: '{count} nodes need a look' },
   attentionAll: 'All of it, with what to do',
   nLate: '{count} late',
+  someOf: '{some} of {count}',
   lastKnown: 'last known',
   heardSoFar: '{heard} of {count} nodes heard so far',
   ofGpusFit: { one: 'of {count} GPU fits', other: 'of {count} GPUs fit' },
@@ -118,7 +120,7 @@ export const words = {
   map: 'Map',
   text: 'Text',
   shownOf: '{shown} of {total} GPUs',
-  flagLegend: 'needs a look',
+  flagLegend: 'not as it should be',
   meanLegend: 'use: mean of the last minute',
 
   // Rows

@@ -37,7 +37,7 @@ export const more: MoreWords = {
   share: 'Partager',
   nothingFree: 'Rien n’est libre en ce moment.',
   nothingFits: 'Rien ne convient en ce moment.',
-  notEnough: 'Pas assez de libres pour cela en ce moment.',
+  notEnough: 'Pas assez de libres pour cela en ce moment : {some} sur {count}.',
   freeIf: 'Libre maintenant :',
   withoutTerm: 'sans {term}',
   severalNodes: 'sur plusieurs nœuds',
@@ -72,7 +72,7 @@ export const more: MoreWords = {
   mapLabel: 'Plan de {total} GPU, {free} libres. Les flèches déplacent ; la liste à côté dit la même chose.',
   was_nothingFree: 'Rien n’était libre.',
   was_nothingFits: 'Rien ne convenait.',
-  was_notEnough: 'Il n’y en avait pas assez pour cela.',
+  was_notEnough: 'Il n’y en avait pas assez pour cela : {some} sur {count}.',
   was_mapLabel:
     'Plan de {total} GPU, {free} étaient libres. Les flèches déplacent ; la liste à côté dit la même chose.',
   was_about_free: 'Personne n’était dessus aux dernières nouvelles ; quelqu’un y est peut-être maintenant.',
@@ -152,7 +152,7 @@ export const more: MoreWords = {
   deadParent: 'Son parent a disparu ; pour libérer le GPU : kill {pids}',
   openGpu: 'Tout sur ce GPU',
   copyUuid: 'Copier l’UUID',
-  copyUse: 'Copier la commande',
+  copyUse: { one: 'Copier la commande', other: 'Copier la commande pour {count} GPU' },
   nothingCopied: 'Rien n’est copié. {gpu} : {why}',
   claim: 'Réservé',
   endedClaim: 'Réservé auparavant par {who} ; terminé il y a {ago}',
@@ -207,6 +207,7 @@ export const more: MoreWords = {
   seenFreeStart: 'vu libre depuis le démarrage du tableau, {time}',
   was_seenFree: 'était libre depuis {time} au moins',
   was_seenFreeStart: 'était libre depuis le démarrage du tableau, {time}',
+  namesHiddenHere: 'Pour voir qui : mettre {setting} dans les réglages de ce tableau.',
   namesHiddenHow:
     'Pour voir qui : ouvrir le tableau sur sa propre machine, ou demander {setting} à l’administration.',
   namesHidden: 'Les noms sont cachés aux visiteurs.',
@@ -232,7 +233,7 @@ export const more: MoreWords = {
   askSubject: '{gpus} sur {nodes}',
   askText:
     'Bonjour {who},\n\nle tableau des GPU montre que vous tenez {gpus} sans y travailler :\n{evidence}\n\nPourriez-vous rendre ce dont vous n’avez pas besoin en ce moment ? Merci !',
-  askLine: '{node} : GPU {labels}, inactifs depuis {time}',
+  askLine: '{node} : GPU {labels}, sans activité depuis {time}',
   askPlace: '{node} : GPU {labels}',
   helpKeys: 'Touches',
   helpWords: 'Mots du filtre',
