@@ -1,6 +1,6 @@
 /** What the filter could say next, with how many GPUs that would leave. Pure: fleet in, choices out. */
 
-import { VERDICTS, type Verdict } from '../api/wire';
+import { VERDICTS, type VerdictWord } from '../api/wire';
 import { chosenVerdicts, isSamePerson, toggleVerdict, wordTerm, type Filter } from './filter';
 import { parseFilter } from './grammar';
 import { BOX_SHARE } from './models';
@@ -220,7 +220,7 @@ function wordsFor({ key, word }: Fragment, named: boolean): string[] {
 
 function choice(key: FacetKey, value: string, base: string, count: number | null): Choice {
   if (key === 'is') {
-    const verdict = value as Verdict;
+    const verdict = value as VerdictWord;
     return { value, count, chosen: chosenVerdicts(base).has(verdict), text: toggleVerdict(base, verdict) };
   }
   if (key === 'word') return { value, count, chosen: false, text: `${base} ${value}`.trim() };

@@ -6,7 +6,7 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
-import { VERDICTS, type GpuRow, type NodeRow, type Verdict } from '../api/wire';
+import { VERDICTS, type GpuRow, type NodeRow, type VerdictWord } from '../api/wire';
 
 import { grammar } from './reading.svelte';
 
@@ -59,7 +59,7 @@ function split(text: string): string[] {
 }
 
 /** The verdicts a filter text asks for by plain words, as the chips show them. */
-export function chosenVerdicts(text: string): Set<Verdict> {
+export function chosenVerdicts(text: string): Set<VerdictWord> {
   for (const piece of split(text)) {
     const verdicts = listed(piece);
     if (verdicts) return new Set(verdicts);
@@ -68,7 +68,7 @@ export function chosenVerdicts(text: string): Set<Verdict> {
 }
 
 /** The same text with one verdict switched on or off; null switches all off. */
-export function toggleVerdict(text: string, verdict: Verdict | null): string {
+export function toggleVerdict(text: string, verdict: VerdictWord | null): string {
   const chosen = chosenVerdicts(text);
   if (verdict === null) chosen.clear();
   else if (!chosen.delete(verdict)) chosen.add(verdict);
@@ -89,7 +89,7 @@ export function hasTerm(text: string, term: string): boolean {
 }
 
 /** The verdicts that a term is made of; null: it is another. */
-function listed(piece: string): Verdict[] | null {
+function listed(piece: string): VerdictWord[] | null {
   const words = piece
     .replace(/^is[:=]/i, '')
     .split(',')

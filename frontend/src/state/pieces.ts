@@ -1,9 +1,9 @@
 /** How the text of a filter falls into its terms, and which words mean verdicts. Pure. */
 
-import { VERDICTS, type Verdict } from '../api/wire';
+import { VERDICTS, type VerdictWord } from '../api/wire';
 
 // The verdicts as people say them, in their order and in every language of the page: a link works in all of them.
-const SPOKEN = new Map<string, Verdict>(
+const SPOKEN = new Map<string, VerdictWord>(
   [
     'free frei libre 可用 空闲',
     'busy belegt occupe 使用中',
@@ -16,7 +16,7 @@ const SPOKEN = new Map<string, Verdict>(
 );
 
 /** The verdict that a word means, in any language of the page; accents may be left out. */
-export function verdictOf(word: string): Verdict | null {
+export function verdictOf(word: string): VerdictWord | null {
   return SPOKEN.get(word.toLowerCase().normalize('NFD').replace(/\p{M}/gu, '')) ?? null;
 }
 
