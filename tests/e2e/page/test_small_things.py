@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, free_port, running_board
-from tests.browser import DESKTOP, PHONE, assert_fits, keep, visit
+from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
 
 pytestmark = pytest.mark.xdist_group("browser")
 GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|FAILED|CONTENT_LENGTH)|WebSocket connection"
@@ -22,6 +22,17 @@ ON_SCREEN = """(element) => {
 PRESSED = """() => [...document.querySelectorAll(
     'main select, main input, main .menu button, main [role=group]:not(.chips) button, #app > header button')]
   .filter((each) => each.checkVisibility()).map((each) => each.outerHTML.slice(0, 80))"""
+
+# The choices of "I need" whose words are cut: as wide as each would be with what it shows alone.
+CUT = """() => [...document.querySelectorAll('.choices select')].filter((select) => {
+  const alone = select.cloneNode(true);
+  alone.replaceChildren(select.selectedOptions[0].cloneNode(true));
+  alone.style.cssText = 'width: auto; flex: none; position: absolute; min-width: 0';
+  select.parentElement.append(alone);
+  const needed = alone.offsetWidth;
+  alone.remove();
+  return select.offsetWidth < needed;
+}).map((select) => select.selectedOptions[0].text)"""
 
 
 def rows(page: Page, url: str) -> None:
@@ -220,3 +231,27 @@ def test_who_is_on_the_boards_machine_is_not_sent_there(browser: Browser, tmp_pa
         panel = page.get_by_role("region", name="Who has the others")
         expect(panel).to_contain_text('set anonymous = "names" in the settings of this board')
         expect(panel).not_to_contain_text("on its own machine")
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
+@pytest.mark.parametrize("size", [(1280, 720), PHONE], ids=["laptop", "phone"])
+def test_the_choices_of_a_need_are_whole_words_in_every_language(
+    browser: Browser, demo: RunningBoard, size: Size, locale: str
+) -> None:
+    """German and French are longer than English."""
+    with visit(browser, demo.url, size=size, locale=locale) as page:
+        page.goto(f"{demo.url}?need=4&view=rows")
+        page.wait_for_selector(".cell[data-uuid]")
+        if size == PHONE:
+            page.locator("section:has(#need) h2 button").click()
+        expect(page.locator(".choices select")).to_have_count(2)
+        assert page.evaluate(CUT) == []
+
+
+def test_a_command_for_several_says_for_how_many(browser: Browser, demo: RunningBoard) -> None:
+    """Not "Copy command 8"."""
+    with visit(browser, demo.url, size=DESKTOP) as page:
+        page.goto(f"{demo.url}nodes/nlp-02")
+        free = page.locator("header .free").inner_text()
+        count = re.sub(r"\D", "", free)
+        expect(page.get_by_role("button", name=f"Copy command for {count} GPUs", exact=True)).to_be_visible()
