@@ -1,6 +1,6 @@
 import type { Client } from '../api/client';
 import type { FreeBlock } from '../api/wire';
-import { freeByModel, type ModelCount } from './answers';
+import { freeByModel, isOffered, type ModelCount } from './answers';
 import { toggleTerm, wordTerm, type Filter, type Term } from './filter';
 import { BOX_SHARE } from './models';
 import type { Fleet, Gpu } from './fleet.svelte';
@@ -116,13 +116,22 @@ export class Need {
   }
 
   /** The models, each with how many are free by all that is asked for but the model. */
-  readonly models = $derived.by((): ModelCount[] => {
+  readonly models = $derived.by((): Omit<ModelCount, 'total'>[] => {
     const fits = this.view.passing({
       terms: this.filter.terms.filter(({ text }) => !MODEL.test(text)),
       errors: [],
     });
-    const fitting = [...this.fleet.nodes.values()].map((node) => node.gpus.filter((gpu) => fits(gpu, node)));
-    return freeByModel(fitting.flat());
+    const fitting: Gpu[] = [];
+    for (const node of this.fleet.nodes.values()) {
+      let last: string | undefined;
+      for (const gpu of node.gpus) {
+        // Neighbours are alike: of those that nobody can take, one tells that there is such a model.
+        if (!gpu.record.counted || (!isOffered(gpu.record) && gpu.model === last)) continue;
+        last = gpu.model;
+        if (fits(gpu, node)) fitting.push(gpu);
+      }
+    }
+    return freeByModel(fitting);
   });
 
   get sizes(): number[] {
