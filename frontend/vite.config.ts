@@ -1,24 +1,66 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 declare const process: { env: Record<string, string | undefined> };
+
+/**
+ * What opens later comes with the one sheet that styles all of it. Vite's own loader of such sheets has answers to
+ * questions that we do not ask; it would be a kilobyte of the first look.
+ */
+function laterStyles(): Plugin {
+  const loader = `
+    const sheets = new Map();
+    function sheet(path, from) {
+      const href = new URL(path, from).href;
+      const coming = sheets.get(href) ?? new Promise((resolve, reject) => {
+        const link = document.createElement('link');
+        link.rel = 'stylesheet';
+        link.href = href;
+        link.onload = resolve;
+        link.onerror = () => {
+          // The board may be away: whoever asks next tries again.
+          sheets.delete(href);
+          link.remove();
+          reject(new Error(href));
+        };
+        document.head.append(link);
+      });
+      sheets.set(href, coming);
+      return coming;
+    }
+    export const __vitePreload = async (load, paths, from) =>
+      (await Promise.all([load(), ...paths.map((path) => sheet(path, from))]))[0];
+  `;
+  return {
+    name: 'later-styles',
+    apply: 'build',
+    enforce: 'pre',
+    load: { filter: { id: /^\0vite\/preload-helper\.js$/ }, handler: () => loader },
+  };
+}
 
 export default defineConfig({
   // Relative addresses: the board may live under any path, and only index.html knows which (its <base>).
   base: './',
-  plugins: [svelte()],
+  plugins: [svelte(), laterStyles()],
   build: {
     target: 'es2022',
     // light-dark() stays as written: every browser of our target knows it.
     cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
     // Styles and pictures stay files of our own: the content policy allows nothing inline.
     assetsInlineLimit: 0,
-    // One style sheet: a few kB, and no loader that fetches a sheet for every part.
-    cssCodeSplit: false,
     modulePreload: false,
-    // All that the board needs at once travels in one file: it packs smaller than two.
+    // All that the board needs at once travels in one file: it packs smaller than two. The styles of everything else
+    // are one sheet.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'board', test: /src\/main\.ts$/ }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'board', test: /src\/main\.ts$/, priority: 2 },
+            { name: 'later', test: /\.css$/, priority: 1 },
+          ],
+        },
+      },
     },
     license: { fileName: 'licenses.md' },
   },

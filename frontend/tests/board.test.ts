@@ -5,11 +5,12 @@ import { step } from '../src/pages/board/gridKeys';
 import { cardHeight, items, linesOf, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, lineName, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { paint, type Painted, type Palette, type Tiles } from '../src/pages/board/mapPaint';
-import { dockSide, placeTip } from '../src/pages/board/place';
+import { dockSide, dockTop, placeTip } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
 import { cudaDevices, takeCommand } from '../src/parts/command';
 import { tipWords } from '../src/parts/tip';
-import { cellSentence, cellWords, hardware, lasting } from '../src/parts/words';
+import { lasting } from '../src/parts/lasting';
+import { cellSentence, cellWords, hardware } from '../src/parts/words';
 import { freeByModel } from '../src/state/answers';
 import { cutCards } from '../src/state/cards';
 import { findOffers } from '../src/state/offers';
@@ -705,5 +706,12 @@ describe('the detail', () => {
     expect(dockSide(null, 400, 1000)).toBe('right');
     // Where it covers the GPU at either edge.
     expect(dockSide(at(300, 100), 400, 700)).toBe('right');
+  });
+
+  test('docked at the left it leaves the answers to be seen, as far as they are', () => {
+    const answers = (bottom: number) => ({ bottom }) as DOMRect;
+    expect(dockTop('left', answers(210))).toBe(210);
+    expect(dockTop('left', answers(-400))).toBe(0);
+    expect(dockTop('right', answers(210))).toBe(0);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { facets, type FacetKey } from '../src/state/facets';
 import { Fleet } from '../src/state/fleet.svelte';
 import { places } from '../src/state/jump';
+import { people } from '../src/state/people';
 import { gpu, node, snapshot, using } from './samples';
 
 const GIB = 2 ** 30;
@@ -44,6 +45,30 @@ describe('what the filter could say next', () => {
     expect(offered('free memory>=80G ', 'is')).toEqual({ free: 1, busy: 1, idle: 1 });
     expect(offered('group:rack-a ', 'user')).toEqual({ ana: 1, bob: 1 });
     expect(offered('use>50 ', 'group')).toEqual({});
+  });
+
+  test('people have as many as on their own page: silent nodes tell nothing, and case makes nobody another', () => {
+    const lab = new Fleet();
+    const of = (label: string, change: Parameters<typeof gpu>[0]) => gpu({ uuid: label, label, ...change });
+    const claim = { who: 'ANA', until: 9000, comment: null, behind: [] };
+    lab.queue(
+      snapshot(
+        [node()],
+        [
+          of('0', { verdict: 'busy', users: using('ana') }),
+          of('1', { verdict: 'busy', users: using('Ana') }),
+          of('2', { verdict: 'stale', users: using('ana') }),
+          of('3', { verdict: 'booked', claim }),
+        ],
+      ),
+    );
+    lab.flush();
+    const all = facets({ text: '', nodes: lab.nodes.values(), now: 2000, me: null, named: true });
+    const [person, ...others] = people(lab.nodes.values());
+    expect(others).toEqual([]);
+    expect(all.find(({ key }) => key === 'user')?.choices.map(({ value, count }) => [value, count])).toEqual([
+      ['ana', person!.gpus + person!.booked],
+    ]);
   });
 
   test('nobody is offered where names are hidden', () => {

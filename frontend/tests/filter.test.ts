@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { VERDICTS } from '../src/api/wire';
 import {
   chosenVerdicts,
-  factsFor,
-  matches,
   parseFilter,
   toggleTerm,
   toggleVerdict,
   wordTerm,
   type Facts,
 } from '../src/state/filter';
+import { factsFor, matches } from '../src/state/passing';
 import { Fleet } from '../src/state/fleet.svelte';
 import { cure, nearMisses } from '../src/state/hints';
 import { LANGUAGES } from '../src/text/language.svelte';
@@ -106,6 +105,7 @@ describe('the filter', () => {
     const mine = { gpu: gpu({ users: using('ana') }) };
     expect(passes('user:me', { ...mine, me: 'ana' })).toBe(true);
     expect(passes('user:me', mine)).toBe(false);
+    expect(passes('user:me', { ...mine, me: 'Ana' })).toBe(true);
   });
 
   test('what is unknown fulfils no comparison, in either direction', () => {
@@ -159,11 +159,22 @@ describe('the filter', () => {
 });
 
 describe('the filter forgives', () => {
+  test('a figure before GB is a size, not a part of a name', () => {
+    const small = gpu({ model: 'RTX 4090', memory_total_bytes: 24 * GIB });
+    expect(passes('gpus with 40 gb', { gpu: small })).toBe(false);
+    expect(passes('40', { gpu: small })).toBe(true);
+  });
+
   test.each([
     ['memory >= 40G', true],
     ['memory >= 90 GB', false],
     ['memory >= 40 GB free', true],
     ['memory ≥ 40', true],
+    ['gpus with 40 gb', true],
+    ['gpus with 90 gb', false],
+    ['h100 80GB', true],
+    ['Karten mit 48 GiB', true],
+    ['not 40 gb', false],
     ['memory:24..48', false],
     ['memory:48..96', true],
     ['memory=48-96', true],
@@ -315,6 +326,8 @@ describe('what was nearly found', () => {
     ['free nlp-042', ['free node:nlp-42']],
     ['dgx-0[12]', ['dgx-0[1,2]']],
     ['user:dupond', ['user:"dupont"']],
+    ['user dupont', ['user:dupont']],
+    ['idle Nutzer dupont', ['idle user:dupont']],
     ['group:racka', ['group:rack-a']],
     ['node:dgx-01 busy', []],
     ['node:entirely-else', []],

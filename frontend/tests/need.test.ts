@@ -122,6 +122,25 @@ describe('what is needed', () => {
     expect([again.count, again.oneNode, again.memory, again.model]).toEqual([8, true, '80G', '']);
   });
 
+  test('says how many of those that are needed there are, in one place if they have to be', () => {
+    const most = (query: string) => {
+      const { need } = needing(query);
+      return [need.isEnough, need.most];
+    };
+    expect(most('?need=16')).toEqual([false, 12]);
+    expect(most('?q=free>%3D16')).toEqual([false, 8]);
+    expect(most('?q=free>%3D8')).toEqual([true, 8]);
+  });
+
+  test('counts models by all that is asked for but the model', () => {
+    const models = (query: string) =>
+      needing(query).need.models.map(({ model, free }) => `${model}: ${free}`);
+    expect(models('')).toEqual(['H100 80 GB: 10', 'RTX 4090 24 GB: 2']);
+    expect(models('?q=memory>%3D40G')).toEqual(['H100 80 GB: 10']);
+    expect(models('?q=model:4090')).toEqual(['H100 80 GB: 10', 'RTX 4090 24 GB: 2']);
+    expect(models('?q=node:pair')).toEqual(['RTX 4090 24 GB: 2']);
+  });
+
   test.each(['-3', '0', 'many', '1e9', '2.5'])('is one where the address says %s', (text) => {
     expect(needing(`?need=${text}`).need.count).toBe(1);
   });

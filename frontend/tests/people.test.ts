@@ -109,6 +109,9 @@ describe('asking somebody', () => {
     // For at least so long, as of the newest of them.
     expect(text).toContain('\ndgx-01: GPU 4, 5, idle for 1 h\ndgx-02: GPU 0\n');
     expect(text).toMatch(/^Hello ana,\n[\s\S]*Thank you!$/);
+    expect(askWords(held.slice(0, 1), 'ana', 10_000, english).text).toContain(
+      'you hold 1 GPU and that no work is',
+    );
   });
 });
 

@@ -92,7 +92,7 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
       host_lines: [35, 70],
       gpu_lines: [20, 60],
       severities: {
-        critical: ['lost', 'error', 'gpu-lost', 'xid'],
+        critical: ['lost', 'error', 'gpu-lost', 'xid', 'driver-mismatch'],
         serious: ['second-file'],
         minor: ['late', 'clock-off'],
       },

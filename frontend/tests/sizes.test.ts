@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import cases from '../../tests/golden/sizes.json';
-import { matches, parseFilter, type Facts } from '../src/state/filter';
+import { parseFilter, type Facts } from '../src/state/filter';
+import { matches } from '../src/state/passing';
 import { nominalModel } from '../src/state/models';
 import { gpu } from './samples';
 
@@ -39,9 +40,17 @@ test('smaller, of this size and larger leave no card out', () => {
     expect(words.map((word) => finds(word, facts(total)))).toEqual(words.map((_, place) => place === found));
 });
 
+test('an instance whose profile nobody knows is not called by the size of its card', () => {
+  const instance = { mig_parent_uuid: 'GPU-1', memory_total_bytes: 10 * 2 ** 30 };
+  expect(nominalModel(gpu({ model: 'A100-SXM4-80GB', ...instance }))).toBe('A100-SXM4 MIG 10 GB');
+  expect(nominalModel(gpu({ model: 'H100', ...instance, memory_total_bytes: null }))).toBe('H100 MIG');
+  expect(nominalModel(gpu({ model: 'A100 1g.10gb', ...instance, mig_profile: '1g.10gb' }))).toBe(
+    'A100 1g.10gb',
+  );
+});
+
 test('cards are called by the size on their box, by which they are found', () => {
-  const called = (mib: number) =>
-    nominalModel({ model: 'X', memory_total_bytes: mib * 2 ** 20, mig_profile: null, memory_unified: false });
+  const called = (mib: number) => nominalModel(gpu({ model: 'X', memory_total_bytes: mib * 2 ** 20 }));
   const sizes = [
     [23028, 24],
     [15360, 16],

@@ -6,7 +6,7 @@ import { nominalModel, summarizeModels } from '../src/state/models';
 import { Polled } from '../src/state/polled.svelte';
 import { Preferences } from '../src/state/preferences.svelte';
 import { parseRoute } from '../src/state/router.svelte';
-import { favicon } from '../src/pages/shell/tab';
+import { favicon } from '../src/pages/shell/favicon';
 import { tops, visibleRange } from '../src/ui/virtual';
 import { gpu } from './samples';
 

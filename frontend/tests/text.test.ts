@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { words as en } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
+import { LATER } from '../src/text/later';
 import { clockText, problemText, reasonText } from '../src/text/reasons';
 import { partText, remedyText } from '../src/text/remedy';
 
@@ -17,14 +18,14 @@ describe.each(tags)('%s', (tag) => {
   test('has the same sentences with the same holes as English', async () => {
     const first = await LANGUAGES[tag].load();
     expect(Object.keys(first).sort()).toEqual(Object.keys(en).sort());
-    const words = { ...first, ...(await LANGUAGES[tag].loadMore()) };
+    const words = { ...first, ...(await LATER[tag].more()) };
     expect(Object.keys(words).sort()).toEqual(Object.keys(english).sort());
     for (const key of Object.keys(english) as (keyof typeof english)[])
       expect([key, holes(words[key])]).toEqual([key, holes(english[key])]);
   });
 
   test('calls nothing free of a time that is over', async () => {
-    const words = { ...(await LANGUAGES[tag].load()), ...(await LANGUAGES[tag].loadMore()) };
+    const words = { ...(await LANGUAGES[tag].load()), ...(await LATER[tag].more()) };
     type Known = keyof typeof words;
     const present = new Language(tag, words);
     const past = new Language(tag, words, () => true);
@@ -192,15 +193,15 @@ describe('a problem of a node', () => {
   });
   const inGerman = async () => {
     const language = new Language('de', await LANGUAGES.de.load());
-    await language.learn('loadTrouble');
-    await language.learn('loadRemedies');
+    await language.learn('trouble');
+    await language.learn('remedies');
     return language;
   };
 
   test.each(others)('has words and a remedy in %s, for every documented kind', async (tag) => {
     const every = async (spoken: Tag) => ({
-      ...(await LANGUAGES[spoken].loadTrouble()),
-      ...(await LANGUAGES[spoken].loadRemedies()),
+      ...(await LATER[spoken].trouble()),
+      ...(await LATER[spoken].remedies()),
     });
     const words = await every(tag);
     expect(documented.length).toBeGreaterThan(15);
@@ -225,7 +226,7 @@ describe('a problem of a node', () => {
     expect(problemText(problem('on-fire', 'it burns: badly'), language)).toBe('it burns: badly');
     expect(remedyText(problem('on-fire', ''), language)).toBe('as the node says');
     const spoken = new Language('en', english);
-    await spoken.learn('loadTrouble');
+    await spoken.learn('trouble');
     expect(problemText(problem('driver-hung', 'the driver does not answer'), spoken)).toBe(
       'the driver does not answer',
     );

@@ -59,6 +59,26 @@ describe('What needs a look', () => {
     expect([causes.length, count, late.map(({ record }) => record.name)]).toEqual([1, 1, ['a']]);
   });
 
+  test('keeps what was grave before a node fell silent, as the last that is known', () => {
+    const mismatch = problem('driver-mismatch', { since: 1500 });
+    const nodes = [
+      node({ name: 'a', state: 'late', problems: [mismatch, problem('clock-off')] }),
+      node({ name: 'b', state: 'lost', sampled_at: 1900, problems: [problem('silent-ssh'), mismatch] }),
+      node({ name: 'c', problems: [mismatch] }),
+    ];
+    const { causes, count, late } = found(nodes);
+    const places = causes.flatMap(({ key, places }) =>
+      places.map(({ node, lastKnown }) => [key.split(' ')[0], node.record.name, lastKnown]),
+    );
+    expect(places).toEqual([
+      ['lost', 'b', false],
+      ['driver-mismatch', 'a', true],
+      ['driver-mismatch', 'b', true],
+      ['driver-mismatch', 'c', false],
+    ]);
+    expect([count, late]).toEqual([3, []]);
+  });
+
   test('is not what has yet to report', () => {
     const nodes = [node({ name: 'a', state: 'never' }), node({ name: 'b' })];
     expect(found(nodes)).toEqual({ causes: [], late: [], count: 0, waiting: 1 });

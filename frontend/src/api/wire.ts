@@ -31,10 +31,18 @@ export type {
   Reason,
 } from './generated';
 
-export type Verdict = GpuRow['verdict'];
+export type VerdictWord = GpuRow['verdict'];
 export type Tier = AnySnapshot['tier'];
 
-export const VERDICTS: readonly Verdict[] = ['free', 'busy', 'idle', 'booked', 'stale', 'broken', 'unknown'];
+export const VERDICTS: readonly VerdictWord[] = [
+  'free',
+  'busy',
+  'idle',
+  'booked',
+  'stale',
+  'broken',
+  'unknown',
+];
 
 /** An object of equally long arrays: one per field of the row. */
 export type Columns<Row> = { [Field in keyof Row]: Row[Field][] };

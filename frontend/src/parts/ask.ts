@@ -1,6 +1,7 @@
 /** How somebody who holds idle GPUs is asked for them. */
 
 import type { GpuRow } from '../api/wire';
+import { isSamePerson } from '../state/filter';
 import { ranges } from '../state/labels';
 import type { Language } from '../text/language.svelte';
 
@@ -29,7 +30,7 @@ export function askAddress(
 /** The account behind a name, as these GPUs know it; names that nothing identifies have none. */
 export function accountOf(name: string, gpus: Pick<GpuRow, 'users'>[]): string | null {
   for (const { users } of gpus)
-    for (const use of users ?? []) if (use.name === name && use.user !== null) return use.user;
+    for (const use of users ?? []) if (isSamePerson(use.name, name) && use.user !== null) return use.user;
   return null;
 }
 

@@ -1,7 +1,7 @@
-import type { Verdict } from '../api/wire';
+import type { VerdictWord } from '../api/wire';
 
 /** The sign of each verdict, drawn on 16 × 16; strokes only, so that they survive forced colours and print. */
-export const SHAPES: Record<Verdict, string> = {
+export const SHAPES: Record<VerdictWord, string> = {
   free: 'M8 3a5 5 0 1 0 0 10a5 5 0 1 0 0-10z',
   busy: 'M3.5 13v-3M8 13V4M12.5 13V7',
   idle: 'M4 3.5h8l-8 9h8',

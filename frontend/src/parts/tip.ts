@@ -3,7 +3,8 @@
 import type { GpuRow } from '../api/wire';
 import type { Language } from '../text/language.svelte';
 import { reasonText } from '../text/reasons';
-import { endedWords, flagWords, isIgnored, lasting, steadyUse, userNames } from './words';
+import { lasting } from './lasting';
+import { endedWords, flagWords, isIgnored, steadyUse, userNames } from './words';
 
 export function tipWords(gpu: GpuRow, now: number, language: Language): string {
   const { memory, number, say } = language;

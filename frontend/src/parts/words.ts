@@ -91,16 +91,6 @@ export function cellSentence(gpu: GpuRow, now: number, language: Language): stri
   return [...facts, ...flagWords(gpu, language)].join(', ');
 }
 
-/** How long it has been so, or until when it is booked; nothing where neither tells much. */
-export function lasting(gpu: GpuRow, now: number, { say, duration, past, time }: Language): string {
-  if (gpu.verdict === 'booked' && gpu.claim?.until) return say('until', { time: time(gpu.claim.until, now) });
-  const { since, verdict } = gpu;
-  if (since === null || verdict === 'busy' || (verdict === 'free' && past)) return '';
-  const lasted = duration(now - since);
-  // "free 2 h" would read as a promise.
-  return verdict === 'free' ? say('verdictSince', { time: time(since, now), lasted }) : lasted;
-}
-
 /** What the "!" on a cell stands for. */
 export function flagWords({ flags }: GpuRow, { say, knows }: Language): string[] {
   return flags.map((flag) => (knows(`flag_${flag}`) ? say(`flag_${flag}`) : flag));

@@ -1,6 +1,6 @@
 /** Which rows the board shows, and in which order. Pure: fleet in, rows out. */
 
-import type { Verdict } from '../api/wire';
+import type { VerdictWord } from '../api/wire';
 import { countVerdicts, natural, type Counts, type FleetNode, type Gpu } from './fleet.svelte';
 
 export const SORTS = ['free', 'name', 'use', 'memory', 'temperature'] as const;
@@ -99,11 +99,11 @@ function rank(row: Row, sort: Sort): number {
   return most;
 }
 
-const VERDICT_ORDER: Verdict[] = ['free', 'idle', 'busy', 'booked', 'unknown', 'broken', 'stale'];
+const VERDICT_ORDER: VerdictWord[] = ['free', 'idle', 'busy', 'booked', 'unknown', 'broken', 'stale'];
 
 function compareSections(a: Section, b: Section, grouping: Grouping): number {
   if (grouping === 'verdict')
-    return VERDICT_ORDER.indexOf(a.title as Verdict) - VERDICT_ORDER.indexOf(b.title as Verdict);
+    return VERDICT_ORDER.indexOf(a.title as VerdictWord) - VERDICT_ORDER.indexOf(b.title as VerdictWord);
   // The nameless come last.
   if (!a.title || !b.title) return Number(!a.title) - Number(!b.title);
   if (grouping === 'user') return b.counts.total - a.counts.total || natural.compare(a.title, b.title);

@@ -1,18 +1,12 @@
 /** What the filter could say next, with how many GPUs that would leave. Pure: fleet in, choices out. */
 
-import { VERDICTS, type Verdict } from '../api/wire';
-import {
-  chosenVerdicts,
-  factsFor,
-  split,
-  splitAt,
-  toggleVerdict,
-  verdictOf,
-  wordTerm,
-  type Filter,
-} from './filter';
+import { VERDICTS, type VerdictWord } from '../api/wire';
+import { chosenVerdicts, isSamePerson, toggleVerdict, wordTerm, type Filter } from './filter';
 import { parseFilter } from './grammar';
 import { BOX_SHARE } from './models';
+import { factsFor } from './passing';
+import { usersOf } from './people';
+import { split, splitAt, verdictOf } from './pieces';
 import { natural, type FleetNode, type Gpu } from './fleet.svelte';
 
 export const FACETS = ['is', 'memory', 'model', 'group', 'node', 'user', 'word'] as const;
@@ -120,6 +114,13 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
   const factsOf = factsFor(filter, now, me);
   const sizes = new Map<number, number>();
   const families = new Map<string, number>();
+  // Names that differ by case only are one person's: the first one stands for all.
+  const spellings = new Map<string, string>();
+  const spelt = (name: string) => {
+    const known = spellings.get(name.toLowerCase());
+    if (known === undefined) spellings.set(name.toLowerCase(), name);
+    return known ?? name;
+  };
   for (const node of nodes) families.set(familyOf(node), (families.get(familyOf(node)) ?? 0) + 1);
   for (const node of nodes) {
     const family = familyOf(node);
@@ -135,7 +136,7 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
         failed = failed === null || failed === term.key ? term.key : NONE;
         if (failed === NONE) break;
       }
-      add(counts, sizes, node, gpu, failed);
+      add(counts, sizes, node, gpu, failed, spelt);
       if (failed === null || failed === 'node') passing++;
     }
     for (const name of names) counts.node.set(name, (counts.node.get(name) ?? 0) + passing);
@@ -159,13 +160,14 @@ function add(
   node: FleetNode,
   gpu: Gpu,
   only: string | null,
+  spelt: (name: string) => string,
 ): void {
   const { record } = gpu;
   const passes = (key: FacetKey) => (only === null || only === key ? 1 : 0);
   raise(counts.is, record.verdict, passes('is'));
   if (record.model !== null) raise(counts.model, gpu.model, passes('model'));
   for (const group of node.record.groups) raise(counts.group, group, passes('group'));
-  for (const name of namesOn(record)) raise(counts.user, name, passes('user'));
+  for (const name of namesOn(record)) raise(counts.user, spelt(name), passes('user'));
   if (record.memory_total_bytes !== null && passes('memory')) raise(sizes, record.memory_total_bytes, 1);
 }
 
@@ -174,9 +176,11 @@ function familyOf({ record }: FleetNode): string {
   return record.name.replace(/\d+\D*$/, '*');
 }
 
-function namesOn({ users, claim }: Gpu['record']): Iterable<string> {
-  if (!claim?.who && (users?.length ?? 0) < 2) return users?.map(({ name }) => name) ?? [];
-  return new Set([...(users ?? []).map(({ name }) => name), ...(claim?.who ? [claim.who] : [])]);
+/** Who has a GPU, as the people page counts: by use, unless its node is silent, or by a booking. */
+function namesOn(gpu: Gpu['record']): string[] {
+  const users = usersOf(gpu);
+  const who = gpu.claim?.who;
+  return who && !users.some((name) => isSamePerson(name, who)) ? [...users, who] : users;
 }
 
 function boxOf(bytes: number): number {
@@ -216,7 +220,7 @@ function wordsFor({ key, word }: Fragment, named: boolean): string[] {
 
 function choice(key: FacetKey, value: string, base: string, count: number | null): Choice {
   if (key === 'is') {
-    const verdict = value as Verdict;
+    const verdict = value as VerdictWord;
     return { value, count, chosen: chosenVerdicts(base).has(verdict), text: toggleVerdict(base, verdict) };
   }
   if (key === 'word') return { value, count, chosen: false, text: `${base} ${value}`.trim() };

@@ -6,10 +6,11 @@
  * The same words as `gpuboard free`. Parsing never throws: what it cannot read is named in `errors`.
  */
 
-import { isOffered } from './answers';
-import { VERDICTS, type GpuRow, type NodeRow, type Verdict } from '../api/wire';
+import { VERDICTS, type GpuRow, type NodeRow, type VerdictWord } from '../api/wire';
 
-export { loadGrammar, parseFilter } from './reading.svelte';
+import { grammar } from './reading.svelte';
+
+export { grammar, loadGrammar, parseFilter } from './reading.svelte';
 
 export interface Facts {
   gpu: GpuRow;
@@ -43,129 +44,35 @@ export interface Filter {
   errors: FilterError[];
 }
 
-// The verdicts as people say them, in their order and in every language of the page: a link works in all of them.
-const SPOKEN = new Map<string, Verdict>(
-  [
-    'free frei libre 可用 空闲',
-    'busy belegt occupe 使用中',
-    'idle untatig inactif 閒置 闲置',
-    'booked gebucht reserve 已預約 已预约',
-    'stale veraltet perime 過時 过时',
-    'broken defekt panne 故障',
-    'unknown unbekannt inconnu 不明 未知',
-  ].flatMap((words, place) => words.split(' ').map((word) => [word, VERDICTS[place]!] as const)),
-);
+/** Whether two names are one person's: they may differ by case. Nobody is nobody's. */
+export function isSamePerson(name: string | null | undefined, other: string | null): boolean {
+  return !!name && name.toLowerCase() === other?.toLowerCase();
+}
 
 export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
-  return me !== null && (!!gpu.users?.some((use) => use.name === me) || gpu.claim?.who === me);
+  return !!gpu.users?.some((use) => isSamePerson(use.name, me)) || isSamePerson(gpu.claim?.who, me);
 }
 
-export function matches(filter: Filter, facts: Facts): boolean {
-  return filter.terms.every((term) => term.test(facts));
-}
-
-/** Whether a GPU is of the kind that is looked for, whoever is on it: of these, nodes with enough free ones are sought. */
-export function fits(filter: Filter, facts: Facts): boolean {
-  return filter.terms.every(({ key, test }) => ['is', 'user', 'free'].includes(key) || test(facts));
-}
-
-interface NodeOf {
-  record: NodeRow;
-  gpus: readonly { record: GpuRow }[];
-}
-
-/** What the tests are about, GPU by GPU; the free ones of a node are counted once, and only if somebody asks. */
-export function factsFor(
-  filter: Filter,
-  now: number,
-  me: string | null,
-): (gpu: { record: GpuRow }, node: NodeOf) => Facts {
-  const isCounted = filter.terms.some(({ key }) => key === 'free');
-  const free = new Map<NodeOf, number>();
-  // One for all: whoever asks is done with it before the next comes.
-  let facts: Facts | undefined;
-  return ({ record: gpu }, node) => {
-    facts ??= { gpu, node: node.record, nodeFree: 0, now, me };
-    facts.node = node.record;
-    if (isCounted) {
-      let nodeFree = free.get(node);
-      if (nodeFree === undefined) {
-        nodeFree = 0;
-        for (const { record } of node.gpus) {
-          facts.gpu = record;
-          if (isOffered(record) && fits(filter, facts)) nodeFree++;
-        }
-        free.set(node, nodeFree);
-      }
-      facts.nodeFree = nodeFree;
-    }
-    facts.gpu = gpu;
-    return facts;
-  };
-}
-
-/** The verdict that a word means, in any language of the page; accents may be left out. */
-export function verdictOf(word: string): Verdict | null {
-  return SPOKEN.get(word.toLowerCase().normalize('NFD').replace(/\p{M}/gu, '')) ?? null;
-}
-
-const AND = /^(and|und|et|&+)$/i;
-const OR = /^(or|oder|ou|或|\|+)$/i;
-const NOT = /^(not|nicht|pas|非|不是)$/i;
-
-/** The terms of a filter, each written one way: `memory >= 40 GB` is `memory>=40GB`, `free or idle` is `free,idle`. */
-export function split(text: string): string[] {
-  const found = splitAt(tidy(text), ' ');
-  if (found.length < 2) return found;
-  const pieces: string[] = [];
-  let negated = false;
-  let joined = false;
-  for (const piece of found) {
-    if (AND.test(piece)) continue;
-    if (OR.test(piece)) joined = pieces.length > 0;
-    else if (NOT.test(piece)) negated = true;
-    else {
-      const before = joined ? pieces.pop()! : '';
-      // Whoever says `node:a or idle` means no node of that name.
-      const key = /^[-!]?[\p{L}_]+[:=]/u.test(before) && verdictOf(piece) ? 'is:' : '';
-      pieces.push(`${before}${joined ? ',' : ''}${negated ? '-' : ''}${key}${piece}`);
-      negated = joined = false;
-    }
-  }
-  return pieces;
-}
-
-const LOOSE =
-  /"[^"]*"?|(?<![\p{L}_])([\p{L}_]+)\s*!=\s*|(?<!\s)\s*([<>=]=|[<>=:,≥≤])\s*|(?<=[<>=:≥≤]\s*[\d.]+)\s+(?=(?:[kmgt]i?b?|min|h|d)(?:\s|$))|\ben panne\b/giu;
-const SIGNS: Record<string, string> = { '≥': '>=', '≤': '<=', '==': '=' };
-
-/** No spaces around signs and commas, or before a unit; what is quoted stays. */
-function tidy(text: string): string {
-  return text.replace(LOOSE, (whole, name?: string, sign?: string) => {
-    if (name) return `-${name}=`;
-    if (sign) return SIGNS[sign] ?? sign;
-    return whole.startsWith('"') ? whole : whole.trim() && 'broken';
-  });
-}
-
-/** Split at a space or a comma, but inside neither quotes nor brackets. */
-export function splitAt(text: string, separator: ' ' | ','): string[] {
-  const part = separator === ' ' ? /(?:"[^"]*"?|\[[^[\]"]*\]|[^\s])+/g : /(?:"[^"]*"?|\[[^[\]"]*\]|[^,])+/g;
-  return text.match(part) ?? [];
+/** The terms of a filter. Until it can be read, each word is one. */
+function split(text: string): string[] {
+  return grammar(text)?.split(text) ?? text.split(' ').filter(Boolean);
 }
 
 /** The verdicts a filter text asks for by plain words, as the chips show them. */
-export function chosenVerdicts(text: string): Set<Verdict> {
-  const piece = split(text).find(isVerdictList) ?? '';
-  return new Set(listed(piece).map((word) => verdictOf(word)!));
+export function chosenVerdicts(text: string): Set<VerdictWord> {
+  for (const piece of split(text)) {
+    const verdicts = listed(piece);
+    if (verdicts) return new Set(verdicts);
+  }
+  return new Set();
 }
 
 /** The same text with one verdict switched on or off; null switches all off. */
-export function toggleVerdict(text: string, verdict: Verdict | null): string {
+export function toggleVerdict(text: string, verdict: VerdictWord | null): string {
   const chosen = chosenVerdicts(text);
   if (verdict === null) chosen.clear();
   else if (!chosen.delete(verdict)) chosen.add(verdict);
-  const rest = split(text).filter((piece) => !isVerdictList(piece));
+  const rest = split(text).filter((piece) => !listed(piece));
   const list = VERDICTS.filter((known) => chosen.has(known)).join(',');
   return [list, ...rest].filter(Boolean).join(' ');
 }
@@ -181,13 +88,16 @@ export function hasTerm(text: string, term: string): boolean {
   return split(text).includes(term);
 }
 
-function isVerdictList(piece: string): boolean {
-  const words = listed(piece);
-  return words.length > 0 && words.every(verdictOf);
-}
-
-function listed(piece: string): string[] {
-  return splitAt(piece.replace(/^is[:=]/i, ''), ',');
+/** The verdicts that a term is made of; null: it is another. */
+function listed(piece: string): VerdictWord[] | null {
+  const words = piece
+    .replace(/^is[:=]/i, '')
+    .split(',')
+    .filter(Boolean);
+  const found = words.flatMap(
+    (word) => grammar(word)?.verdictOf(word) ?? VERDICTS.filter((verdict) => verdict === word),
+  );
+  return found.length && found.length === words.length ? found : null;
 }
 
 /** `key:value`, quoted where the grammar needs it, or where only this very person is meant. */

@@ -9,7 +9,7 @@ import {
   type Snapshot,
   type Tier,
   type ComponentView,
-  type Verdict,
+  type VerdictWord,
 } from '../api/wire';
 
 /** Orders texts as people count: gpu2 before gpu10. */
@@ -80,7 +80,7 @@ export class FleetNode {
   }
 }
 
-export type Counts = Record<Verdict, number> & { total: number };
+export type Counts = Record<VerdictWord, number> & { total: number };
 
 /** How many GPUs have which verdict; the board says which of them are counted. */
 export function countVerdicts(gpus: Iterable<Gpu>): Counts {

@@ -3,9 +3,6 @@
 import type { GpuRow } from '../api/wire';
 import {
   isMine,
-  split,
-  splitAt,
-  verdictOf,
   type ErrorCode,
   type Facts,
   type Filter,
@@ -14,7 +11,11 @@ import {
   type Test,
 } from './filter';
 import { BOX_SHARE, nominalModel } from './models';
+import { split, splitAt, verdictOf } from './pieces';
 import { expand } from './ranges';
+
+export { passing } from './passing';
+export { split, verdictOf } from './pieces';
 
 const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use' };

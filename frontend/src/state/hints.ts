@@ -1,8 +1,10 @@
 /** What somebody may have meant: cures for what the filter cannot read, and for what it does not find. Pure. */
 
 import type { FleetNode } from './fleet.svelte';
-import { factsFor, split, toggleTerm, wordTerm, type FilterError, type Term } from './filter';
+import { toggleTerm, wordTerm, type FilterError, type Term } from './filter';
 import { parseFilter } from './grammar';
+import { factsFor } from './passing';
+import { split } from './pieces';
 
 // Words of other tools and languages, and what they are called here.
 const MEANT: Record<string, string> = {
@@ -91,9 +93,9 @@ export interface NearMiss {
 export function nearMisses(text: string, nodes: Iterable<FleetNode>, me: string | null): NearMiss[] {
   const fleet = [...nodes];
   const filter = parseFilter(text);
-  const found: NearMiss[] = [];
+  const found: NearMiss[] = keyed(filter.terms, text);
   for (const term of filter.terms) {
-    if (!['node', 'user', 'model', 'group', ''].includes(term.key) || finds(term, fleet, me)) continue;
+    if (![...NAMED, ''].includes(term.key) || finds(term, fleet, me)) continue;
     const names = namesOf(fleet, term.key);
     for (const shown of instead(term, names)) {
       const rest = toggleTerm(text, term.text);
@@ -101,6 +103,20 @@ export function nearMisses(text: string, nodes: Iterable<FleetNode>, me: string 
     }
   }
   return found.slice(0, 4);
+}
+
+const NAMED = ['node', 'user', 'model', 'group'];
+
+/** `user weber`: a word of the grammar before what it is about means both as one. */
+function keyed(terms: Term[], text: string): NearMiss[] {
+  return terms.flatMap((term, place) => {
+    const next = terms[place + 1];
+    const key = NAMED.find((each) => each === term.text.toLowerCase()) ?? meant(term.text, MEANT);
+    if (term.key || !next || next.key || !key || !NAMED.includes(key)) return [];
+    const shown = `${key}:${next.text}`;
+    const rest = toggleTerm(toggleTerm(text, term.text), next.text);
+    return [{ shown, text: `${rest} ${shown}`.trim() }];
+  });
 }
 
 function finds(term: Term, fleet: FleetNode[], me: string | null): boolean {

@@ -1,7 +1,7 @@
 /** Who holds GPUs without working on them, and for how long: what the people page orders, shows and asks about. Pure. */
 
 import type { Gpu } from './fleet.svelte';
-import type { Person } from './people';
+import type { Holder } from './people';
 
 export const PEOPLE_SORTS = ['gpus', 'idle', 'hours'] as const;
 export type PeopleSort = (typeof PEOPLE_SORTS)[number];
@@ -15,7 +15,7 @@ export interface Idle {
   hours: number;
 }
 
-export function idleOf({ holdings }: Pick<Person, 'holdings'>, now: number): Idle {
+export function idleOf({ holdings }: Pick<Holder, 'holdings'>, now: number): Idle {
   const gpus = holdings
     .filter((holding) => !holding.booked)
     .flatMap((holding) => holding.gpus)
@@ -29,7 +29,7 @@ export function idleOf({ holdings }: Pick<Person, 'holdings'>, now: number): Idl
 }
 
 /** The same people, most of what was asked for first; who is equal keeps the order of weight. */
-export function sortPeople(people: Person[], sort: PeopleSort, now: number): Person[] {
+export function sortPeople(people: Holder[], sort: PeopleSort, now: number): Holder[] {
   if (sort === 'gpus') return people;
   const rank = new Map(
     people.map((person) => [person, sort === 'idle' ? person.idle : idleOf(person, now).hours]),

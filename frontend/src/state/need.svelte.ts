@@ -1,5 +1,6 @@
 import type { Client } from '../api/client';
 import type { FreeBlock } from '../api/wire';
+import { freeByModel, isOffered, type ModelCount } from './answers';
 import { toggleTerm, wordTerm, type Filter, type Term } from './filter';
 import { BOX_SHARE } from './models';
 import type { Fleet, Gpu } from './fleet.svelte';
@@ -53,6 +54,10 @@ export class Need {
   });
   /** Whether the wish can be met. */
   readonly isEnough = $derived(suffices(this.#found, this.count, this.oneNode));
+  /** How many of those that are needed there are, in one place if they have to be. */
+  readonly most = $derived(
+    this.oneNode ? Math.max(0, ...this.#found.map(({ gpus }) => gpus.length)) : size(this.#found),
+  );
   /** How many GPUs can be taken for it. */
   readonly fitting = $derived(this.oneNode && !this.isEnough ? 0 : size(this.#found));
   readonly #changes = $derived(
@@ -109,6 +114,25 @@ export class Need {
   get narrows(): boolean {
     return this.filter.terms.length > 0 || this.oneNode;
   }
+
+  /** The models, each with how many are free by all that is asked for but the model. */
+  readonly models = $derived.by((): Omit<ModelCount, 'total'>[] => {
+    const fits = this.view.passing({
+      terms: this.filter.terms.filter(({ text }) => !MODEL.test(text)),
+      errors: [],
+    });
+    const fitting: Gpu[] = [];
+    for (const node of this.fleet.nodes.values()) {
+      let last: string | undefined;
+      for (const gpu of node.gpus) {
+        // Neighbours are alike: of those that nobody can take, one tells that there is such a model.
+        if (!gpu.record.counted || (!isOffered(gpu.record) && gpu.model === last)) continue;
+        last = gpu.model;
+        if (fits(gpu, node)) fitting.push(gpu);
+      }
+    }
+    return freeByModel(fitting);
+  });
 
   get sizes(): number[] {
     return sizesOf(this.fleet.gpus.values(), BOX_SHARE);

@@ -1,15 +1,16 @@
 /** Who holds what now. Pure: fleet in, people out. */
 
+import { isSamePerson } from './filter';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 /** GPUs of one node that somebody uses, or that are only booked for them. */
-export interface Holding {
+export interface HeldGpus {
   node: string;
   booked: boolean;
   gpus: Gpu[];
 }
 
-export interface Person {
+export interface Holder {
   user: string;
   /** GPUs that they use, of which some are idle. */
   gpus: number;
@@ -20,7 +21,7 @@ export interface Person {
   until: number | null;
   memoryBytes: number;
   processes: number;
-  holdings: Holding[];
+  holdings: HeldGpus[];
 }
 
 /**
@@ -30,8 +31,8 @@ export interface Person {
 export function people(
   nodes: Iterable<FleetNode>,
   passes: (gpu: Gpu, name: string, node: FleetNode) => boolean = () => true,
-): Person[] {
-  const found = new Map<string, Person>();
+): Holder[] {
+  const found = new Map<string, Holder>();
   const claimed: Gpu[] = [];
   for (const node of nodes)
     for (const gpu of node.gpus) {
@@ -61,14 +62,15 @@ export function isUsed(gpu: Gpu['record']): boolean {
   return gpu.counted && usersOf(gpu).length > 0;
 }
 
-function usersOf({ verdict, users }: Gpu['record']): string[] {
+/** Who uses a GPU; of a silent node nobody knows. */
+export function usersOf({ verdict, users }: Gpu['record']): string[] {
   if (verdict === 'stale' || !users) return [];
   // Nearly always there is one; thousands of small sets would cost.
   if (users.length < 2) return users.map(({ name }) => name);
-  return [...new Set(users.map(({ name }) => name))];
+  return [...new Map(users.map(({ name }) => [name.toLowerCase(), name])).values()];
 }
 
-function personOf(found: Map<string, Person>, user: string): Person {
+function personOf(found: Map<string, Holder>, user: string): Holder {
   const known = found.get(user.toLowerCase());
   if (known) return known;
   const person = {
@@ -85,27 +87,26 @@ function personOf(found: Map<string, Person>, user: string): Person {
   return person;
 }
 
-function use(person: Person, gpu: Gpu): void {
+function use(person: Holder, gpu: Gpu): void {
   person.gpus++;
   if (gpu.record.verdict === 'idle') person.idle++;
   for (const each of gpu.record.users ?? [])
-    if (each.name === person.user) {
+    if (isSamePerson(each.name, person.user)) {
       person.memoryBytes += each.memory_used_bytes ?? 0;
       person.processes += each.processes;
     }
   place(person, gpu, false);
 }
 
-function book(person: Person, gpu: Gpu): void {
+function book(person: Holder, gpu: Gpu): void {
   person.booked++;
   const until = gpu.record.claim?.until;
   if (until) person.until = Math.max(person.until ?? 0, until);
   // What they use already stands there.
-  if (!usersOf(gpu.record).some((name) => name.toLowerCase() === person.user.toLowerCase()))
-    place(person, gpu, true);
+  if (!usersOf(gpu.record).some((name) => isSamePerson(name, person.user))) place(person, gpu, true);
 }
 
-function place({ holdings }: Person, gpu: Gpu, booked: boolean): void {
+function place({ holdings }: Holder, gpu: Gpu, booked: boolean): void {
   const { node } = gpu.record;
   const last = holdings.at(-1);
   if (last?.node === node && last.booked === booked) last.gpus.push(gpu);

@@ -2,14 +2,15 @@ import type { Filter } from './filter';
 
 const EVERYTHING: Filter = { terms: [], errors: [] };
 
-let grammar = $state.raw<typeof import('./grammar') | null>(null);
+type Grammar = typeof import('./grammar');
+let read = $state.raw<Grammar | null>(null);
 let coming: Promise<void> | null = null;
 
 /** Fetch how filters are read; until it is here, none takes anything away. */
 export function loadGrammar(): Promise<void> {
   coming ??= import('./grammar').then(
     (found) => {
-      grammar = found;
+      read = found;
     },
     () => {
       // The board may be away; the next filter asks again.
@@ -19,9 +20,12 @@ export function loadGrammar(): Promise<void> {
   return coming;
 }
 
-/** Whoever reads a filter reads it again once it can be understood. */
+/** How a text is read; null while that is on its way. Whoever reads a filter reads it again once it can be understood. */
+export function grammar(text: string): Grammar | null {
+  if (!read && text.trim()) void loadGrammar();
+  return read;
+}
+
 export function parseFilter(text: string): Filter {
-  if (!text.trim()) return EVERYTHING;
-  if (!grammar) void loadGrammar();
-  return grammar?.parseFilter(text) ?? EVERYTHING;
+  return (text.trim() && grammar(text)?.parseFilter(text)) || EVERYTHING;
 }

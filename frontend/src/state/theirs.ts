@@ -1,8 +1,9 @@
 /** Which GPUs of a person pass the filter: what one types on the people page is what one types on the board. Pure. */
 
 import { isOffered } from './answers';
-import { matches, type Filter } from './filter';
+import type { Filter } from './filter';
 import type { FleetNode, Gpu } from './fleet.svelte';
+import { matches } from './passing';
 
 export function passesAs(
   filter: Filter,

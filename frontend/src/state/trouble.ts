@@ -11,6 +11,8 @@ export interface Place {
   /** What is wrong; null: the node itself is away. */
   problem: Problem | null;
   since: number | null;
+  /** Whether the node has said nothing since: it may be over, and nobody has seen that it is. */
+  lastKnown: boolean;
 }
 
 /** Everything that is wrong for one reason. */
@@ -33,6 +35,8 @@ export interface Trouble {
 }
 
 const isAway = (state: string) => !['live', 'never'].includes(state);
+// What the board says of a node because nothing comes from it.
+const ABSENCE = /^(silent-.*|not-listed|unreadable-file)$/;
 
 /** Whether anything may be wrong with a node. */
 export const isTroubled = ({ record }: FleetNode): boolean =>
@@ -52,13 +56,15 @@ export function findTrouble(
   const troubled = all.filter(isTroubled).sort((a, b) => (a.sortKey < b.sortKey ? -1 : 1));
   for (const node of troubled) {
     const { problems, reason, sampled_at, source, state } = node.record;
-    // What one that is away last said of its GPUs is as old as the rest.
-    const found = isAway(state) ? [null] : problems;
+    const away = isAway(state);
+    // What was grave before a node fell silent is so until somebody has seen otherwise.
+    const known = away
+      ? problems.filter(({ kind }) => !ABSENCE.test(kind) && rankOf(kind) < lightest)
+      : problems;
+    const isLate = away && rankOf(state) === lightest;
+    const found = away && !isLate ? [null, ...known] : known;
     const worst = rankOf(found[0]?.kind ?? state);
-    if (isAway(state) && worst === lightest) {
-      late.push(node);
-      continue;
-    }
+    if (!found.length) late.push(node);
     for (const problem of found) {
       const kind = problem?.kind ?? state;
       const rank = rankOf(kind);
@@ -73,7 +79,8 @@ export function findTrouble(
       causes.set(key, cause);
       cause.since = Math.max(cause.since, since ?? 0);
       const before = cause.places.at(-1);
-      if (before?.node !== node || before.label !== label) cause.places.push({ node, label, problem, since });
+      if (before?.node !== node || before.label !== label)
+        cause.places.push({ node, label, problem, since, lastKnown: away && problem !== null });
     }
   }
   return {

@@ -1,5 +1,5 @@
 import { arrange, GROUPINGS, SORTS, type Grouping, type Section, type Sort } from './arrange';
-import { factsFor, matches, parseFilter, toggleVerdict, type Filter } from './filter';
+import { grammar, parseFilter, toggleVerdict, type Filter } from './filter';
 import { countVerdicts, type Fleet, type FleetNode, type Gpu } from './fleet.svelte';
 import type { Density, Preferences } from './preferences.svelte';
 import type { Router } from './router.svelte';
@@ -147,9 +147,10 @@ export class BoardView {
 
   /** Whether a GPU passes a filter, as things are now. */
   passing(filter: Filter): (gpu: Gpu, node: FleetNode) => boolean {
-    if (!filter.terms.length) return () => true;
-    const factsOf = factsFor(filter, this.fleet.at ?? 0, this.preferences.me);
-    return (gpu, node) => matches(filter, factsOf(gpu, node));
+    const { me } = this.preferences;
+    // What has terms was read; only what is empty passes unread.
+    const read = filter.terms[0] && grammar(filter.terms[0].text);
+    return read ? read.passing(filter, this.fleet.at ?? 0, me) : () => true;
   }
 
   #steady(sections: Section[]): Section[] {

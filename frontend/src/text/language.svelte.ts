@@ -12,50 +12,14 @@ export type Key = keyof AllWords;
 interface Spoken {
   name: string;
   load: () => Promise<Words>;
-  /** What the board itself can do without, until something opens. */
-  loadMore: () => Promise<MoreWords>;
-  /** What can be wrong with a node; the board itself says it in English. */
-  loadTrouble: () => Promise<Partial<TroubleWords>>;
-  /** And what to do about it. */
-  loadRemedies: () => Promise<Partial<RemedyWords>>;
 }
 
 export const LANGUAGES = {
-  en: {
-    name: 'English',
-    load: async () => (await import('./en/words')).words,
-    loadMore: async () => (await import('./en/more')).more,
-    loadTrouble: async () => ({}),
-    loadRemedies: async () => ({}),
-  },
-  'zh-TW': {
-    name: '繁體中文',
-    load: async () => (await import('./zh-TW/words')).words,
-    loadMore: async () => (await import('./zh-TW/more')).more,
-    loadTrouble: async () => (await import('./zh-TW/trouble')).trouble,
-    loadRemedies: async () => (await import('./zh-TW/remedies')).remedies,
-  },
-  'zh-CN': {
-    name: '简体中文',
-    load: async () => (await import('./zh-CN/words')).words,
-    loadMore: async () => (await import('./zh-CN/more')).more,
-    loadTrouble: async () => (await import('./zh-CN/trouble')).trouble,
-    loadRemedies: async () => (await import('./zh-CN/remedies')).remedies,
-  },
-  fr: {
-    name: 'Français',
-    load: async () => (await import('./fr/words')).words,
-    loadMore: async () => (await import('./fr/more')).more,
-    loadTrouble: async () => (await import('./fr/trouble')).trouble,
-    loadRemedies: async () => (await import('./fr/remedies')).remedies,
-  },
-  de: {
-    name: 'Deutsch',
-    load: async () => (await import('./de/words')).words,
-    loadMore: async () => (await import('./de/more')).more,
-    loadTrouble: async () => (await import('./de/trouble')).trouble,
-    loadRemedies: async () => (await import('./de/remedies')).remedies,
-  },
+  en: { name: 'English', load: async () => (await import('./en/words')).words },
+  'zh-TW': { name: '繁體中文', load: async () => (await import('./zh-TW/words')).words },
+  'zh-CN': { name: '简体中文', load: async () => (await import('./zh-CN/words')).words },
+  fr: { name: 'Français', load: async () => (await import('./fr/words')).words },
+  de: { name: 'Deutsch', load: async () => (await import('./de/words')).words },
 } as const satisfies Record<string, Spoken>;
 export type Tag = keyof typeof LANGUAGES;
 
@@ -76,7 +40,7 @@ type Values = Record<string, string | number>;
 export class Language {
   #words: Partial<AllWords>;
   #tag: Tag;
-  #learnt = new Set<'loadTrouble' | 'loadRemedies'>();
+  #learnt = new Set<'trouble' | 'remedies'>();
   #plural = $derived(new Intl.PluralRules(this.tag));
   #integer = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 0 }));
   #decimal = $derived(new Intl.NumberFormat(this.tag, { maximumFractionDigits: 1 }));
@@ -115,9 +79,10 @@ export class Language {
   }
 
   async change(tag: Tag): Promise<void> {
-    const { load, loadMore } = LANGUAGES[tag];
-    const learnt = await Promise.all([...this.#learnt].map((part) => LANGUAGES[tag][part]()));
-    this.#words = Object.assign({}, await load(), await loadMore(), ...learnt);
+    const { LATER } = await import('./later');
+    const parts = ['more', ...this.#learnt] as const;
+    const words = await Promise.all([LANGUAGES[tag].load(), ...parts.map((part) => LATER[tag][part]())]);
+    this.#words = Object.assign({}, ...words);
     this.#tag = tag;
   }
 
@@ -130,12 +95,13 @@ export class Language {
   }
 
   /** Learn the words of what can be wrong with a node, or of what to do then; without them the board's English stays. */
-  async learn(part: 'loadTrouble' | 'loadRemedies'): Promise<void> {
+  async learn(part: 'trouble' | 'remedies'): Promise<void> {
     if (this.#learnt.has(part)) return;
     this.#learnt.add(part);
     const tag = this.#tag;
+    if (tag === 'en') return;
     try {
-      const words = await LANGUAGES[tag][part]();
+      const words = await (await import('./later')).LATER[tag][part]();
       if (tag === this.#tag) this.#words = { ...this.#words, ...words };
     } catch {
       // The board may be away; whoever asks next tries again.
@@ -219,10 +185,6 @@ export class Language {
   };
 
   /** A user as the board names them: whom nothing identifies has a word of ours. */
-  /** What to call the owner of a process, as the board calls holders. */
-  holder = (user: string | null, uid: number | null): string =>
-    user || (uid === null ? this.say('unknown') : `uid ${uid}`);
-
   person = (name: string): string => (name === 'unknown' ? this.say('unknown') : name);
 
   list = (items: string[]): string => this.#list.format(items);
@@ -235,9 +197,4 @@ export class Language {
       moment.toDateString() === new Date(now * 1000).toDateString() ? '' : this.#date.format(moment);
     return `${day} ${this.#exact.format(moment)}`.trim();
   };
-}
-
-/** A full moment in UTC, for hovering. */
-export function utc(at: number): string {
-  return `${new Date(at * 1000).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 }

@@ -1,6 +1,6 @@
 /** Times of day mean something only with their zone: whose it is, and whether the board's is another. */
 
-import { utc, type Tag } from './language.svelte';
+import type { Tag } from './language.svelte';
 
 /** The zone in which this page writes its times, like "Europe/Berlin". */
 export function viewersZone(): string {
@@ -39,4 +39,9 @@ export function boardTime(zone: string | null | undefined, at: number, tag: Tag)
     // A name that this browser does not know.
     return null;
   }
+}
+
+/** A full moment in UTC, for hovering. */
+export function utc(at: number): string {
+  return `${new Date(at * 1000).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 }

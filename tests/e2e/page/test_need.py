@@ -144,7 +144,7 @@ def test_the_chosen_gpus_can_be_changed_and_what_is_copied_is_seen(page: Page, d
 def test_where_nothing_fits_it_says_what_would(page: Page, demo: RunningBoard) -> None:
     """Who holds idle ones, and which wish to drop; dropping it brings the offers back."""
     page.goto(f"{demo.url}?q=model:H100+free>%3D8")
-    expect(panel(page)).to_contain_text("Not enough for this right now.")
+    expect(panel(page)).to_contain_text(re.compile(r"Not enough for this right now: \d of 8\."))
     expect(panel(page)).to_contain_text(re.compile(r"held but idle; ask:.*\(\d+"))
     keep(page, "need-nothing")
     panel(page).get_by_role("button", name="without model:H100").click()

@@ -30,8 +30,10 @@ export function causeLine(
   return [`${places.length} × ${text}`, names.join(', ') + (places.length > 3 ? ' …' : '')];
 }
 
-/** "a100-01 GPU 6". */
-export function placeName({ node, label }: Place, { say }: Language): string {
+/** "a100-01 GPU 6"; of a node that says no more, that this is old. */
+export function placeName({ node, label, lastKnown }: Place, { say }: Language): string {
   const name = node.live.display_name ?? node.live.name;
-  return label === null ? name : `${name} ${say('gpu')} ${label}`;
+  return (
+    (label === null ? name : `${name} ${say('gpu')} ${label}`) + (lastKnown ? ` (${say('lastKnown')})` : '')
+  );
 }

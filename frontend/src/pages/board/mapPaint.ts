@@ -1,10 +1,10 @@
-import { VERDICTS, type Verdict } from '../../api/wire';
+import { VERDICTS, type VerdictWord } from '../../api/wire';
 import { SHAPES } from '../../parts/glyphs';
 import type { MapLayout } from './mapLayout';
 
 export interface Palette {
-  fill: Record<Verdict, string>;
-  ink: Record<Verdict, string>;
+  fill: Record<VerdictWord, string>;
+  ink: Record<VerdictWord, string>;
   edge: string;
   text: string;
   soft: string;
@@ -26,7 +26,7 @@ export function readPalette(element: HTMLElement): Palette {
   const colour = (name: string, instead: string) => computed(forced ? instead : `var(--${name})`);
   const table = (suffix: string, instead: string) =>
     Object.fromEntries(VERDICTS.map((verdict) => [verdict, colour(verdict + suffix, instead)])) as Record<
-      Verdict,
+      VerdictWord,
       string
     >;
   const palette = {
@@ -43,7 +43,7 @@ export function readPalette(element: HTMLElement): Palette {
 }
 
 /** A square for each verdict, drawn once; the map is put together of them. */
-export type Tiles = Record<Verdict | 'hollow', HTMLCanvasElement>;
+export type Tiles = Record<VerdictWord | 'hollow', HTMLCanvasElement>;
 
 export function makeTiles(size: number, palette: Palette, scale: number): Tiles {
   const tile = (draw: (context: CanvasRenderingContext2D) => void) => {
@@ -63,7 +63,7 @@ export function makeTiles(size: number, palette: Palette, scale: number): Tiles 
   return { ...Object.fromEntries(tiles), hollow } as Tiles;
 }
 
-function fill(context: CanvasRenderingContext2D, verdict: Verdict, size: number, palette: Palette): void {
+function fill(context: CanvasRenderingContext2D, verdict: VerdictWord, size: number, palette: Palette): void {
   context.fillStyle = palette.fill[verdict];
   context.fillRect(0, 0, size, size);
   if (palette.forced || verdict === 'stale')

@@ -20,6 +20,11 @@ export function placeTip(
     : { left, top: null, bottom: screen.height - anchor.top + MARGIN };
 }
 
+/** Where a docked panel begins: under the answers on top of the board, as far as these are seen. */
+export function dockTop(side: 'left' | 'right', answers: DOMRect | undefined): number {
+  return side === 'left' ? Math.max(0, answers?.bottom ?? 0) : 0;
+}
+
 /** At which edge a panel is docked: at the right one, unless it would cover what it is about. */
 export function dockSide(anchor: DOMRect | null, width: number, screenWidth = innerWidth): 'left' | 'right' {
   const room = width + 3 * MARGIN;

@@ -1,7 +1,8 @@
 import type { App } from '../../state/context';
 import { toggleTerm, toggleVerdict } from '../../state/filter';
 import type { Density, Theme } from '../../state/preferences.svelte';
-import { focusResults, isTyping } from './focus';
+import { isTyping } from './focus';
+import { focusResults } from './results';
 import { take } from './take';
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: 'dark', dark: 'light', light: 'auto' };

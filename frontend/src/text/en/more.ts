@@ -3,6 +3,7 @@ import type { Entries, Translated } from './words';
 /** The sentences of what opens later: details, other pages, menus, help. */
 export const more = {
   // Shell
+  totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   theme: 'Colours',
   theme_auto: 'System',
   theme_light: 'Light',
@@ -37,9 +38,12 @@ export const more = {
   unreachableText: 'The page keeps trying. If you run the board: is this still running?',
 
   // The answer
+  copyFailed: 'Not allowed',
+  copied: 'Copied',
+  share: 'Share',
   nothingFree: 'Nothing is free right now.',
   nothingFits: 'Nothing fits right now.',
-  notEnough: 'Not enough for this right now.',
+  notEnough: 'Not enough for this right now: {some} of {count}.',
   freeIf: 'Free now, if:',
   withoutTerm: 'without {term}',
   severalNodes: 'on several nodes',
@@ -68,11 +72,13 @@ export const more = {
   expandAll: 'Expand all',
 
   // Rows
+  nobody: 'Nobody',
+  noModel: 'Unknown model',
   someone: 'someone',
   mapLabel: 'Map of {total} GPUs, {free} free. Arrow keys move; the list beside it says the same.',
   was_nothingFree: 'Nothing was free.',
   was_nothingFits: 'Nothing fitted.',
-  was_notEnough: 'There was not enough for this.',
+  was_notEnough: 'There was not enough for this: {some} of {count}.',
   was_mapLabel: 'Map of {total} GPUs, {free} were free. Arrow keys move; the list beside it says the same.',
   was_about_free: 'Nobody was on it when the board was last heard; somebody may be by now.',
   mapList: 'Nodes on the map',
@@ -135,6 +141,7 @@ export const more = {
   jumpPage: 'Page',
 
   // Detail
+  verdictSince: 'since {time} ({lasted})',
   memoryShared: 'Memory (shared with the host)',
   temperature: 'Temperature',
   power: 'Power',
@@ -158,7 +165,7 @@ export const more = {
   deadParent: 'Its parent is gone; to free the GPU: kill {pids}',
   openGpu: 'All about this GPU',
   copyUuid: 'Copy UUID',
-  copyUse: 'Copy command',
+  copyUse: { one: 'Copy command', other: 'Copy command for {count} GPUs' },
   nothingCopied: 'Nothing copied. {gpu}: {why}',
   claim: 'Booked',
   endedClaim: 'Booked by {who} before; ended {ago} ago',
@@ -219,6 +226,10 @@ export const more = {
   was_seenFreeStart: 'was free since the board started, {time}',
 
   // People page
+  namesHiddenHere: 'To see who, set {setting} in the settings of this board.',
+  namesHiddenHow: 'To see who, open the board on its own machine, or ask its administrator for {setting}.',
+  namesHidden: 'Names are hidden from visitors.',
+  idleExplained: 'Striped: memory held, no work',
   peopleIntro: { one: '{count} person holds {gpus}', other: '{count} people hold {gpus}' },
   person: 'Person',
   held: 'GPUs',
@@ -239,7 +250,7 @@ export const more = {
   askWhom: 'Ask {who}',
   askSubject: '{gpus} on {nodes}',
   askText:
-    'Hello {who},\n\nthe GPU board shows that you hold {gpus} without working on them:\n{evidence}\n\nCould you give back what you do not need just now? Thank you!',
+    'Hello {who},\n\nthe GPU board shows that you hold {gpus} and that no work is done there:\n{evidence}\n\nCould you give back what you do not need just now? Thank you!',
   askLine: '{node}: GPU {labels}, idle for {time}',
   askPlace: '{node}: GPU {labels}',
 

@@ -1,0 +1,40 @@
+/** What holds for all sources of the page. */
+
+import { expect, test } from 'vitest';
+
+const sources = import.meta.glob<string>('../src/**/*.{ts,svelte,css}', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+const of = (path: string) => sources[`../src/${path}`]!;
+// Not what is only imported: `type GpuRow,` declares nothing.
+const declared = (source: string) =>
+  [...source.matchAll(/^\s*(?:export )?(?:interface|type|class) (\w+)(?=[ <][^,]*[{=])/gm)].map(
+    ([, name]) => name!,
+  );
+
+test('a shape of the page has no name of another shape of the API', () => {
+  const told = new Set(declared(of('api/generated.ts')));
+  expect(told).toContain('Person');
+  const own = Object.entries(sources).filter(([path]) => !path.startsWith('../src/api/'));
+  const same = own.flatMap(([path, source]) =>
+    declared(source)
+      .filter((name) => told.has(name))
+      .map((name) => `${path}: ${name}`),
+  );
+  expect(same).toEqual([]);
+});
+
+test('space that has a token is written with it', () => {
+  const tokens = [...of('styles/tokens.css').matchAll(/--space-\w+: (\d+)px/g)].map(([, size]) => size!);
+  expect(tokens.length).toBeGreaterThan(5);
+  const literal = new RegExp(
+    `^\\s*(?:gap|(?:row|column)-gap|padding(?:-\\w+)?|margin(?:-\\w+)?):[^;]*(?<![\\w.-])(?:${tokens.join('|')})px`,
+    'gm',
+  );
+  const found = Object.entries(sources).flatMap(([path, source]) =>
+    [...source.matchAll(literal)].map(([line]) => `${path}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});
