@@ -145,7 +145,8 @@ def frames_of(stream: IO[bytes] | None, count: int) -> list[Frame]:
         data = os.read(stream.fileno(), 65536)
         assert data
         found += framer.feed(data)
-    return found
+    # On a busy machine several may come at once.
+    return found[:count]
 
 
 @pytest.mark.parametrize("awk", AWKS)
