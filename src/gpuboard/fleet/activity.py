@@ -111,7 +111,11 @@ class GpuMemory:
     def _look_for_people(self, reading: GpuReading, at: float) -> None:
         """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
         processes = reading.processes
-        taken = None if processes is None else any(map(is_working, processes))
+        taken = None if processes is None else False
+        for process in processes or ():
+            if is_working(process):
+                taken = True
+                break
         if taken is self._taken:
             return
         if taken is False and self._taken:
