@@ -219,7 +219,7 @@ async def test_storage_that_does_not_answer_is_a_trouble(
     tokens: NodeTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk may hang for ever and never say an error."""
-    monkeypatch.setattr(tokens.database, "_workers", Workers(8, patience=0.05))
+    monkeypatch.setattr(tokens.database, "_readers", Workers(8, patience=0.05))
     release = threading.Event()
     generation = tokens.generation
 
