@@ -40,6 +40,7 @@ def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
     return [error for error in errors if error > 2]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Path) -> None:
     """Every sample taken meanwhile is acknowledged once and in order."""

@@ -103,6 +103,7 @@ def test_what_makes_no_sense_is_said_at_once(run: Run, words: list[str], says: s
     assert (done.returncode, says in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.slow
 def test_an_agent_outlives_a_driver_that_goes_and_comes_back(
     environment: dict[str, str], scenario: Path
 ) -> None:

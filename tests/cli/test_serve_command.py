@@ -160,6 +160,7 @@ def test_a_second_board_on_the_same_state_directory_is_refused(tmp_path: Path) -
         pass
 
 
+@pytest.mark.slow
 def test_a_board_with_few_descriptors_left_says_so(tmp_path: Path) -> None:
     """Those who look already see it, before anybody is turned away."""
     command = ["prlimit", "--nofile=64:64", *SERVE, "--demo", "1", "--state-dir", str(tmp_path / "state")]

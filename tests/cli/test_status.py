@@ -142,6 +142,7 @@ def test_both_probes_see_the_same_machine(run: Run, probe: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_driver_that_takes_seconds_to_wake_is_waited_for(run: Run) -> None:
     """Without persistence mode the first answer of every device is slow."""
     machine = nvml.eight_busy_datacenter().with_rules(nvml.Rules(delays={"nvmlDeviceGetMemoryInfo": 900}))

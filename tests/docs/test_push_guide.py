@@ -68,6 +68,7 @@ class Walk:
             process.wait(timeout=30)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_the_guide_leads_from_nothing_to_a_live_node(tmp_path: Path) -> None:
     """Certificate, board, code, token, agent: nothing has to be guessed in between."""

@@ -1,5 +1,6 @@
 """A GPU that two nodes claim to have: neither can make the other's disappear, and nothing stays wrong."""
 
+import pytest
 from msgspec.structs import replace
 
 from gpuboard.fleet.changes import ChangeTracker
@@ -113,6 +114,7 @@ def test_a_renamed_gpu_keeps_its_memory_its_instances_and_its_problems() -> None
     assert node.problems()[0].gpu_uuid == "GPU-1@a"
 
 
+@pytest.mark.slow
 def test_many_nodes_with_one_name_cost_each_other_nothing() -> None:
     """Ten thousand files with the same UUIDs must not be renamed ten thousand times."""
     identities = Identities()

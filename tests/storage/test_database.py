@@ -280,6 +280,7 @@ for number in range(100000):
 """
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives_kill_9(database_url: str) -> None:
     """Five times, at different moments."""
     for lines in (1, 3, 10, 30, 100):

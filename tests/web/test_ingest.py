@@ -243,6 +243,7 @@ def test_nothing_is_ever_decompressed(board: RunningBoard) -> None:
     assert answer.status_code == 415
 
 
+@pytest.mark.slow
 def test_whoever_sends_nothing_whole_is_cut_off(board: RunningBoard) -> None:
     """Half a frame, half a body, half a head: each ends within its deadline, however slowly more may come."""
     token = token_of(board, "dgx-21")
@@ -376,6 +377,7 @@ def test_a_good_token_is_never_refused_while_the_board_starts(tmp_path: Path) ->
     assert 200 in codes
 
 
+@pytest.mark.slow
 def test_what_a_revoked_node_had_sent_before_does_not_bring_it_back(board: RunningBoard) -> None:
     """Requests that waited because the node sent too much are judged by its token as it is then."""
     headers = {"authorization": f"Bearer {token_of(board, 'dgx-26')}", "content-type": "application/msgpack"}
@@ -447,6 +449,7 @@ def test_a_code_is_exchanged_for_a_token_once(board: RunningBoard) -> None:
         assert isinstance(ask(agent, Hello(node="dgx-27", boot_id="b")), Welcome)
 
 
+@pytest.mark.slow
 def test_codes_cannot_be_guessed_for_long(board: RunningBoard) -> None:
     """An address that guesses has to wait; others do not, and a right code is taken there at once."""
     with client_at(board, "127.0.0.10") as client:

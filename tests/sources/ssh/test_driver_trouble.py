@@ -52,6 +52,7 @@ async def test_a_slow_driver_is_asked_less_often(server: Server) -> None:
     assert len(server.starts()) <= 3
 
 
+@pytest.mark.slow
 async def test_a_hung_driver_leaves_the_host_talking(server: Server) -> None:
     """Host facts go on, the GPUs are known by name only, and one nvidia-smi waits, never two."""
     async with watching(server.options(), target("gpu01"), pace=PATIENT) as recorder:
@@ -92,6 +93,7 @@ async def test_beside_a_hung_nvidia_smi_no_other_is_started(
     assert recorder.problems("gpu01") == set()
 
 
+@pytest.mark.slow
 async def test_a_hung_wrapper_by_another_name_is_found_and_ended_with_all_it_started(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +123,7 @@ async def test_a_forgotten_nvidia_smi_is_asked_to_end(
     assert not server.hanging()
 
 
+@pytest.mark.slow
 async def test_a_hung_driver_behind_a_forced_command(server: Server, tmp_path: Path) -> None:
     """Round by round too, the host goes on and the driver is called hung."""
     key = make_key(tmp_path / "restricted")

@@ -79,6 +79,7 @@ async def test_the_list_of_nodes_may_change(server: Server) -> None:
     assert not recorder.troubles
 
 
+@pytest.mark.slow
 async def test_dead_nodes_do_not_delay_the_others(server: Server, tmp_path: Path) -> None:
     """One that hangs, one that refuses and one that is nobody: the live one keeps its pace."""
     (tmp_path / "hanging").mkdir()
@@ -161,6 +162,7 @@ async def test_one_look_has_an_outcome_for_every_host(server: Server) -> None:
     assert "port 1" in reason.text
 
 
+@pytest.mark.slow
 async def test_one_look_waits_for_nobody_longer_than_the_time_out(server: Server) -> None:
     """A host that hangs costs the time-out, once, and the others nothing."""
     server.set_nvidia_smi("hang")
