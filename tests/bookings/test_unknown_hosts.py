@@ -48,6 +48,14 @@ def word(fleet: Fleet) -> str:
     return gpu.verdict.word
 
 
+def test_a_name_that_another_node_has_by_itself_means_that_node() -> None:
+    """Whoever books gpu03 means gpu03, whatever else is called so."""
+    fleet = fleet_with("cml07", "gpu03")
+    fleet.sink("push").expect(["cml07", "gpu03"])
+    fleet.set_claims("comments-json", {("gpu03", 0): Claim(who="ana")})
+    assert word(fleet) == "free"
+
+
 @pytest.mark.parametrize(
     ("called", "booked"),
     [

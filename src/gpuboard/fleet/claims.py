@@ -1,7 +1,7 @@
 """The book of claims: what several givers say of who holds which GPU by agreement, as one answer."""
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -26,7 +26,9 @@ def merge(claims: Iterable[Claim], now: float) -> Claim | None:
 class ClaimBook:
     """Keeps what each giver says, and knows when something begins or ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_node: Callable[[str], bool] = lambda _: False) -> None:
+        """Keep a book for nodes that this knows by their own names."""
+        self._is_node = is_node
         self._given: dict[Giver, dict[GpuPlace, tuple[Claim, ...]]] = {}
         # All claims of a place, the highest rank first.
         self._pages: dict[GpuPlace, tuple[Claim, ...]] = {}
@@ -118,7 +120,8 @@ class ClaimBook:
         Either side may leave out the domain; of two that name one, it is the same.
         """
         called = self._called.get(node) if self._called else None
-        if called is None:
+        # A name that another node has by itself means that one.
+        if called is None or self._is_node(called):
             return self._named(node)
         return tuple(dict.fromkeys([*self._named(node), *self._named(called)]))
 

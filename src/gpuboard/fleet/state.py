@@ -55,7 +55,7 @@ class Fleet:
         self._nodes: dict[str, Node] = {}
         self._candidates = Candidates()
         self._sinks: dict[str, FleetSink] = {}
-        self._book = ClaimBook()
+        self._book = ClaimBook(lambda name: name in self._nodes)
         self._book.call_nodes(self.names.nodes)
         # The names under which people book and that no node has; None: to be looked up again.
         self._unmet: tuple[str, ...] | None = None

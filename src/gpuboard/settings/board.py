@@ -13,6 +13,7 @@ from gpuboard.settings.rules import (
     check_base_path,
     check_contact,
     check_copy,
+    check_display_names,
     check_groups,
     check_hostnames,
     check_ignored,
@@ -66,7 +67,7 @@ class AccessTable(Struct, frozen=True, kw_only=True):
 class NamesTable(Struct, frozen=True, kw_only=True):
     """`[names]`: what the admin wants things to be called."""
 
-    nodes: dict[str, str] = {}
+    nodes: Annotated[dict[str, str], Rule(check_display_names)] = {}
     models: dict[str, str] = {}
     people: dict[str, str] = {}
     # How to reach somebody: {person}, their account, and {text}, what to ask, are filled in.

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from gpuboard.model.address import is_address, split_address
 from gpuboard.model.errors import UsageError
+from gpuboard.model.node import spoken
 from gpuboard.model.ranges import expand
 
 _FILLED_IN: Final = ("address", "node", "devices", "uuids", "indexes", "person")
@@ -56,6 +57,18 @@ def check_groups(value: dict[str, tuple[str, ...]]) -> None:
             raise ValueError(f"{group!r} is no name of a group; write one of 1 to {_LONGEST_GROUP} letters")
         for pattern in patterns:
             expand(pattern)
+
+
+def check_display_names(value: dict[str, str]) -> None:
+    """One name for one node: whoever books or looks for it means just this one."""
+    owners = {spoken(node): node for node in value}
+    for node, name in value.items():
+        other = owners.setdefault(spoken(name), node)
+        if other != node:
+            raise ValueError(
+                f"{other} and {node} would both be known as {name!r}, and nobody could tell which is meant; "
+                "give each a name of its own"
+            )
 
 
 def check_contact(value: str) -> None:

@@ -48,6 +48,8 @@ def expectation(kind: Any, key: str, value: Any, *, usual: Any = None) -> str:  
         listed = ", ".join(show(choice) for choice in choices)
         return f"expected one of {listed}{close_to(str(value), map(str, choices))}"
     name = _KINDS.get(get_origin(plain) or plain, ("something else",))[0]
+    if _has_lists(plain):
+        name = "a table of lists of texts in quotes"
     example = show(usual) if plain in (int, float) and isinstance(usual, int | float) else written(kind)
     how = _mended(plain, value) or example
     return f"expected {name}{_range(meta)}; write {key} = {how}"
@@ -64,12 +66,22 @@ def show(value: Any) -> str:  # noqa: ANN401 - a value from TOML
     """A value as TOML would have it, not too long."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    try:
-        text = msgspec.json.encode(value).decode()
-    except TypeError:
-        text = repr(value)
+    text = _as_toml(value)
     text = _PASSWORD.sub(r"\1\2…", text)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def _as_toml(value: Any) -> str:  # noqa: ANN401 - a value from TOML
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_as_toml(key)} = {_as_toml(each)}' for key, each in value.items())} }}"
+    try:
+        return msgspec.json.encode(value).decode()
+    except TypeError:
+        return repr(value)
+
+
+def _has_lists(plain: Any) -> bool:  # noqa: ANN401 - an annotation
+    return get_origin(plain) is dict and get_origin(get_args(plain)[1]) is tuple
 
 
 def why_no_toml(error: str, text: str) -> str:
@@ -110,6 +122,9 @@ def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotati
     """The value as it was probably meant."""
     if get_origin(plain) is tuple and isinstance(value, str) and value.strip():
         return show([word for word in re.split(r"[,\s]+", value) if word])
+    if _has_lists(plain) and isinstance(value, dict):
+        single = next(((key, each) for key, each in value.items() if isinstance(each, str)), None)
+        return single and show({single[0]: [word for word in re.split(r"[,\s]+", single[1]) if word]})
     if get_origin(plain) is dict and isinstance(value, dict):
         wrong = next(((key, each) for key, each in value.items() if not isinstance(each, str)), None)
         return wrong and f"{{ {show(wrong[0])} = {show(show(wrong[1]))} }}"
