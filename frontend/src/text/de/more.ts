@@ -210,8 +210,7 @@ export const more: MoreWords = {
   was_seenFree: 'war frei seit {time} oder länger',
   was_seenFreeStart: 'war frei seit dem Start der Tafel, {time}',
   namesHiddenHere: 'Um zu sehen, wer: {setting} in den Einstellungen dieser Tafel setzen.',
-  namesHiddenHow:
-    'Um zu sehen, wer: die Tafel auf ihrem eigenen Rechner öffnen oder die Verwaltung um {setting} bitten.',
+  namesHiddenHow: 'Wer Namen sieht, ist eine Einstellung der Tafel; die Verwaltung um {setting} bitten.',
   namesHidden: 'Namen sind für Besucher verborgen.',
   idleExplained: 'Gestreift: Speicher belegt, keine Arbeit',
   peopleIntro: { one: '{count} Person hat {gpus}', other: '{count} Personen haben {gpus}' },

@@ -227,7 +227,7 @@ export const more = {
 
   // People page
   namesHiddenHere: 'To see who, set {setting} in the settings of this board.',
-  namesHiddenHow: 'To see who, open the board on its own machine, or ask its administrator for {setting}.',
+  namesHiddenHow: 'Who sees names is a setting of the board; ask its administrator for {setting}.',
   namesHidden: 'Names are hidden from visitors.',
   idleExplained: 'Striped: memory held, no work',
   peopleIntro: { one: '{count} person holds {gpus}', other: '{count} people hold {gpus}' },

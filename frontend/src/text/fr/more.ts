@@ -211,8 +211,7 @@ export const more: MoreWords = {
   was_seenFree: 'était libre depuis {time} au moins',
   was_seenFreeStart: 'était libre depuis le démarrage du tableau, {time}',
   namesHiddenHere: 'Pour voir qui : mettre {setting} dans les réglages de ce tableau.',
-  namesHiddenHow:
-    'Pour voir qui : ouvrir le tableau sur sa propre machine, ou demander {setting} à l’administration.',
+  namesHiddenHow: 'Qui voit les noms est un réglage du tableau ; demander {setting} à l’administration.',
   namesHidden: 'Les noms sont cachés aux visiteurs.',
   idleExplained: 'Rayé : mémoire occupée, aucun travail',
   peopleIntro: { one: '{count} personne occupe {gpus}', other: '{count} personnes occupent {gpus}' },

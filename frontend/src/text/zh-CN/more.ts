@@ -200,7 +200,7 @@ export const more: MoreWords = {
   was_seenFree: '自 {time} 起当时可用',
   was_seenFreeStart: '自看板于 {time} 启动起当时可用',
   namesHiddenHere: '要看到是谁，请在此看板的设置中写入 {setting}。',
-  namesHiddenHow: '要看到是谁，请在看板所在的机器上开启，或请管理员设置 {setting}。',
+  namesHiddenHow: '谁能看到姓名由看板的设置决定；请管理员设置 {setting}。',
   namesHidden: '访客看不到姓名。',
   idleExplained: '斜纹：占用显存但没有运算',
   peopleIntro: { other: '{count} 人占用 {gpus}' },

@@ -200,7 +200,7 @@ export const more: MoreWords = {
   was_seenFree: '自 {time} 起當時可用',
   was_seenFreeStart: '自看板於 {time} 啟動起當時可用',
   namesHiddenHere: '要看到是誰，請在此看板的設定中寫入 {setting}。',
-  namesHiddenHow: '要看到是誰，請在看板所在的機器上開啟，或請管理者設定 {setting}。',
+  namesHiddenHow: '誰能看到姓名由看板的設定決定；請管理者設定 {setting}。',
   namesHidden: '訪客看不到姓名。',
   idleExplained: '斜紋：占用記憶體但沒有運算',
   peopleIntro: { other: '{count} 人占用 {gpus}' },
