@@ -38,6 +38,9 @@ class RecordingSink:
         self.files = dict(files or {})
         self._news.set()
 
+    def recall(self, nodes: Iterable[str]) -> None:
+        """Nothing stands in for anybody here."""
+
     def report(self, node: str, report: NodeReport) -> bool:
         """Take a report."""
         self.reports.append((node, report))

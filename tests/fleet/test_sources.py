@@ -57,6 +57,20 @@ def test_the_first_configured_wins_though_the_second_was_faster() -> None:
     assert (before, shown(fleet)) == (("ssh 2", ["two"]), ("ssh", ["one"]))
 
 
+def test_what_was_read_in_an_earlier_run_is_not_replaced_by_another_source() -> None:
+    """Whoever may write into a folder speaks for no node that pushes, also when the board was restarted."""
+    fleet = Fleet(HandClock())
+    first, second = fleet.sink(FIRST), fleet.sink(SECOND)
+    first.expect(["a", "b"])
+    first.recall(["a", "not listed"])
+    bring(second, "two")
+    node = fleet.get("a")
+    assert node is not None
+    assert (shown(fleet), node.also_from) == (("ssh", []), {"ssh 2"})
+    bring(first, "one")
+    assert shown(fleet) == ("ssh", ["one"])
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_among_three_sources_the_order_of_arrival_does_not_matter(order: tuple[int, ...]) -> None:
     """Only the order in the configuration does."""

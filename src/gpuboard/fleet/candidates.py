@@ -63,4 +63,4 @@ class Candidates:
 
 
 def _precedence(node: Node) -> tuple[bool, bool, SourceIdentity]:
-    return node.left_at is not None, node.report is None, node.identity
+    return node.left_at is not None, not node.was_read, node.identity

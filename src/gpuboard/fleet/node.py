@@ -49,6 +49,8 @@ class Node:
         # The file that its source reads it from.
         self.file: str | None = None
         self.report: NodeReport | None = None
+        # In this run of the board or an earlier one.
+        self.was_read = False
         self.sampled_at: float | None = None
         self.received_at: float | None = None
         # Whether the moment of its sample is known; if not, it is made up, and nothing is told by it.
@@ -115,6 +117,7 @@ class Node:
 
     def take(self, report: NodeReport, now: float) -> None:
         """Make this the newest report."""
+        self.was_read = True
         self.received_at = now
         self.sampled_at = possible_time(now - report.age_seconds)
         self.interval = report.interval_seconds or self.interval

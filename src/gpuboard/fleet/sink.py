@@ -28,6 +28,9 @@ class SinkFleet(Protocol):
     def ensure(self, name: str, sink: "FleetSink") -> Node:
         """The node of this name as a source knows it."""
 
+    def recall(self, node: Node) -> None:
+        """Note that a source has read a node in an earlier run."""
+
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
@@ -86,6 +89,11 @@ class FleetSink:
             self._fleet.set_address(self._fleet.ensure(name, self), (addresses or {})[name])
         for name in self._names & (files or {}).keys():
             self._fleet.set_file(self._fleet.ensure(name, self), (files or {})[name])
+
+    def recall(self, nodes: Iterable[str]) -> None:
+        """Say which of them this source has read in an earlier run."""
+        for name in self._names.intersection(nodes):
+            self._fleet.recall(self._fleet.ensure(name, self))
 
     def report(self, node: str, report: NodeReport) -> bool:
         """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""

@@ -179,6 +179,12 @@ class Fleet:
             self._unmet = tuple(self._book.unmet(self._nodes, self.clock.now()))
         return self._unmet or ()
 
+    def recall(self, node: Node) -> None:
+        """Note that a source has read a node in an earlier run: no later one stands in for it."""
+        if not node.was_read:
+            node.was_read = True
+            self._choose_and_show(node.name)
+
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
         is_first, now = node.report is None, self.clock.now()

@@ -28,6 +28,9 @@ class Sink(Protocol):
         file of one that falls silent is named.
         """
 
+    def recall(self, nodes: Iterable[str]) -> None:
+        """Say which of them this source has read in an earlier run: until they are read, nobody stands in."""
+
     def report(self, node: str, report: NodeReport) -> bool:
         """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""
 

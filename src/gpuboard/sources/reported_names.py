@@ -45,6 +45,10 @@ class ReportedNames:
         self._shown = {node: node for node in self._listed if not _is_address(node)} | known
         self._tell()
 
+    def recall(self, nodes: Iterable[str]) -> None:
+        """Pass on who was read before; one that is listed by its address is not known by it."""
+        self._sink.recall(nodes)
+
     def report(self, node: str, report: NodeReport) -> bool:
         """Hand over a report under the node's own name."""
         name = self._named(node, report)

@@ -352,6 +352,29 @@ def test_after_a_restart_the_board_asks_for_nothing_that_it_had() -> None:
     assert (welcome.shown, welcome.taken) == (5, 5)
 
 
+def test_after_a_restart_no_file_speaks_for_a_node_that_has_pushed() -> None:
+    """Its agent may be down just then, and anybody may write into a shared folder."""
+    desk = Desk()
+    desk.hello()
+    desk.live(5)
+    after = restarted(desk)
+    after.fleet.sink("folder").report(
+        NODE, NodeReport(node=NODE, gpus=(GpuReading(uuid="GPU-fake", index=0),))
+    )
+    node = after.fleet.get(NODE)
+    assert node is not None
+    assert (node.source, node.readings(), node.also_from) == ("push", (), {"folder"})
+
+
+def test_a_node_that_has_a_token_only_to_sign_its_files_is_shown_from_these() -> None:
+    """It has never pushed."""
+    desk = Desk()
+    desk.fleet.sink("folder").report(NODE, NodeReport(node=NODE, gpus=()))
+    node = desk.fleet.get(NODE)
+    assert node is not None
+    assert node.source == "folder"
+
+
 def test_after_a_restart_a_sample_that_was_shown_is_refused() -> None:
     """A replay stays a replay; the next sample is shown and taken."""
     desk = Desk()

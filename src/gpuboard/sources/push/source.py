@@ -83,7 +83,7 @@ class PushSource:
         """Let agents in until cancelled."""
         self._sink = sink
         if self._knows_nodes:
-            sink.expect(self._nodes)
+            self._name_nodes(sink)
         try:
             await asyncio.Event().wait()
         finally:
@@ -94,7 +94,12 @@ class PushSource:
         self._nodes, self._knows_nodes = frozenset(nodes), True
         self._voices = {node: voice for node, voice in self._voices.items() if node in self._nodes}
         if self._sink is not None:
-            self._sink.expect(self._nodes)
+            self._name_nodes(self._sink)
+
+    def _name_nodes(self, sink: Sink) -> None:
+        """Name the nodes; whoever has pushed before is not replaced by what somebody else says of it."""
+        sink.expect(self._nodes)
+        sink.recall(node for node, voice in self._voices.items() if voice.shown is not None)
 
     def start_anew(self, node: str) -> None:
         """Forget how far a node has come, and in which boots: it was enrolled anew."""
@@ -128,6 +133,8 @@ class PushSource:
             voice.earlier_boots.extend(position.earlier_boots)
             taken = self._ledger.taken(node, position.boot_id)
             voice.received = -1 if taken is None else taken
+        if self._sink is not None and self._knows_nodes:
+            self._name_nodes(self._sink)
 
     def accept(self, node: str, data: bytes) -> bytes:
         """Take in one message of a node and return the answer.
