@@ -15,9 +15,10 @@ from gpuboard.assembly.storage import Part, open_storage, remember_owners, remem
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.errors import StorageError
-from gpuboard.settings.board import BoardTable, Settings
+from gpuboard.settings.board import BoardTable, Settings, StorageTable
 from gpuboard.sources.push.positions import NodePositions
-from gpuboard.storage.base import DAMAGED
+from gpuboard.storage.base import DAMAGED, Database
+from gpuboard.storage.registry import make_database
 from gpuboard.storage.sqlite import FILE_NAME
 from gpuboard.storage.sqlite import database as database_module
 from gpuboard.storage.sqlite.integrity import find_damage
@@ -42,6 +43,13 @@ def fill(directory: Path) -> Path:
             connection.exec_driver_sql("INSERT INTO node_positions VALUES (?, ?, ?, ?, ?)", row)
     database.close()
     return directory / FILE_NAME
+
+
+def database_of_board(directory: Path) -> Database:
+    """The database as a board opens it."""
+    database = make_database(StorageTable(), str(directory))
+    database.open(as_board=True)
+    return database
 
 
 def run_sql(statement: str) -> Damage:
@@ -166,6 +174,23 @@ def test_a_database_that_is_deleted_while_the_board_runs_is_said(tmp_path: Path)
     assert told[0].code in ("storage-replaced", "storage")
     assert told[0].reason is not None
     assert "deleted" in told[0].reason or "cannot be used" in told[0].reason
+
+
+def test_a_copy_that_is_put_back_under_a_running_board_is_there_unharmed_after_the_restart(
+    tmp_path: Path,
+) -> None:
+    """What the board had still open belongs to the file that is gone, and is not written into the copy."""
+    copy = fill(tmp_path / "copy")
+    here = tmp_path / "here"
+    board = database_of_board(here)
+    for number in range(3):
+        NodeTokens(board).invite(f"new{number}")
+    copy.replace(here / FILE_NAME)
+    board.close()
+    again = database_of_board(here)
+    nodes = sorted(known.node for known in NodeTokens(again).known())
+    again.close()
+    assert (find_damage(here / FILE_NAME), nodes) == (None, [f"gpu{number:03}" for number in range(60)])
 
 
 def test_an_empty_file_where_a_database_was_is_damage(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The board's database in a file of its state directory."""
 
+import logging
 import os
 import sqlite3
 import tempfile
@@ -19,6 +20,8 @@ from gpuboard.storage.migrations import migrate
 from gpuboard.storage.sqlite.integrity import find_damage
 from gpuboard.storage.sqlite.lock import BoardLock, holder_of
 from gpuboard.storage.sqlite.place import prepare_directory
+
+log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "gpuboard.sqlite"
 BUSY_SECONDS: Final = 10.0
@@ -51,9 +54,11 @@ class SqliteDatabase(Database):
         try:
             self._make_file(place)
             self._identity = _identity_of(self.path)
+            self._leave_others_journal()
             self._agree_with_board()
             with self.write() as connection:
                 migrate(connection)
+            self._note_journal()
         except BaseException:
             self.close()
             raise
@@ -107,6 +112,25 @@ class SqliteDatabase(Database):
             self._lock.note(self._identity or "")
         elif self._of_board() not in (None, self._identity):
             raise self._replaced()
+
+    def _leave_others_journal(self) -> None:
+        """Set a journal aside that belongs to another file than the one that has the name by now.
+
+        The last board ended while its file was replaced; SQLite would write what it had open into this one.
+        """
+        journal = _journal_of(self.path)
+        if self._lock is None or len(self._lock.files_before) < 2:  # noqa: PLR2004 - the file and its journal
+            return
+        file, of_file = self._lock.files_before[:2]
+        if file != self._identity and of_file == _identity_of(journal):
+            log.warning("journal of another database set aside: path=%s.lost", journal)
+            journal.replace(f"{journal}.lost")
+            self.path.with_name(f"{self.path.name}-shm").unlink(missing_ok=True)
+
+    def _note_journal(self) -> None:
+        journal = _identity_of(_journal_of(self.path))
+        if self._lock is not None and journal is not None:
+            self._lock.note(self._identity or "", journal)
 
     def _replaced(self) -> StorageError:
         return StorageError(
@@ -175,6 +199,10 @@ def _give_name(new: Path, path: Path) -> None:
 
 def _is_empty(path: Path) -> bool:
     return path.is_file() and path.stat().st_size == 0
+
+
+def _journal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
 
 
 def _identity_of(path: Path) -> str | None:

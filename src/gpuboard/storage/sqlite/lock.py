@@ -34,13 +34,14 @@ class BoardLock:
                 f"another board{f' (process {other})' if other.isdecimal() else ''} uses the state directory "
                 f"{directory}; stop it, or name another directory with --state-dir"
             ) from None
-        os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+        # The files that the last board used here, if it said so.
+        self.files_before = _lines(self._handle)[1:]
+        self.note()
 
-    def note(self, identity: str) -> None:
-        """Tell others which file this board uses, whatever has its name later."""
+    def note(self, *files: str) -> None:
+        """Tell others, and the next board, which files this one uses, whatever has their names later."""
         os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n{identity}\n".encode(), 0)
+        os.pwrite(self._handle, "".join(f"{line}\n" for line in (os.getpid(), *files)).encode(), 0)
 
     def release(self) -> None:
         """Let the next board have it."""
