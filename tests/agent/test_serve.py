@@ -13,7 +13,7 @@ import httpx
 import msgspec
 import pytest
 
-from gpuboard.agent import connections
+from gpuboard.agent import connections, serve
 from gpuboard.agent.connections import MAX_CONNECTIONS, MAX_OF_ONE_PEER
 from gpuboard.agent.listen_token import read_or_create_token
 from gpuboard.agent.outlet import TimedReport
@@ -189,6 +189,32 @@ def test_tls_works_with_an_own_authority(tmp_path: Path) -> None:
     )
     outlet.stop()
     assert decode_report(answer.content).node == "dgx-01"
+
+
+def test_a_renewed_certificate_is_shown_and_a_broken_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Certificates end every few weeks, and nobody restarts agents for that."""
+    monkeypatch.setattr(serve, "RENEWAL_SECONDS", 0.0)
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    outlet = ListenOutlet(options(tls_certificate=str(certificate), tls_key=str(key)))
+    outlet.start()
+    shown = [_certificate_of(outlet.port)]
+    (tmp_path / "new").mkdir()
+    renewed, its_key = Authority(tmp_path / "new").certificate("127.0.0.1")
+    key.write_bytes(its_key.read_bytes())
+    certificate.write_bytes(renewed.read_bytes())
+    shown.append(_certificate_of(outlet.port))
+    certificate.write_text("none")
+    shown.append(_certificate_of(outlet.port))
+    outlet.stop()
+    assert shown[0] != shown[1] == shown[2]
+    assert "certificate not renewed: reason=--tls-certificate" in caplog.text
+
+
+def _certificate_of(port: int) -> str:
+    return ssl.get_server_certificate(("127.0.0.1", port), timeout=10)
 
 
 def test_the_token_file_is_made_for_its_owner_only(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import psutil
 from msgspec import Struct
@@ -25,6 +26,9 @@ from gpuboard.wire.report import encode_report
 log = logging.getLogger(__name__)
 
 Reply = tuple[int, str, bytes]
+
+# So often a certificate is looked at again, if somebody connects.
+RENEWAL_SECONDS: Final = 10.0
 
 
 class ListenOptions(Struct, frozen=True, kw_only=True):
@@ -66,9 +70,9 @@ class ListenOutlet:
             UsageError: the address is taken or not ours, or the certificate cannot be used.
         """
         options = self._options
-        context = _tls(options)
+        certificate = None if options.tls_certificate is None else _Certificate(options)
         try:
-            self._server = _Server((options.host, options.port), self.answer, options.token, context)
+            self._server = _Server((options.host, options.port), self.answer, options.token, certificate)
         except OSError as error:
             raise UsageError(
                 f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
@@ -121,12 +125,12 @@ class _Server(HTTPServer):
         address: tuple[str, int],
         answer: Callable[[str, str], Reply],
         token: str,
-        context: ssl.SSLContext | None,
+        certificate: "_Certificate | None",
     ) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.answer = answer
         self.expected = f"Bearer {token}".encode()
-        self._context = context
+        self._certificate = certificate
         self.connections = Connections()
         # Each connection gets its handler in its own thread, below.
         super().__init__(address, BaseHTTPRequestHandler)
@@ -151,8 +155,11 @@ class _Server(HTTPServer):
         try:
             # Its deadline ends it in time; this is for a server that no longer looks.
             line.settimeout(2 * REQUEST_SECONDS)
-            if self._context is not None:
-                line = self._context.wrap_socket(line, server_side=True, do_handshake_on_connect=False)
+            if self._certificate is not None:
+                self._certificate.look()
+                line = self._certificate.context.wrap_socket(
+                    line, server_side=True, do_handshake_on_connect=False
+                )
                 connection.line = line
                 line.do_handshake()
             _Handler(line, client_address, self, connection)
@@ -207,11 +214,51 @@ class _Handler(BaseHTTPRequestHandler):
         """Requests are not logged; they come every few seconds for ever."""
 
 
-def _tls(options: ListenOptions) -> ssl.SSLContext | None:
-    if options.tls_certificate is None:
-        return None
-    key = options.tls_key or options.tls_certificate
+class _Certificate:
+    """What the agent shows; one that was renewed is taken up without a word from anybody."""
+
+    def __init__(self, options: ListenOptions) -> None:
+        """Read it.
+
+        Raises:
+            UsageError: it cannot be used.
+        """
+        certificate = options.tls_certificate or ""
+        self._files = (certificate, options.tls_key or certificate)
+        self._seen = self._look_of_files()
+        self._look_at = time.monotonic() + RENEWAL_SECONDS
+        try:
+            self.context = self._read()
+        except SettingsError as error:
+            raise UsageError(str(error)) from None
+
+    def look(self) -> None:
+        """Take up what has changed; what cannot be used is named, and the old one is shown on."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + RENEWAL_SECONDS
+        seen = self._look_of_files()
+        if seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            self.context = self._read()
+        except SettingsError as error:
+            log.warning("certificate not renewed: reason=%s", error)
+        else:
+            log.info("certificate renewed: path=%s", self._files[0])
+
+    def _read(self) -> ssl.SSLContext:
+        return own_certificate(*self._files, names=("--tls-certificate", "--tls-key"))
+
+    def _look_of_files(self) -> list[tuple[int, int, int] | None]:
+        return [_look_of(file) for file in self._files]
+
+
+def _look_of(file: str) -> tuple[int, int, int] | None:
     try:
-        return own_certificate(options.tls_certificate, key, names=("--tls-certificate", "--tls-key"))
-    except SettingsError as error:
-        raise UsageError(str(error)) from None
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
