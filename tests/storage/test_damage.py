@@ -210,6 +210,30 @@ def test_a_file_that_is_emptied_while_the_board_runs_is_said(tmp_path: Path) -> 
     assert told[0].code in ("storage-damaged", "storage")
 
 
+def test_a_file_that_is_cut_while_the_board_runs_is_said_at_the_next_look(tmp_path: Path) -> None:
+    """It only ever grows; that of the next hour would come too late."""
+    path = fill(tmp_path)
+    board = database_of_board(tmp_path)
+    whole = board.find_loss()
+    os.truncate(path, path.stat().st_size - 3 * PAGE)
+    cut_short = board.find_loss()
+    board.close()
+    assert whole is None
+    assert cut_short is not None
+    assert cut_short.code == "storage-damaged"
+
+
+def test_a_file_that_may_no_longer_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is open stays open, but no command and no restart could use it."""
+    board = open_database(tmp_path)
+    # Root may everything, whatever the mode says.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    trouble = board.find_loss()
+    board.close()
+    assert trouble is not None
+    assert "may no longer be read" in trouble.text
+
+
 def test_a_new_database_is_never_seen_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A board that is killed while it makes one leaves none, or a whole one; the next start is as good."""
     named: list[int] = []

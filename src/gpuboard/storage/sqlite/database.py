@@ -44,6 +44,8 @@ class SqliteDatabase(Database):
         self.path = path
         self._lock: BoardLock | None = None
         self._identity: str | None = None
+        # How long it was when it was last looked at: it only ever grows.
+        self._length = 0
 
     def open(self, *, as_board: bool = False) -> None:
         """Open the file, or make it, for nobody else's eyes."""
@@ -85,14 +87,28 @@ class SqliteDatabase(Database):
         return find_damage(self.path)
 
     def find_loss(self) -> Reason | None:
-        """Whether the file that was opened is still the one of its name."""
+        """Whether the file that was opened is still the one of its name, whole and readable."""
         if _identity_of(self.path) == self._identity:
-            return Reason(code="storage-damaged", text=self._empty()) if _is_empty(self.path) else None
+            return self._find_harm()
         text = (
             f"the database {self.path} was deleted or replaced while the board runs, and what is "
             "written down now is lost; put the file back and restart the board"
         )
         return Reason(code="storage-replaced", text=text)
+
+    def _find_harm(self) -> Reason | None:
+        """What has happened to the file that can be seen from outside."""
+        if _is_empty(self.path):
+            return Reason(code="storage-damaged", text=self._empty())
+        length = self.path.stat().st_size
+        if length < self._length:
+            text = f"the database {self.path} was cut, which it never is by itself; {DAMAGED}"
+            return Reason(code="storage-damaged", text=text)
+        self._length = length
+        if not os.access(self.path, os.R_OK | os.W_OK):
+            text = f"the database {self.path} may no longer be read and written by the board's user"
+            return Reason(code="storage", text=text)
+        return None
 
     def close(self) -> None:
         """Let go of the file and of the lock."""
