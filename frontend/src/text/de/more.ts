@@ -116,6 +116,7 @@ export const more: MoreWords = {
   error_kept: 'Der übrige Filter gilt.',
   error_badSign: '„{text}“ kennt kein Mehr oder Weniger; mit einem Doppelpunkt wird es gefunden.',
   error_badRange: '„{text}“ ist kein Bereich; etwa gpu[01-16] oder gpu[1,3-5].',
+  error_noWord: '„{text}“ allein findet nichts: danach kommt ein Wort, wie -busy oder not busy.',
   didYouMean: 'Gemeint war vielleicht',
   facets: 'Womit gefiltert werden kann',
   facet_is: 'Zustand',

@@ -123,6 +123,7 @@ export const more = {
   error_kept: 'The rest of the filter holds.',
   error_badSign: '“{text}” has no more and no less; a colon finds it.',
   error_badRange: '“{text}” is no range; write gpu[01-16] or gpu[1,3-5].',
+  error_noWord: '“{text}” by itself finds nothing: a word comes after it, like -busy or not busy.',
   didYouMean: 'Did you mean',
   facets: 'Ways to filter',
   facet_is: 'Verdict',

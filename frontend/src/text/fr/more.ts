@@ -117,6 +117,7 @@ export const more: MoreWords = {
   error_kept: 'Le reste du filtre s’applique.',
   error_badSign: '« {text} » ne connaît ni plus ni moins ; un deux-points le trouve.',
   error_badRange: '« {text} » n’est pas une plage ; écrivez gpu[01-16] ou gpu[1,3-5].',
+  error_noWord: '« {text} » seul ne trouve rien : un mot doit suivre, comme -busy ou not busy.',
   didYouMean: 'Vouliez-vous dire',
   facets: 'Façons de filtrer',
   facet_is: 'État',

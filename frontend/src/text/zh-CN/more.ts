@@ -106,6 +106,7 @@ export const more: MoreWords = {
   error_kept: '其余的筛选条件仍然有效。',
   error_badSign: '“{text}”不能比较大小；请用冒号。',
   error_badRange: '“{text}”不是范围；请写成 gpu[01-16] 或 gpu[1,3-5]。',
+  error_noWord: '单独的“{text}”找不到东西；后面要接一个词，例如 -busy 或 not busy。',
   didYouMean: '您是不是要找',
   facets: '筛选方式',
   facet_is: '状态',

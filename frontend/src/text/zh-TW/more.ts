@@ -106,6 +106,7 @@ export const more: MoreWords = {
   error_kept: '其餘的篩選條件仍然有效。',
   error_badSign: '「{text}」不能比較大小；請用冒號。',
   error_badRange: '「{text}」不是範圍；請寫成 gpu[01-16] 或 gpu[1,3-5]。',
+  error_noWord: '單獨的「{text}」找不到東西；後面要接一個字，例如 -busy 或 not busy。',
   didYouMean: '您是不是要找',
   facets: '篩選方式',
   facet_is: '狀態',
