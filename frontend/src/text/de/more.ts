@@ -141,6 +141,7 @@ export const more: MoreWords = {
   minutesAgo: 'vor 60 min',
   now: 'jetzt',
   useNow: 'jetzt {percent} %',
+  restarted: 'Die Tafel wurde um {time} neu gestartet; die Seite ist wieder aktuell.',
   processes: 'Prozesse',
   process: { one: '{count} Prozess', other: '{count} Prozesse' },
   measured: '{count} von {total} bekannt',

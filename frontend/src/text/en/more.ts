@@ -152,6 +152,7 @@ export const more = {
   minutesAgo: '60 min ago',
   now: 'now',
   useNow: 'now {percent} %',
+  restarted: 'The board restarted at {time}; the page is up to date again.',
   processes: 'Processes',
   process: { one: '{count} process', other: '{count} processes' },
   measured: '{count} of {total} known',

@@ -142,6 +142,7 @@ export const more: MoreWords = {
   minutesAgo: 'il y a 60 min',
   now: 'maintenant',
   useNow: 'maintenant {percent} %',
+  restarted: 'Le tableau a redémarré à {time} ; la page est de nouveau à jour.',
   processes: 'Processus',
   process: { one: '{count} processus', other: '{count} processus' },
   measured: '{count} sur {total} connus',

@@ -131,6 +131,7 @@ export const more: MoreWords = {
   minutesAgo: '60 分钟前',
   now: '现在',
   useNow: '现在 {percent} %',
+  restarted: '看板于 {time} 重启，页面已恢复最新。',
   processes: '进程',
   process: { other: '{count} 个进程' },
   measured: '已知 {total} 个中的 {count} 个',

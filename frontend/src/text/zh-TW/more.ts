@@ -131,6 +131,7 @@ export const more: MoreWords = {
   minutesAgo: '60 分鐘前',
   now: '現在',
   useNow: '現在 {percent} %',
+  restarted: '看板於 {time} 重新啟動，頁面已恢復最新。',
   processes: '行程',
   process: { other: '{count} 個行程' },
   measured: '已知 {total} 個中的 {count} 個',
