@@ -1,10 +1,7 @@
-// Runs before the first paint, so that a dark room sees no white flash. Kept out of the bundle on purpose.
-(function () {
-  var choice = null;
-  try {
-    choice = JSON.parse(localStorage.getItem('gpuboard') || '{}').theme;
-  } catch (_) {
-    /* storage may be forbidden: then the system decides */
-  }
-  if (choice === 'light' || choice === 'dark') document.documentElement.dataset.theme = choice;
-})();
+// Before the first paint: a dark room sees no white flash. Kept out of the bundle on purpose.
+try {
+  const { theme } = JSON.parse(localStorage.getItem('gpuboard') || '{}');
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+} catch {
+  // Storage may be forbidden: then the system decides.
+}

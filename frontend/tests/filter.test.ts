@@ -217,11 +217,11 @@ describe('the filter forgives', () => {
     ['group:rack-a', true],
     ['group:rack-[1-2]', false],
     ['free or', true],
-    ['not', true],
+    ['"not"', true],
   ])('%j on a free H100: %s', (text, expected) => {
     const about = { node: node({ groups: ['rack-a', 'notes'] }) };
     expect(parseFilter(text).errors).toEqual([]);
-    expect(passes(text, { ...about, gpu: gpu({ node: text === 'not' ? 'not-01' : 'dgx-01' }) })).toBe(
+    expect(passes(text, { ...about, gpu: gpu({ node: text === '"not"' ? 'not-01' : 'dgx-01' }) })).toBe(
       expected,
     );
   });
@@ -257,6 +257,13 @@ describe('the filter forgives', () => {
     ['colour:red', 'unknownKey', null],
     ['memory>=lots', 'badNumber', 'memory>=40G'],
     ['since>2hours', 'badNumber', 'since>2h'],
+    ['idle>', 'badNumber', 'idle>1h'],
+    ['gebucht>=', 'badNumber', 'gebucht>=1h'],
+    ['free>', 'badNumber', 'free>4'],
+    ['-', 'noWord', null],
+    ['!', 'noWord', null],
+    ['not', 'noWord', null],
+    ['((', 'noWord', null],
     ['is:available', 'badWord', 'is:free'],
     ['is:buzy', 'badWord', 'is:busy'],
     ['user>ana', 'badSign', 'user:ana'],

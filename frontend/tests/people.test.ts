@@ -3,6 +3,7 @@ import { words } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { accountOf, askAddress, askWords } from '../src/parts/ask';
 import { sheets } from '../src/pages/wall/pages';
+import { bookedWords } from '../src/parts/words';
 import { gpuLine, nodeLine, pad, widthsOf } from '../src/parts/lines';
 import { parseFilter } from '../src/state/filter';
 import { Fleet } from '../src/state/fleet.svelte';
@@ -53,6 +54,21 @@ describe('people', () => {
     expect(names('gpus')).toEqual(['ana', 'bob', 'cem']);
     expect(names('idle')).toEqual(['bob', 'cem', 'ana']);
     expect(names('hours')).toEqual(['cem', 'bob', 'ana']);
+  });
+
+  test('have booked what nobody uses, and apart from it what somebody does', () => {
+    const claim = { who: 'ana', until: null, comment: null, behind: [] };
+    const held = fleetOf(
+      { verdict: 'booked', claim },
+      { verdict: 'busy', claim, users: using('bob') },
+      { verdict: 'busy', claim, users: using('Ana') },
+    );
+    const [ana] = people(held.nodes.values());
+    expect(ana).toMatchObject({ gpus: 1, booked: 3, taken: 2 });
+    expect(bookedWords(ana!, english)).toBe('1 booked, 2 booked and in use');
+    expect(bookedWords({ booked: 1, taken: 1 }, english)).toBe('1 booked and in use');
+    expect(bookedWords({ booked: 2, taken: 0 }, english)).toBe('2 booked');
+    expect(bookedWords({ booked: 0, taken: 0 }, english)).toBe('');
   });
 
   test('have idle hours only as far as they are known', () => {

@@ -3,7 +3,7 @@
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import type { Gpu } from '../state/fleet.svelte';
 import { nominalModel, summarizeModels } from '../state/models';
-import { isEnded } from '../state/people';
+import { isEnded, type Holder } from '../state/people';
 import type { Language } from '../text/language.svelte';
 import { problemLine, reasonText } from '../text/reasons';
 
@@ -102,6 +102,14 @@ export function nodeTrouble(node: NodeRow, now: number, language: Language): str
   return node.reason
     ? reasonText(node.reason, now, language, node.sampled_at)
     : language.say(`state_${node.state}`);
+}
+
+/** What is booked for somebody: what nobody uses yet, as the board counts it, and the others. */
+export function bookedWords({ booked, taken }: Pick<Holder, 'booked' | 'taken'>, { say }: Language): string {
+  const waiting = booked - taken;
+  return [waiting && say('nBooked', { count: waiting }), taken && say('nTaken', { count: taken })]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** What is wrong with a node in one line: why it is not live, or the gravest of its problems. */

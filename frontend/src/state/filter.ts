@@ -21,7 +21,8 @@ export interface Facts {
   me: string | null;
 }
 
-export type ErrorCode = 'unknownKey' | 'badNumber' | 'badWord' | 'badSign' | 'badRange' | 'openQuote';
+export type ErrorCode =
+  'unknownKey' | 'badNumber' | 'badWord' | 'badSign' | 'badRange' | 'openQuote' | 'noWord';
 export interface FilterError {
   code: ErrorCode;
   text: string;

@@ -11,7 +11,7 @@ import {
   type Test,
 } from './filter';
 import { BOX_SHARE, nominalModel } from './models';
-import { split, splitAt, verdictOf } from './pieces';
+import { isWordless, split, splitAt, verdictOf } from './pieces';
 import { expand } from './ranges';
 
 export { passing } from './passing';
@@ -118,6 +118,10 @@ export function parseFilter(text: string): Filter {
   if (last.split('"').length % 2 === 0) errors.push({ code: 'openQuote', text: last, part: last });
   const terms: Term[] = [];
   for (const piece of pieces) {
+    if (isWordless(piece)) {
+      errors.push({ code: 'noWord', text: piece, part: piece });
+      continue;
+    }
     const negated = isNegated(piece);
     const tests = alternatives(negated ? piece.slice(1) : piece, errors);
     if (!tests.length) continue;

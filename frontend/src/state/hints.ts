@@ -4,7 +4,7 @@ import type { FleetNode } from './fleet.svelte';
 import { toggleTerm, wordTerm, type FilterError, type Term } from './filter';
 import { parseFilter } from './grammar';
 import { factsFor } from './passing';
-import { split } from './pieces';
+import { split, verdictOf } from './pieces';
 
 // Words of other tools and languages, and what they are called here.
 const MEANT: Record<string, string> = {
@@ -58,7 +58,7 @@ function mended({ code, part, text }: FilterError): string | null {
     }
     case 'badNumber': {
       const [, number, unit] = /^([\d.]+)\s*(\p{L})/u.exec(value) ?? [];
-      return name + sign + (number ? number + unit : (EXAMPLES[name.toLowerCase()] ?? '50'));
+      return name + sign + (number ? number + unit : exampleOf(name));
     }
     case 'badWord': {
       const words = [...Object.keys(VERDICTS_MEANT), ...FLAGS];
@@ -71,7 +71,14 @@ function mended({ code, part, text }: FilterError): string | null {
       return part.replace(/\[([^[\]]*?)[-,]?$/, '[$1]').replace(/(\d+)-(\d+)(?=\])/, swapped);
     case 'openQuote':
       return `${part}"`;
+    case 'noWord':
+      return null;
   }
+}
+
+function exampleOf(name: string): string {
+  const verdict = verdictOf(name);
+  return EXAMPLES[verdict ?? name.toLowerCase()] ?? (verdict ? '1h' : '50');
 }
 
 function swapped(range: string, first: string, last: string): string {

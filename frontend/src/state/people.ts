@@ -17,6 +17,8 @@ export interface Holder {
   idle: number;
   /** GPUs that are booked for them, whoever uses those. */
   booked: number;
+  /** Of these, how many somebody uses: the board counts them as busy or idle. */
+  taken: number;
   /** When the last of their bookings ends; null: none has an end. */
   until: number | null;
   memoryBytes: number;
@@ -78,6 +80,7 @@ function personOf(found: Map<string, Holder>, user: string): Holder {
     gpus: 0,
     idle: 0,
     booked: 0,
+    taken: 0,
     until: null,
     memoryBytes: 0,
     processes: 0,
@@ -99,11 +102,13 @@ function use(person: Holder, gpu: Gpu): void {
 }
 
 function book(person: Holder, gpu: Gpu): void {
+  const users = usersOf(gpu.record);
   person.booked++;
+  if (users.length) person.taken++;
   const until = gpu.record.claim?.until;
   if (until) person.until = Math.max(person.until ?? 0, until);
   // What they use already stands there.
-  if (!usersOf(gpu.record).some((name) => isSamePerson(name, person.user))) place(person, gpu, true);
+  if (!users.some((name) => isSamePerson(name, person.user))) place(person, gpu, true);
 }
 
 function place({ holdings }: Holder, gpu: Gpu, booked: boolean): void {

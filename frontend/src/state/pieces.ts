@@ -43,7 +43,14 @@ export function split(text: string): string[] {
       negated = joined = false;
     }
   }
+  // What is not wanted is yet to be said.
+  if (negated) pieces.push(found.at(-1)!);
   return pieces;
+}
+
+/** Whether a term has nothing to look for: a lone sign, or a `not` of nothing. */
+export function isWordless(piece: string): boolean {
+  return NOT.test(piece) || /^[^\p{L}\p{N}\s"*<>=,[\]]+$/u.test(piece);
 }
 
 const LOOSE =

@@ -132,3 +132,100 @@ def test_a_key_that_leads_away_asks_nothing_of_the_page_that_was_left(page: Page
         route.continue_()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
+
+
+@pytest.mark.parametrize("start", ["body", "cell", "filter"])
+def test_what_is_typed_before_the_list_of_places_has_come_is_its_query(
+    page: Page, demo: RunningBoard, start: str
+) -> None:
+    """In its order, wherever the focus was; no letter of it is a key of the page."""
+    held: list[Route] = []
+    page.route(re.compile("Palette"), lambda route: held.append(route))  # noqa: PLW0108 - it wants a function
+    open_rows(page, demo)
+    if start != "body":
+        page.locator("#filter" if start == "filter" else CELLS).first.focus()
+    before = page.url
+    page.keyboard.press("Control+k")
+    page.keyboard.type("t2jx")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("1")
+    assert not page.get_by_role("dialog").count()
+    for route in held:
+        route.continue_()
+    field = page.get_by_role("dialog").get_by_role("combobox")
+    expect(field).to_have_value("t2j1")
+    expect(field).to_be_focused()
+    page.keyboard.type("9")
+    expect(field).to_have_value("t2j19")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert page.url == before
+    assert page.locator("#filter").input_value() == ""
+    assert page.evaluate("document.documentElement.dataset.theme") is None
+
+
+def test_enter_before_the_list_of_places_has_come_leads_to_the_first(page: Page, demo: RunningBoard) -> None:
+    """Whoever knows the name waits for nothing."""
+    held: list[Route] = []
+    page.route(re.compile("Palette"), lambda route: held.append(route))  # noqa: PLW0108 - it wants a function
+    open_rows(page, demo)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("vision-02")
+    page.keyboard.press("Enter")
+    for route in held:
+        route.continue_()
+    expect(page).to_have_url(re.compile("/nodes/vision-02"))
+
+
+def test_keys_are_the_pages_own_again_if_the_list_of_places_never_comes(
+    browser: Browser, demo: RunningBoard
+) -> None:
+    """Nothing waits for what the board could not send."""
+    with visit(browser, demo.url, allow="Failed to load") as page:
+        page.route(re.compile("Palette"), lambda route: route.abort())
+        open_rows(page, demo)
+        page.keyboard.press("Control+k")
+        expect(page.get_by_role("alert")).to_be_visible()
+        page.keyboard.press("/")
+        expect(page.locator("#filter")).to_be_focused()
+
+
+@pytest.mark.parametrize("view", ["rows", "cards"])
+@pytest.mark.parametrize(
+    ("word", "said"), [("free", r"^Copied\. .+ GPU \d+$"), ("busy", r"^Nothing copied\. .+ GPU \d+: busy$")]
+)
+def test_y_is_about_the_cell_that_has_the_focus(
+    browser: Browser, demo: RunningBoard, view: str, word: str, said: str
+) -> None:
+    """At once, before anything opens beside it."""
+    with visit(browser, demo.url) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        uuid = first_of(demo, word)
+        page.goto(f"{demo.url}?view={view}&q=uuid%3A{uuid}")
+        place = page.locator(f"main [data-uuid='{uuid}']")
+        place.locator("a").or_(place.and_(page.locator(".cell"))).first.focus()
+        page.evaluate("navigator.clipboard.writeText('as before')")
+        page.keyboard.press("y")
+        expect(page.get_by_text(re.compile(said))).to_be_visible()
+        assert (uuid in page.evaluate("navigator.clipboard.readText()")) == (word == "free")
+
+
+def test_the_detail_of_a_broken_gpu_says_what_to_do(page: Page, demo: RunningBoard) -> None:
+    """As the page of its node does."""
+    nodes = httpx.get(f"{demo.url}api/v1/fleet").json()["nodes"]
+    uuid = first_of(demo, "broken")
+    remedies = [each["remedy"] for node in nodes for each in node["problems"] if each["gpu_uuid"] == uuid]
+    assert remedies
+    page.goto(f"{demo.url}?view=rows&gpu={uuid}")
+    expect(page.get_by_role("dialog")).to_contain_text(remedies[0])
+    keep(page, "detail-broken")
+
+
+@pytest.mark.parametrize("place", ["?view=rows&gpu=", "gpus/"], ids=["detail", "page"])
+def test_nothing_of_a_stale_gpu_is_now(page: Page, demo: RunningBoard, place: str) -> None:
+    """Its figures are the last known ones, of a known age."""
+    page.goto(f"{demo.url}{place}{first_of(demo, 'stale')}")
+    use = page.locator("dl").filter(has_text="Temperature").locator("div").first
+    expect(use).to_contain_text(re.compile(r"last known · \d+ "))
+    expect(use).not_to_contain_text(re.compile(r"\bnow\b"))
+    keep(page, "detail-stale")

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, running_board
-from tests.browser import Size, keep, visit
+from tests.browser import Size, Theme, keep, visit
 
 SCREENS = pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160)], ids=["1080p", "4K"])
 # The smallest words of cells and names in shares of the height, and whether everything is inside.
@@ -82,3 +83,30 @@ def test_it_is_left_by_key_and_by_pointer(page: Page, demo: RunningBoard) -> Non
     expect(page.locator(".wall .line").first).to_be_visible()
     page.keyboard.press("Escape")
     expect(page).to_have_url(demo.url)
+
+
+# Where each part of the page begins and ends, from the top down.
+STACK = """() => ['.banner', '.demo', 'header.wall', '.wall .cells'].map((each) => {
+  const { top, bottom } = document.querySelector(each).getBoundingClientRect();
+  return [Math.round(top), Math.round(bottom)];
+})"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW"])
+def test_a_banner_covers_nothing_and_old_words_are_whole(
+    browser: Browser, demo: RunningBoard, locale: str, theme: Theme
+) -> None:
+    """It stands at the very top with a place of its own; what was free says so in whole words."""
+    with visit(browser, demo.url, size=(1440, 900), locale=locale, theme=theme) as page:
+        open_wall(page, demo)
+        page.keyboard.press("p")
+        expect(page.locator(".banner")).to_be_visible()
+        keep(page, f"wall-banner-{locale}-{theme}")
+        parts = page.evaluate(STACK)
+        assert parts[0][0] == 0
+        assert all(above[1] <= below[0] for above, below in pairwise(parts))
+        look = page.evaluate(LOOK)
+        assert look["cut"] == []
+        assert look["inside"]
+        assert not look["scrolls"]

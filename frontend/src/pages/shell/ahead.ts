@@ -22,10 +22,12 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('./ConnectionBody.svelte'),
     import('./Help.svelte'),
     import('./MoreBody.svelte'),
+    import('./News.svelte'),
     import('./Settled.svelte'),
     import('./arrive'),
     import('./results'),
     import('./shortcuts'),
+    import('./tab'),
     import('./FilterPanel.svelte'),
     import('./Palette.svelte'),
   ];

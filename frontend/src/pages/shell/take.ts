@@ -9,7 +9,8 @@ import { copyText } from '../../ui/copy';
 export async function take(app: App): Promise<string> {
   const { fleet, language, preferences, router, selection } = app;
   const { say } = language;
-  const uuid = selection.uuid ?? (router.route.page === 'gpu' ? router.route.uuid : '');
+  const shown = router.route.page === 'gpu' ? router.route.uuid : '';
+  const uuid = selection.chosen ?? focused() ?? selection.uuid ?? shown;
   const gpu = fleet.gpus.get(uuid)?.record;
   if (!gpu) return '';
   await language.complete();
@@ -18,6 +19,11 @@ export async function take(app: App): Promise<string> {
   if (why) return say('nothingCopied', { gpu: name, why });
   const done = await copyText(takeCommand(fleet, gpu.node, [gpu], preferences.me));
   return done ? `${say('copied')}. ${name}` : say('nothingCopied', { gpu: name, why: say('copyFailed') });
+}
+
+/** The GPU that the keys have reached. */
+function focused(): string | undefined {
+  return document.activeElement?.closest<HTMLElement>('main [data-uuid]')?.dataset['uuid'];
 }
 
 function whyNot(gpu: GpuRow, { connection, fleet, language: { say } }: App): string {

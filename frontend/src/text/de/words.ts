@@ -42,7 +42,6 @@ export const words: Words = {
   bannerReconnecting: 'Keine Verbindung zur Tafel. So war es um {time}, vor {ago}.',
   bannerPaused: 'Angehalten. So war es um {time}, vor {ago}.',
   bannerRefused: 'Die Tafel weist diese Seite ab. So war es um {time}, vor {ago}.',
-  restarted: 'Die Tafel wurde um {time} neu gestartet; die Seite ist wieder aktuell.',
   nextTry: 'Nächster Versuch in {time}.',
   why_unreachable: 'Die Tafel antwortet nicht.',
   why_restarting: 'Die Tafel startet neu.',
@@ -83,6 +82,7 @@ export const words: Words = {
   nobodyHas: 'Niemand hat eine GPU.',
   nIdle: { other: '{count} untätig' },
   nBooked: { other: '{count} gebucht' },
+  nTaken: { other: '{count} gebucht und benutzt' },
   everybody: 'Alle',
 
   freeUnknown: '? frei',

@@ -49,7 +49,6 @@ export const words = {
   bannerReconnecting: 'No connection to the board. This is how things stood at {time}, {ago} ago.',
   bannerPaused: 'Paused. This is how things stood at {time}, {ago} ago.',
   bannerRefused: 'The board refuses this page. This is how things stood at {time}, {ago} ago.',
-  restarted: 'The board restarted at {time}; the page is up to date again.',
   nextTry: 'Next try in {time}.',
   why_unreachable: 'The board does not answer.',
   why_restarting: 'The board is restarting.',
@@ -92,6 +91,7 @@ export const words = {
   nobodyHas: 'Nobody holds a GPU.',
   nIdle: { one: '{count} idle', other: '{count} idle' },
   nBooked: { one: '{count} booked', other: '{count} booked' },
+  nTaken: { one: '{count} booked and in use', other: '{count} booked and in use' },
   everybody: 'Everybody',
 
   // The same by old data: then nothing is offered. “was_” before a key stands for it.

@@ -43,7 +43,6 @@ export const words: Words = {
   bannerReconnecting: 'Pas de connexion au tableau. Voici l’état à {time}, il y a {ago}.',
   bannerPaused: 'En pause. Voici l’état à {time}, il y a {ago}.',
   bannerRefused: 'Le tableau refuse cette page. Voici l’état à {time}, il y a {ago}.',
-  restarted: 'Le tableau a redémarré à {time} ; la page est de nouveau à jour.',
   nextTry: 'Prochain essai dans {time}.',
   why_unreachable: 'Le tableau ne répond pas.',
   why_restarting: 'Le tableau redémarre.',
@@ -84,6 +83,7 @@ export const words: Words = {
   nobodyHas: 'Personne n’occupe de GPU.',
   nIdle: { one: '{count} inactif', other: '{count} inactifs' },
   nBooked: { one: '{count} réservé', other: '{count} réservés' },
+  nTaken: { one: '{count} réservé et utilisé', other: '{count} réservés et utilisés' },
   everybody: 'Tout le monde',
 
   freeUnknown: '? libre',

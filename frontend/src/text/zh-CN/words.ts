@@ -42,7 +42,6 @@ export const words: Words = {
   bannerReconnecting: '与看板失去连接。以下是 {time} 的状况，距今 {ago}。',
   bannerPaused: '已暂停。以下是 {time} 的状况，距今 {ago}。',
   bannerRefused: '看板拒绝此页面。以下是 {time} 的状况，距今 {ago}。',
-  restarted: '看板于 {time} 重启，页面已恢复最新。',
   nextTry: '{time}后重试。',
   why_unreachable: '看板没有响应。',
   why_restarting: '看板正在重启。',
@@ -83,6 +82,7 @@ export const words: Words = {
   nobodyHas: '没有人占用 GPU。',
   nIdle: { other: '{count} 闲置' },
   nBooked: { other: '{count} 已预约' },
+  nTaken: { other: '{count} 已预约且使用中' },
   everybody: '所有人',
 
   freeUnknown: '? 可用',

@@ -42,7 +42,6 @@ export const words: Words = {
   bannerReconnecting: '與看板失去連線。以下是 {time} 的狀況，距今 {ago}。',
   bannerPaused: '已暫停。以下是 {time} 的狀況，距今 {ago}。',
   bannerRefused: '看板拒絕此頁面。以下是 {time} 的狀況，距今 {ago}。',
-  restarted: '看板於 {time} 重新啟動，頁面已恢復最新。',
   nextTry: '{time}後重試。',
   why_unreachable: '看板沒有回應。',
   why_restarting: '看板正在重新啟動。',
@@ -83,6 +82,7 @@ export const words: Words = {
   nobodyHas: '沒有人占用 GPU。',
   nIdle: { other: '{count} 閒置' },
   nBooked: { other: '{count} 已預約' },
+  nTaken: { other: '{count} 已預約且使用中' },
   everybody: '所有人',
 
   freeUnknown: '? 可用',
