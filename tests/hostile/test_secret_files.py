@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.agent.serve import ListenOptions, _tls
+from gpuboard.agent.serve import ListenOptions, _Certificate
 from gpuboard.assembly.check import open_secrets
 from gpuboard.model.errors import OutsideError, UsageError
 from gpuboard.outside import secrets
@@ -96,4 +96,4 @@ def test_an_agent_names_the_file_that_it_cannot_read(tmp_path: Path) -> None:
         tls_key=str(tmp_path / "key"),
     )
     with pytest.raises(UsageError, match=rf"^--tls-key {tmp_path}/key: No such file"):
-        _tls(options)
+        _Certificate(options)

@@ -5,6 +5,7 @@ import pwd
 import sys
 import threading
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -128,10 +129,12 @@ def test_a_pid_given_to_another_process_is_not_the_same(reader: ProcessReader) -
     assert (process.state, process.user, process.program) == ("gone", None, None)
 
 
-def test_a_name_changes_with_what_is_executed(reader: ProcessReader) -> None:
+def test_a_name_changes_with_what_is_executed(reader: ProcessReader, tmp_path: Path) -> None:
     """A shell that becomes another program keeps its pid and start."""
-    with started("sh", "-c", "sleep 0.3; exec sleep 300") as shell:
+    sign = tmp_path / "go"
+    with started("sh", "-c", f"until [ -e {sign} ]; do sleep 0.05; done; exec sleep 300") as shell:
         eventually(lambda: look(reader, shell.pid).program == "sh -c")
+        sign.touch()
         eventually(lambda: look(reader, shell.pid).program == "sleep")
 
 
