@@ -1,0 +1,1 @@
+"""What the fleet looked like in the past: figures, verdicts, holders, episodes and events."""

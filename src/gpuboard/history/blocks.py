@@ -1,0 +1,162 @@
+"""Whole numbers as few bytes: rows of one kind, each changing little from one place to the next.
+
+Each row is turned into its first number and the differences that follow; a difference takes as many bytes
+as the largest of its row needs, none at all where the row is constant; all lowest bytes come first, then all
+second ones, and so on; zstd does the rest. Differences wrap around, so that any 32-bit number comes back as
+it was, `NOTHING` among them.
+"""
+
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+# The tail is written ten times a minute and read soon; chunks are written once and kept for years.
+QUICK: Final = 1
+SMALL: Final = 3
+_HEAD: Final = struct.Struct("<BII")
+_VERSION: Final = 1
+# No block of ours is near this: whoever changed the file must not make us fill the memory.
+_LARGEST_NUMBERS: Final = 1 << 26
+# By how many bytes a difference takes.
+_NARROWEST: Final = {1: np.uint8, 2: np.uint16, 3: np.uint32, 4: np.uint32}
+_SIGNED: Final = {1: np.int8, 2: np.int16, 3: np.int32, 4: np.int32}
+_tools = threading.local()
+
+
+class BlockError(ValueError):
+    """These bytes are no block."""
+
+
+def pack(rows: Ints, *, level: int) -> bytes:
+    """Turn a table of numbers, row by row, into bytes."""
+    count, length = rows.shape
+    head = _HEAD.pack(_VERSION, count, length)
+    if not count or not length:
+        return head
+    folded = _fold(np.diff(rows, axis=1))
+    widths = _widths(folded)
+    parts = [widths.tobytes(), _bytes_of(rows[:, 0]).T.tobytes()]
+    for place in range(int(widths.max(initial=0))):
+        wide = folded if place < int(widths.min()) else folded[widths > place]
+        parts.append((wide >> np.uint32(8 * place)).astype(np.uint8).tobytes())
+    return head + _compressor(level).compress(b"".join(parts))
+
+
+def shape_of(blob: bytes) -> tuple[int, int]:
+    """How many rows a block has, and how many numbers each.
+
+    Raises:
+        BlockError: the bytes are damaged.
+    """
+    if len(blob) < _HEAD.size:
+        raise BlockError("it is too short")
+    _, count, length = _HEAD.unpack_from(blob)
+    return count, length
+
+
+def unpack(blob: bytes | memoryview, wanted: Sequence[int] | None = None) -> Ints:
+    """Turn bytes back into the table, or into those rows of it that are wanted.
+
+    Raises:
+        BlockError: the bytes are damaged.
+    """
+    try:
+        version, count, length = _HEAD.unpack_from(blob)
+        if version != _VERSION or count * length > _LARGEST_NUMBERS:
+            raise BlockError("this is no block of this program")
+        if not count or not length:
+            return np.empty((count if wanted is None else len(wanted), length), np.int32)
+        room = count * (5 + 4 * length)
+        # The library would make room for whatever a damaged frame says that it holds.
+        if zstandard.frame_content_size(memoryview(blob)[_HEAD.size :]) > room:
+            raise BlockError("a block says that it holds more than it can")
+        plain = _decompressor().decompress(memoryview(blob)[_HEAD.size :], max_output_size=room)
+        return _unpack(np.frombuffer(plain, np.uint8), count, length, wanted)
+    except (zstandard.ZstdError, struct.error, LookupError, ValueError) as error:
+        raise BlockError(f"a block cannot be read: {error}") from None
+
+
+def _unpack(plain: NDArray[np.uint8], count: int, length: int, wanted: Sequence[int] | None) -> Ints:
+    chosen = slice(None) if wanted is None else np.array(wanted, np.intp)
+    widths = plain[:count]
+    firsts = _from_planes(plain[count : 5 * count], count)[chosen]
+    most = int(widths[chosen].max(initial=0))
+    if not most:
+        return np.repeat(firsts[:, None], length, axis=1)
+    # As narrow as the differences are: most of the work is moving bytes.
+    folded = np.zeros((len(firsts), length - 1), _NARROWEST[most])
+    at = 5 * count
+    for place in range(most):
+        wide = widths > place
+        rows = int(wide.sum())
+        plane = plain[at : at + rows * (length - 1)].reshape(rows, length - 1)
+        at += plane.size
+        _add_plane(folded, plane, wide, chosen, place)
+    numbers = np.empty((len(firsts), length), np.int32)
+    numbers[:, 0] = firsts
+    one = folded.dtype.type(1)
+    numbers[:, 1:] = ((folded >> one) ^ -(folded & one)).view(_SIGNED[most])
+    return np.cumsum(numbers, axis=1, dtype=np.int32, out=numbers)
+
+
+def _add_plane(
+    folded: NDArray[Any],
+    plane: NDArray[np.uint8],
+    wide: NDArray[np.bool_],
+    chosen: "slice | NDArray[np.intp]",
+    place: int,
+) -> None:
+    """Add the bytes of one place to the rows that have any."""
+    of_mine = wide[chosen]
+    found = plane if isinstance(chosen, slice) else plane[(np.cumsum(wide) - 1)[chosen[of_mine]]]
+    shifted = found.astype(folded.dtype) << folded.dtype.type(8 * place) if place else found
+    if len(found) == len(folded):
+        folded |= shifted
+    else:
+        folded[of_mine] |= shifted
+
+
+def _fold(differences: Ints) -> NDArray[np.uint32]:
+    """Small numbers of either sign become small numbers without one."""
+    folded: NDArray[np.uint32] = ((differences << 1) ^ (differences >> 31)).view(np.uint32)
+    return folded
+
+
+def _widths(folded: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """How many bytes each row needs for its largest difference."""
+    most = folded.max(axis=1, initial=0)
+    limits = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
+    widths: NDArray[np.uint8] = np.searchsorted(limits, most, side="left").astype(np.uint8)
+    return widths
+
+
+def _bytes_of(numbers: Ints) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(numbers, dtype="<i4").view(np.uint8).reshape(-1, 4)
+
+
+def _from_planes(planes: NDArray[np.uint8], count: int) -> Ints:
+    return np.ascontiguousarray(planes.reshape(4, count).T).view("<i4").reshape(count)
+
+
+def _compressor(level: int) -> zstandard.ZstdCompressor:
+    """One per thread: they are not made for several, and cost more to make than to use."""
+    if not hasattr(_tools, "compressors"):
+        _tools.compressors = {}
+    found: zstandard.ZstdCompressor | None = _tools.compressors.get(level)
+    if found is None:
+        found = _tools.compressors[level] = zstandard.ZstdCompressor(level=level, write_checksum=True)
+    return found
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    if not hasattr(_tools, "decompressor"):
+        _tools.decompressor = zstandard.ZstdDecompressor()
+    found: zstandard.ZstdDecompressor = _tools.decompressor
+    return found

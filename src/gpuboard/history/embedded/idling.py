@@ -1,0 +1,42 @@
+"""Idle counts from when work stopped, not from when that was found. Pure."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gpuboard.history.blocks import Ints
+from gpuboard.history.figures import GPU_FIGURES, NOTHING, VERDICT_CODES, place_of
+
+VERDICT: Final = place_of("gpu", "verdict")
+USE: Final = place_of("gpu", "utilization_percent")
+# At most so far back.
+IDLE_BACK_SECONDS: Final = 3600.0
+
+
+class Stretch(NamedTuple):
+    """Cells of one tier, one after the other from a moment on."""
+
+    start_ms: int
+    cell_ms: int
+    is_seen: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    verdicts: Ints
+    holders: Ints
+    use: Ints
+
+
+def count_idle_back(stretch: Stretch, quiet_percent: float) -> None:
+    """Count as idle, too, the quiet time of the same people right before they were found idle."""
+    busy, idle = VERDICT_CODES["busy"], VERDICT_CODES["idle"]
+    most = int(IDLE_BACK_SECONDS * 1000) // stretch.cell_ms
+    line = quiet_percent / GPU_FIGURES[USE].step
+    is_quiet = stretch.is_seen & (stretch.verdicts == busy) & (stretch.use != NOTHING) & (stretch.use <= line)
+    begins = np.flatnonzero((stretch.verdicts[1:] == idle) & is_quiet[:-1]) + 1
+    for begin in begins.tolist():
+        place = begin - 1
+        while (
+            place >= max(0, begin - most)
+            and is_quiet[place]
+            and stretch.holders[place] == stretch.holders[begin]
+        ):
+            stretch.verdicts[place] = idle
+            place -= 1

@@ -1,0 +1,146 @@
+"""GPU-hours in the file: for each block and hour, which GPU was what, whose, and for how many milliseconds.
+
+A row is made when its hour is sealed, in the same transaction and from the same cells; what is not sealed
+yet is reckoned from the samples when somebody asks. So nothing is counted twice, and nothing that is safe is
+missing.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuboard.history.blocks import SMALL, BlockError, Ints, pack, unpack
+from gpuboard.history.cells import Cells
+from gpuboard.history.embedded.chunks import HOLDERS
+from gpuboard.history.embedded.idling import USE, VERDICT, Stretch, count_idle_back
+from gpuboard.history.embedded.names import NOBODY, SOMEBODY, UNKNOWN
+from gpuboard.history.embedded.schema import KIND_CODES, SERIES, WINDOW_MS
+from gpuboard.history.figures import NOTHING, VERDICTS
+from gpuboard.history.usage import OWNED, USAGE_KINDS, kind_of
+
+# The figures that usage follows from.
+FIGURES: Final = [USE, VERDICT, HOLDERS]
+# Of an entry: which series of the block, where in the hour its place begins, kind, people, milliseconds.
+SLOT, BEGIN, KIND, CROWD, HELD = range(5)
+_NONE: Final = -1
+_kinds: Final = [kind_of(word) for word in VERDICTS]
+# By the code of a verdict; one that cannot be told is the last.
+_KIND_OF: Final = np.array([*(_NONE if kind is None else USAGE_KINDS.index(kind) for kind in _kinds), _NONE])
+
+# Series of a block → from when to when it was somewhere, in order.
+PlacesOf = dict[int, list[tuple[int, int]]]
+
+
+class Cut(NamedTuple):
+    """From when to when something is counted, in milliseconds."""
+
+    start_ms: int
+    end_ms: int
+
+
+def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -> Ints:
+    """What the GPUs of a block were in one window: an entry a column; cells beyond only tell who was idle."""
+    found: list[tuple[int, int, int, int, int]] = []
+    for slot, spans in places.items():
+        if not cells.observed[slot].any():
+            continue
+        kinds, crowds = _kinds_and_crowds(cells, slot, quiet_percent)
+        for start, end in spans:
+            inside = Cut(max(start, cut.start_ms), min(end, cut.end_ms))
+            for kind, crowd, held in _tally(cells, slot, (kinds, crowds), inside):
+                found.append((slot, inside.start_ms - cut.start_ms, kind, crowd, held))
+    return np.array(found, np.int32).reshape(-1, 5).T
+
+
+def _kinds_and_crowds(cells: Cells, slot: int, quiet_percent: float) -> tuple[Ints, Ints]:
+    use, verdicts, crowds = (cells.values[place].mean[slot].copy() for place in FIGURES)
+    stretch = Stretch(cells.start_ms, cells.cell_ms, cells.observed[slot] > 0, verdicts, crowds, use)
+    count_idle_back(stretch, quiet_percent)
+    verdicts = stretch.verdicts
+    is_known = (verdicts >= 0) & (verdicts < len(VERDICTS))
+    kinds = _KIND_OF[np.where(is_known, verdicts, len(VERDICTS))].astype(np.int32)
+    # Whoever it is: somebody used it. What is nobody's has nobody.
+    crowds = np.where((crowds == NOTHING) | (crowds == NOBODY), UNKNOWN, crowds)
+    return kinds, np.where(kinds < len(OWNED), crowds, NOBODY).astype(np.int32)
+
+
+def _tally(cells: Cells, slot: int, states: tuple[Ints, Ints], inside: Cut) -> Iterator[tuple[int, int, int]]:
+    """How long it was what, and whose; no longer than it was there."""
+    begins = cells.start_ms + cells.cell_ms * np.arange(cells.count)
+    room = np.minimum(begins + cells.cell_ms, inside.end_ms) - np.maximum(begins, inside.start_ms)
+    held = np.minimum(cells.observed[slot], room)
+    chosen = np.flatnonzero((held > 0) & (states[0] != _NONE))
+    pairs = np.stack([states[0][chosen], states[1][chosen]])
+    kinds, which = np.unique(pairs, axis=1, return_inverse=True)
+    sums = np.bincount(which.reshape(-1), weights=held[chosen], minlength=kinds.shape[1])
+    for (kind, crowd), total in zip(kinds.T.tolist(), sums.tolist(), strict=True):
+        yield kind, crowd, int(total)
+
+
+def put_usage(connection: sqlite3.Connection, block: int, start_ms: int, entries: Ints) -> None:
+    """Note what an hour of a block was, in place of what stands there."""
+    if entries.shape[1]:
+        connection.execute(
+            "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)",
+            (start_ms, block, bool((entries[CROWD] > SOMEBODY).any()), pack(entries, level=SMALL)),
+        )
+
+
+def seal_usage(connection: sqlite3.Connection, block: int, cells: Cells, quiet_percent: float) -> None:
+    """Note the window that these cells begin with; they may go on beyond it."""
+    cut = Cut(cells.start_ms, cells.start_ms + WINDOW_MS)
+    places = places_in(connection, block, cut)
+    put_usage(connection, block, cut.start_ms, entries_of(cells, places, cut, quiet_percent))
+
+
+def places_in(connection: sqlite3.Connection, block: int, cut: Cut) -> PlacesOf:
+    """Where the GPUs of a block were."""
+    rows = connection.execute(
+        "SELECT series.number, places.start, places.stop FROM series JOIN places ON places.gpu = series.name "
+        "WHERE series.kind = ? AND series.number >= ? AND series.number < ? "
+        "AND places.start < ? AND (places.stop IS NULL OR places.stop > ?) ORDER BY 1, 2",
+        (KIND_CODES["gpu"], block * SERIES, (block + 1) * SERIES, cut.end_ms / 1000, cut.start_ms / 1000),
+    )
+    found: PlacesOf = {}
+    for number, start, stop in rows:
+        end = cut.end_ms if stop is None else min(cut.end_ms, round(stop * 1000))
+        found.setdefault(number % SERIES, []).append((max(cut.start_ms, round(start * 1000)), end))
+    return found
+
+
+def read_usage(connection: sqlite3.Connection, cut: Cut) -> Iterator[tuple[int, int, Ints]]:
+    """Block, hour and entries of all hours in a span that are sealed."""
+    for start_ms, block, blob in connection.execute(
+        "SELECT start_ms, block, blob FROM usage WHERE start_ms >= ? AND start_ms < ?", cut
+    ):
+        try:
+            entries = unpack(blob)
+        except BlockError:
+            # Not observed is honest.
+            continue
+        if entries.shape[0] == HELD + 1:
+            yield block, start_ms, entries
+
+
+def sealed_since_ms(connection: sqlite3.Connection) -> int | None:
+    """The first hour that was counted; None: none was."""
+    found: int | None = connection.execute("SELECT min(start_ms) FROM usage").fetchone()[0]
+    return found
+
+
+def nameless(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[bytes, int, int]]:
+    """Rows whose people are somebody, to be put in place of these."""
+    for start_ms, block, blob in rows:
+        try:
+            entries = unpack(blob)
+        except BlockError:
+            yield b"", start_ms, block
+            continue
+        entries[CROWD] = np.where(entries[CROWD] > SOMEBODY, SOMEBODY, entries[CROWD])
+        yield pack(entries, level=SMALL), start_ms, block
+
+
+Longs = NDArray[np.int64]

@@ -1,0 +1,298 @@
+"""From what nodes say to what is written: judged, named, and compared with the sample before."""
+
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from gpuboard.fleet.activity import Remembered
+from gpuboard.fleet.changes import Change
+from gpuboard.fleet.node import Node, Seen
+from gpuboard.fleet.state import Fleet
+from gpuboard.history.bounds import Crowds
+from gpuboard.history.episodes import Episodes, Sighting
+from gpuboard.history.events import Events
+from gpuboard.history.judged import Judged
+from gpuboard.history.late import LateJudge
+from gpuboard.history.records import Batch, Episode, Event, GpuSamples, HostSample, Place
+from gpuboard.history.remembering import Left, Remembering, read_memories
+from gpuboard.history.samples import Names, Told, absent, as_tuple, codes_of, holds_ms, names_of, told_of
+from gpuboard.history.steady import Steady
+from gpuboard.history.whereabouts import Whereabouts
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.verdict import Holder
+
+# Who is on a GPU is looked at closely when that has changed, and at least so often.
+LOOK_SECONDS: Final = 10.0
+# A clock that goes back by more was set.
+SET_BACK_SECONDS: Final = 1.0
+# What outlives the board is asked for so often at most: a large fleet has several batches in that time.
+REMEMBER_SECONDS: Final = 5.0
+
+
+class Gathered(NamedTuple):
+    """One report as samples."""
+
+    gpu_samples: list[GpuSamples]
+    host_sample: HostSample | None
+
+
+class News(NamedTuple):
+    """What is to be written besides samples."""
+
+    places: list[Place]
+    episodes: list[Episode]
+    events: list[Event]
+    memories: Left = Left({}, frozenset())
+
+
+class _Look(NamedTuple):
+    """The last closer look at who is on a GPU."""
+
+    people: tuple[Holder, ...] | None
+    names: Names | None
+    at: float
+
+
+class Gatherer:
+    """Knows of every GPU what the last sample said, in the order in which samples are written."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._whereabouts = Whereabouts()
+        self._episodes = Episodes()
+        self._events = Events()
+        self._remembering = Remembering()
+        self._crowds = Crowds()
+        self._late_judge = LateJudge(fleet, self._whereabouts)
+        # The last tick.
+        self._now = 0.0
+        self._pasts: dict[str, Remembered] = {}
+        self._looks: dict[str, _Look] = {}
+        # By node, the GPUs of its last sample; and what stays the same as long as these do.
+        self._present: dict[str, Names] = {}
+        self._steady: dict[str, Steady] = {}
+        # Those that were heard since what outlives the board was asked for, and when.
+        self._heard: dict[str, tuple[Node, float]] = {}
+        self._remembered_at = float("-inf")
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs there are."""
+        return len(self._whereabouts)
+
+    def restore(self, news: News, now: float) -> None:
+        """Go on with the places, and what was open, of an earlier run of the board."""
+        memories = read_memories(news.memories.memories)
+        self._whereabouts.restore(news.places, now)
+        heard = {node: memory.at for node, memory in memories.items()}
+        self._episodes.restore(news.episodes, heard, now)
+        self._events.restore(news.events)
+        for memory in memories.values():
+            self._pasts.update(memory.gpus)
+        self._fleet.restore_memories(memories)
+
+    def follow(self, change: Change) -> None:
+        """Take in one tick of the fleet: who is where, and what is wrong."""
+        if change.at < self._now - SET_BACK_SECONDS:
+            self._set_back(change.at)
+        self._now = change.at
+        self._episodes.end(self._whereabouts.follow(change))
+        self._episodes.look_for_the_old(change.at)
+        self._events.follow(change)
+        self._remembering.forget(change.gone_nodes, change.gone_gpus)
+        for gpu in change.gone_gpus:
+            self._pasts.pop(gpu, None)
+            self._looks.pop(gpu, None)
+        for node in change.gone_nodes:
+            self._present.pop(node, None)
+            self._steady.pop(node, None)
+            self._heard.pop(node, None)
+
+    def _set_back(self, now: float) -> None:
+        """The clock was wrong: nothing of what goes on began, or was seen, after now."""
+        self._whereabouts.set_back(now)
+        self._episodes.set_back(now)
+        self._events.set_back(now)
+        self._looks.clear()
+
+    def take_news(self, *, is_last: bool = False) -> News:
+        """What has come to be known since the last time; of the last, also what has not changed."""
+        now = self._fleet.clock.now()
+        if is_last or not 0 <= now - self._remembered_at < REMEMBER_SECONDS:
+            self._remembered_at = now
+            self._remember_heard()
+        return News(
+            self._whereabouts.take_news(),
+            self._episodes.take_news(),
+            self._events.take_news(),
+            self._remembering.take_news(is_last=is_last),
+        )
+
+    def _remember_heard(self) -> None:
+        heard, self._heard = self._heard, {}
+        for name, (node, at) in heard.items():
+            memories, present = node.gpus, self._present.get(name, ())
+            pasts = {gpu: memories[gpu].remembered() for gpu in present if gpu in memories}
+            self._remember(name, pasts, at, node.ecc_since)
+
+    def tell_again(self, batch: Batch) -> Batch:
+        """A batch for a history that has forgotten everything: with all that is as it was, too."""
+        return replace(
+            batch,
+            places=[*self._whereabouts.tell_again(), *batch.places],
+            episodes=[*self._episodes.tell_again(), *batch.episodes],
+            events=[*self._events.tell_again(), *batch.events],
+        )
+
+    def _remember(self, node: str, pasts: dict[str, Remembered], at: float, errors: dict[str, float]) -> None:
+        self._pasts.update(pasts)
+        self._remembering.observe(node, pasts, at, errors)
+
+    def live(self, node: Node, seen: Seen, report: NodeReport) -> list[Judged]:
+        """A sample that has just come, with the verdicts that the fleet has just given."""
+        gpus = report.gpus or ()
+        if gpus is seen.gpus:
+            return [
+                Judged(gpu, memory.verdict, memory.people)
+                for gpu, memory in zip(gpus, seen.remembered, strict=True)
+            ]
+        names = node.names
+        told = {names.get(gpu.uuid, gpu.uuid): gpu for gpu in gpus}
+        # One that is missing is shown all the same, and has no sample.
+        return [
+            Judged(_as_shown(told[shown.uuid], shown), memory.verdict, memory.people)
+            for shown, memory in zip(seen.gpus, seen.remembered, strict=True)
+            if shown.uuid in told
+        ]
+
+    def late(self, node: Node, report: NodeReport, at: float) -> list[Judged]:
+        """A sample that was missed, or that a newer one had overtaken."""
+        return self._late_judge.judge(node, report, at, self._pasts)
+
+    def record_live(self, node: Node, seen: Seen, report: NodeReport, told: Told, at: float) -> Gathered:
+        """A sample that has just come, and before which none of its node waits, as samples."""
+        steady = self._steady_of(node, told)
+        if steady is None or not steady.goes_on(seen):
+            gathered = self.record(node, report, self.live(node, seen, report), at)
+            self._note_steady(node, seen, told.uuids, at)
+            return gathered
+        holds = holds_ms(report.interval_seconds or node.interval)
+        if steady.hear(seen) or not 0 <= at - steady.looked_at < LOOK_SECONDS:
+            people = steady.people_now()
+            found = zip(steady.gpus, report.gpus or (), people, strict=True)
+            names = [self._names_on(gpu, node.name, reading, who, at, holds) for gpu, reading, who in found]
+            steady.look(people, names, at)
+        return self._gather_steady(node, steady, told, at, holds)
+
+    def record_overtaken(self, node: Node, report: NodeReport, told: Told, at: float) -> Gathered | None:
+        """A sample that came right after the one that was judged last, with the verdicts of that one.
+
+        None: it is another node than it was, and has to wait until it is judged.
+        """
+        steady, seen = self._steady_of(node, told), node.seen
+        if steady is None or seen is None or not steady.is_fresh(seen, at):
+            return None
+        return self._gather_steady(node, steady, told, at, holds_ms(report.interval_seconds or node.interval))
+
+    def _steady_of(self, node: Node, told: Told) -> Steady | None:
+        """What is known of a node, if this is of the GPUs that its last sample was of."""
+        steady = self._steady.get(node.name)
+        if steady is None or steady.told != told.uuids or steady.gpus is not self._present.get(node.name):
+            return None
+        return steady
+
+    def _gather_steady(self, node: Node, steady: Steady, told: Told, at: float, holds: int) -> Gathered:
+        self._heard[node.name] = (node, at)
+        return _gathered(node.name, steady.gpus, told, steady.codes, steady.holders, round(1000 * at), holds)
+
+    def record(self, node: Node, report: NodeReport, judged: list[Judged], at: float) -> Gathered:
+        """A report as samples; those of a node come in order."""
+        name = node.name
+        holds = holds_ms(report.interval_seconds or node.interval)
+        missing = self._note_present(name, judged, at)
+        holders = [
+            self._names_on(one.reading.uuid, name, one.reading, one.people, at, holds) for one in judged
+        ]
+        self._note_heard(node, judged, at)
+        told = told_of([one.reading for one in judged], report.host)
+        codes, gpus = codes_of([one.verdict for one in judged]), self._present.get(name, ())
+        made = _gathered(name, gpus, told, codes, tuple(holders), round(1000 * at), holds)
+        return Gathered([*missing, *made.gpu_samples], made.host_sample)
+
+    def _note_steady(self, node: Node, seen: Seen, told: list[str], at: float) -> None:
+        """Keep what the next sample has in common with this one, if it is of the same GPUs."""
+        present = self._present.get(node.name, ())
+        if present == tuple([node.names.get(uuid, uuid) for uuid in told]):
+            steady = self._steady[node.name] = Steady(present, told, seen)
+            steady.look(steady.people_now(), [self._looks[gpu].names for gpu in present], at)
+        else:
+            self._steady.pop(node.name, None)
+
+    def _names_on(  # noqa: PLR0917 - by position: asked of every GPU of every report
+        self,
+        gpu: str,
+        node: str,
+        reading: GpuReading,
+        people: tuple[Holder, ...] | None,
+        at: float,
+        holds: int,
+    ) -> Names | None:
+        """Who is on a GPU; looked at closely when that has changed, and now and then."""
+        known = self._looks.get(gpu)
+        # Mostly the very same people as a moment ago. A clock may have been set back.
+        if known is None or known.people is not people or not 0 <= at - known.at < LOOK_SECONDS:
+            label = self._whereabouts.label_of(gpu) or str(reading.index)
+            sighting = Sighting(gpu, node, label, reading, at, holds / 1000)
+            known = self._looks[gpu] = self._look(sighting, people)
+        return known.names
+
+    def _look(self, seen: Sighting, people: tuple[Holder, ...] | None) -> _Look:
+        """Look closer at who is on a GPU."""
+        self._episodes.observe(seen, self._fleet.names.person_on(seen.node))
+        return _Look(people, self._crowds.admitted(seen.node, names_of(people), seen.at), seen.at)
+
+    def _note_heard(self, node: Node, judged: list[Judged], at: float) -> None:
+        """Keep what another sitting would go on with; of a live sample the fleet knows it until asked."""
+        if all(one.past is None for one in judged[:1]):
+            self._heard[node.name] = (node, at)
+        else:
+            pasts = {one.reading.uuid: one.past for one in judged if one.past is not None}
+            self._remember(node.name, pasts, at, node.ecc_since)
+
+    def _note_present(self, node: str, judged: list[Judged], at: float) -> list[GpuSamples]:
+        """Compare with the GPUs of the sample before; those that are missing now are absent."""
+        present = tuple([one.reading.uuid for one in judged])
+        before = self._present.get(node, ())
+        if before != present or (judged and judged[0].past is not None):
+            for one in judged:
+                self._whereabouts.see(node, one, self._fleet.names, at)
+        if before == present:
+            return []
+        self._present[node] = present
+        missing = tuple([gpu for gpu in before if gpu not in present])
+        return [absent(missing, round(1000 * at))] if missing else []
+
+
+def _gathered(  # noqa: PLR0917 - by position: asked of every report
+    node: str,
+    gpus: Names,
+    told: Told,
+    codes: list[int | None],
+    holders: tuple[Names | None, ...],
+    at_ms: int,
+    holds: int,
+) -> Gathered:
+    _, figures, throttled, host = told
+    samples = []
+    if gpus:
+        samples.append(as_tuple(GpuSamples, (gpus, at_ms, holds, figures, throttled, codes, holders)))
+    made = None if host is None else as_tuple(HostSample, (node, at_ms, holds, host))
+    return as_tuple(Gathered, (samples, made))
+
+
+def _as_shown(told: GpuReading, shown: GpuReading) -> GpuReading:
+    """What a GPU said, under the name and number by which it is shown."""
+    # Nearly always the very same.
+    if told is shown or (told.uuid == shown.uuid and told.index == shown.index):
+        return told
+    return replace(told, uuid=shown.uuid, index=shown.index, mig_parent_uuid=shown.mig_parent_uuid)

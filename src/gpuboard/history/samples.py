@@ -1,0 +1,98 @@
+"""What nodes say as samples of the history. Pure."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from gpuboard.fleet.views import fullest_percent, load_percent
+from gpuboard.history.figures import GPU_MEASURED, VERDICT_CODES
+from gpuboard.history.records import GpuSamples
+from gpuboard.model.names import holder_name
+from gpuboard.model.node import LATE_AFTER_INTERVALS
+from gpuboard.model.report import GpuReading, HostFacts
+from gpuboard.model.verdict import Verdict
+from gpuboard.verdict import Holder
+from gpuboard.verdict.judge import SLOWDOWNS
+
+# Of longer names so many letters are kept, and of more people on one GPU so many: nodes may say anything.
+MAX_NAME_LETTERS: Final = 64
+MAX_PEOPLE: Final = 16
+OTHERS: Final = "others"
+
+Names = tuple[str, ...]
+HostNumbers = tuple[float | None, ...]
+
+# A GPU's reading has them under the same names.
+_measured: Final = attrgetter(*GPU_MEASURED)
+_uuid: Final = attrgetter("uuid")
+_reasons: Final = attrgetter("throttle_reasons")
+# A named tuple as a tuple is made, without asking its class first: a third of the time, for every report.
+as_tuple: Final = tuple.__new__
+
+
+class Told(NamedTuple):
+    """The figures of one report: taken out while it is at hand, since by the next tick it is far away."""
+
+    # What the node calls its GPUs.
+    uuids: list[str]
+    # As in `GpuSamples`.
+    figures: list[float | None]
+    throttled: list[bool | None]
+    # As in `HostSample`.
+    host: HostNumbers | None
+
+
+def told_of(readings: Sequence[GpuReading], host: HostFacts | None) -> Told:
+    """The figures of these GPUs and of the machine around them."""
+    told = (
+        list(map(_uuid, readings)),
+        list(chain.from_iterable(map(_measured, readings))),
+        _throttled(list(map(_reasons, readings))),
+        None if host is None else host_numbers(host),
+    )
+    return as_tuple(Told, told)
+
+
+def _throttled(reasons: list[tuple[str, ...] | None]) -> list[bool | None]:
+    # Most have no reason at all.
+    if not any(reasons) and None not in reasons:
+        return [False] * len(reasons)
+    return [None if one is None else not SLOWDOWNS.isdisjoint(one) for one in reasons]
+
+
+def codes_of(verdicts: Iterable[Verdict | None]) -> list[int | None]:
+    """Verdicts as numbers."""
+    return [None if verdict is None else VERDICT_CODES[verdict.word] for verdict in verdicts]
+
+
+def absent(gpus: Names, at_ms: int) -> GpuSamples:
+    """That GPUs are missing in a report: what was known of them holds no longer."""
+    nothing = (None,) * len(gpus)
+    return GpuSamples(gpus, at_ms, 0, nothing * len(GPU_MEASURED), nothing, nothing, nothing)
+
+
+def host_numbers(host: HostFacts) -> HostNumbers:
+    """What the machine around the GPUs said, in the order of `figures.HOST_NUMBERS`."""
+    return load_percent(host), host.memory_used_bytes, host.memory_total_bytes, fullest_percent(host)
+
+
+def holds_ms(interval_seconds: float) -> int:
+    """For how long a sample of a node holds if no other follows."""
+    return round(1000 * LATE_AFTER_INTERVALS * interval_seconds)
+
+
+def names_of(people: Iterable[Holder] | None) -> Names | None:
+    """The people on a GPU, each once, in order; None where they are unknown."""
+    if people is None:
+        return None
+    found = dict.fromkeys(short_name(holder_name(one.user, one.uid)) for one in people)
+    if len(found) > MAX_PEOPLE:
+        # Whoever holds the most comes first.
+        found = dict.fromkeys([*list(found)[: MAX_PEOPLE - 1], OTHERS])
+    return tuple(sorted(found))
+
+
+def short_name(name: str) -> str:
+    """A name no longer than it is kept."""
+    return name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…"

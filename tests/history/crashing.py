@@ -1,0 +1,133 @@
+"""A process that writes history and is killed again and again; run as a program. Says what was lost.
+
+The writer is forked, so that the next one is there within milliseconds. It says on a pipe which batch it has
+written; it is killed at a random moment after that, be it while it writes, seals or joins.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from gpuboard.history.base import Keep
+from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.history.records import Batch, Taken
+from tests.history.fleets import DAY, curve, gpu_sample, place, tidy
+
+# Each batch is ten minutes, so that there is something to seal all the time.
+SAMPLES = 60
+STEP = 10.0
+BATCH_SECONDS = SAMPLES * STEP
+# So much of the past is looked at after every crash.
+LOOK_BATCHES = 40
+
+
+def batch_of(number: int) -> Batch:
+    """The batch of this number; its figures are those of its moments."""
+    start = DAY + number * BATCH_SECONDS
+    samples = [
+        gpu_sample("GPU-a", start + at * STEP, utilization=value_at(number * SAMPLES + at))
+        for at in range(SAMPLES)
+    ]
+    places = [place("GPU-a")] if number == 0 else []
+    return Batch(gpu_samples=samples, places=places, positions={"gpu01": Taken("boot", number)})
+
+
+def value_at(cell: int) -> float:
+    """What the GPU says in a cell."""
+    return float(cell % 101)
+
+
+def open_at(folder: Path) -> EmbeddedHistory:
+    """The history, opened as after any crash."""
+    history = EmbeddedHistory(folder / "history.sqlite", Keep(full_seconds=1e9, minutes_seconds=1e9))
+    history.open()
+    return history
+
+
+def write_on(folder: Path, said: int, *, answers_early: bool) -> None:
+    """Write batches until killed, and say the number of each when it is safe."""
+    history = open_at(folder)
+    taken = history.positions().get("gpu01")
+    number = taken.sequence + 1 if taken else 0
+    while True:
+        now = DAY + (number + 1) * BATCH_SECONDS
+        if answers_early:
+            os.write(said, f"{number}\n".encode())
+        history.write(batch_of(number), now=now)
+        if not answers_early:
+            os.write(said, f"{number}\n".encode())
+        tidy(history, now)
+        number += 1
+
+
+def kill_once(folder: Path, dice: random.Random, *, answers_early: bool) -> int:
+    """Let a writer write for a while, kill it, and return the last batch that it said was safe; -1: none."""
+    hears, says = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(hears)
+        try:
+            write_on(folder, says, answers_early=answers_early)
+        finally:
+            os._exit(1)
+    os.close(says)
+    heard = b""
+    for _ in range(dice.randint(1, 12)):
+        heard += os.read(hears, 65536)
+    if not answers_early:
+        # Anywhere between two batches; with an early answer the very next moment is the worst.
+        time.sleep(dice.uniform(0.0, 0.02))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while more := os.read(hears, 65536):
+        heard += more
+    os.close(hears)
+    return int(heard.split()[-1]) if heard else -1
+
+
+def losses(folder: Path, safe: int) -> list[str]:
+    """What is missing or wrong after a crash, in words."""
+    history = open_at(folder)
+    try:
+        taken = history.positions().get("gpu01")
+        last = taken.sequence if taken else -1
+        found = []
+        if last < safe:
+            found.append(f"batch {safe} was said to be safe, and {last} is the last")
+        first = max(0, last - LOOK_BATCHES)
+        start, end = DAY + first * BATCH_SECONDS, DAY + (last + 1) * BATCH_SECONDS
+        count = (last + 1 - first) * SAMPLES
+        if count:
+            seen = curve(history, "GPU-a", start, end, points=count)
+            expected = [value_at(first * SAMPLES + cell) for cell in range(count)]
+            wrong = sum(one != other for one, other in zip(seen, expected, strict=True))
+            found += [f"{wrong} of {count} cells are wrong"] if wrong else []
+        return found
+    finally:
+        history.close()
+
+
+def main() -> int:
+    """Crash so many times; the exit code says whether anything was lost."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--crashes", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--answers-early", action="store_true")
+    asked = parser.parse_args()
+    dice = random.Random(asked.seed)
+    for crash in range(asked.crashes):
+        safe = kill_once(asked.folder, dice, answers_early=asked.answers_early)
+        found = losses(asked.folder, safe)
+        if found:
+            sys.stdout.write(f"crash {crash}: {'; '.join(found)}\n")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""A recorder and the real history: what goes in comes out, over outages and restarts of the board."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuboard.history.base import Keep
+from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.history.recorder import Recorder
+from gpuboard.history.records import CurvesQuery, Member
+from gpuboard.model.problems import problem
+from gpuboard.model.verdict import is_just_freed
+from tests.history.lab import Lab, made_up, reading
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[EmbeddedHistory]:
+    """An empty one."""
+    made = EmbeddedHistory(tmp_path / "history.sqlite", Keep())
+    made.open()
+    yield made
+    made.close()
+
+
+async def lab_on(history: EmbeddedHistory, time: float) -> Lab[EmbeddedHistory]:
+    """A board that begins at this moment, with what an earlier one left."""
+    return await asyncio.to_thread(Lab, history, time)
+
+
+async def test_an_hour_that_was_back_filled_has_no_gap(history: EmbeddedHistory) -> None:
+    """The board was away; the agent kept its samples, and hands them over while it goes on."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    lab.say([reading(use=50.0)], sequence=0)
+    lab.tick()
+    lab.tick(HOUR)
+    for number in range(1, 720):
+        age = lab.clock.time - (start + 5.0 * number)
+        lab.say([reading(use=50.0)], sequence=number, age=age, is_backfill=True)
+    lab.say([reading(use=50.0)], sequence=720)
+    lab.tick()
+    await lab.write()
+    query = CurvesQuery(
+        kind="gpu",
+        groups=((Member("GPU-0"),),),
+        figures=("utilization_percent",),
+        start=start,
+        end=start + HOUR,
+        points=360,
+    )
+    found = await history.run(lambda: history.curves(query))
+    assert found.tier == "full"
+    assert set(found.curves[0].mean) == {50.0}
+    assert lab.recorder.taken("dgx", "boot") == 720
+
+
+async def test_a_store_that_hangs_delays_no_tick_and_loses_nothing() -> None:
+    """A disk that takes seconds for every write is slow for itself alone."""
+    lab = made_up()
+    lab.recorder = Recorder(lab.history, lab.fleet, step_seconds=0.01)
+    lab.fleet.taker = lab.recorder
+    await asyncio.to_thread(lab.recorder.start, {}, lab.legacy())
+    lab.history.may_write.clear()
+    writing = asyncio.create_task(lab.recorder.run())
+    shown = []
+    for number in range(1, 100):
+        lab.say([reading(use=float(number))], sequence=number)
+        lab.tick()
+        shown.append(lab.tracker.gpus["GPU-0"].utilization_percent)
+        await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await asyncio.to_thread(lab.history.is_writing.wait)
+        # All of it was shown, though not one write has ended.
+        assert shown == [float(number) for number in range(1, 100)]
+        assert lab.recorder.taken("dgx", "boot") is None
+        lab.history.may_write.set()
+        while lab.recorder.taken("dgx", "boot") != 99:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+    writing.cancel()
+    assert len(lab.history.samples) == 99
+
+
+async def hold(lab: Lab[EmbeddedHistory], *, writes: bool = False) -> None:
+    """Let somebody hold a GPU for an hour, and do nothing with it."""
+    for number in range(12):
+        lab.say([reading(user="ana")], sequence=number)
+        lab.tick()
+        if writes:
+            await lab.write()
+        lab.clock.time += 299.0
+    lab.say([reading(user="ana")], sequence=50)
+    lab.tick()
+    if writes:
+        await lab.write()
+
+
+async def stop(lab: Lab[EmbeddedHistory]) -> None:
+    """End a board as people do."""
+    await lab.recorder.finish()
+
+
+async def test_idle_is_remembered_over_a_restart_of_the_board(history: EmbeddedHistory) -> None:
+    """Whoever has not worked for half an hour has not begun to work because the board was restarted."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    quiet = lab.clock.time
+    await hold(lab)
+    assert lab.tracker.gpus["GPU-0"].verdict == "idle"
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time + 60)
+    again.say([reading(user="ana")], sequence=100)
+    again.tick()
+    row = again.tracker.gpus["GPU-0"]
+    assert (row.verdict, row.since) == ("idle", quiet)
+
+
+async def test_after_a_long_gap_nothing_is_said_to_have_lasted(history: EmbeddedHistory) -> None:
+    """Nobody looked for an hour: she may have worked meanwhile."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    await hold(lab)
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time + HOUR)
+    again.say([reading(user="ana")], sequence=100)
+    again.tick()
+    assert again.tracker.gpus["GPU-0"].verdict == "busy"
+
+
+async def test_a_free_gpu_is_free_since_before_the_restart(history: EmbeddedHistory) -> None:
+    """And one that was left while the board was away was not just freed."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    lab.say([reading(0, user="ana"), reading(1, user="ana")], sequence=1)
+    lab.tick(5.0)
+    freed = lab.clock.time
+    lab.say([reading(0), reading(1, user="ana")], sequence=2)
+    lab.tick(5.0)
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time + 100)
+    again.say([reading(0), reading(1)], sequence=3)
+    again.tick()
+    first, second = again.tracker.gpus["GPU-0"], again.tracker.gpus["GPU-1"]
+    assert (first.verdict, first.since) == ("free", freed)
+    assert (second.verdict, is_just_freed(second.since, again.clock.time)) == ("free", False)
+
+
+async def test_broken_is_broken_since_before_the_restart(history: EmbeddedHistory) -> None:
+    """Whether the node says since when or only the board knows."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    broken = (problem("gpu-lost", gpu_uuid="GPU-0"),)
+    failing = reading(1, ecc_uncorrected_errors=3)
+    lab.say([reading(0), reading(1)], sequence=0)
+    lab.tick(5.0)
+    began = lab.clock.time
+    lab.say([reading(0), failing], sequence=1, problems=broken)
+    lab.tick(5.0)
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time + 60)
+    again.say([reading(0), failing], sequence=2, problems=broken)
+    again.tick()
+    rows = again.tracker.gpus
+    assert [(rows[gpu].verdict, rows[gpu].since) for gpu in ("GPU-0", "GPU-1")] == [("broken", began)] * 2
+
+
+async def test_what_was_remembered_is_kept_by_a_killed_board_too(history: EmbeddedHistory) -> None:
+    """It is written with the samples."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    quiet = lab.clock.time
+    await hold(lab, writes=True)
+    again = await lab_on(history, lab.clock.time + 60)
+    again.say([reading(user="ana")], sequence=100)
+    again.tick()
+    row = again.tracker.gpus["GPU-0"]
+    assert (row.verdict, row.since) == ("idle", quiet)
+
+
+async def test_an_episode_goes_on_over_a_restart_or_ends_before_it(history: EmbeddedHistory) -> None:
+    """The same program goes on; one that has ended did not end because the board came back."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(12):
+        lab.say([reading(0, user="ana", began=start), reading(1, user="chen", began=start)], sequence=number)
+        lab.tick(5.0)
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time + 3000)
+    for number in range(100, 130):
+        again.say([reading(0, user="ana", began=start), reading(1)], sequence=number)
+        again.tick(5.0)
+    await stop(again)
+    found = await history.run(lambda: history.episodes(start - 1, again.clock.time + 1))
+    spans = {one.person: (one.start, one.end) for one in found}
+    assert len(found) == 2
+    assert spans["ana"] == (start, None)
+    ended = spans["chen"][1]
+    assert ended is not None
+    assert ended <= lab.clock.time + 15
+
+
+async def test_an_event_that_lasts_is_one_over_a_restart(history: EmbeddedHistory) -> None:
+    """And ends when its node is well again."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start, wrong = lab.clock.time, (problem("slow-driver"),)
+    lab.say([reading()], sequence=1, problems=wrong)
+    lab.tick()
+    await stop(lab)
+    again = await lab_on(history, start + 60)
+    again.say([reading()], sequence=2, problems=wrong)
+    again.tick()
+    again.say([reading()], sequence=3)
+    again.tick()
+    await stop(again)
+    (event,) = await history.run(lambda: history.events(start - 1, start + 600))
+    assert (event.kind, event.start, event.end) == ("slow-driver", start + 1, again.clock.time)
+
+
+async def test_a_history_that_was_deleted_is_told_everything_again(history: EmbeddedHistory) -> None:
+    """GPUs that were known long before: what is said to be taken is there."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    lab.say([reading(use=50.0, user="ana")], sequence=1)
+    lab.tick()
+    await lab.write()
+    for file in Path(history.name).parent.glob("history.sqlite*"):
+        file.unlink()
+    lab.say([reading(use=50.0, user="ana")], sequence=2)
+    lab.tick(5.0)
+    await lab.write()
+    assert lab.recorder.taken("dgx", "boot") == 1
+    lab.say([reading(use=50.0, user="ana")], sequence=3)
+    lab.tick(5.0)
+    await lab.write()
+    assert lab.recorder.taken("dgx", "boot") == 3
+    found = await history.run(lambda: history.states("GPU-0", start, lab.clock.time))
+    assert {(one.verdict, one.holders) for one in found} == {("busy", ("ana",))}
+    (place,) = await history.run(lambda: history.places(start, lab.clock.time))
+    assert place.gpu == "GPU-0"
+    assert [one.person for one in await history.run(history.open_episodes)] == ["ana"]
+
+
+async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history: EmbeddedHistory) -> None:
+    """What was seen in that future ends as if it had been seen now; what befell nodes, too."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start, sequence = lab.clock.time, 0
+
+    def say_for(seconds: int, user: str | None) -> None:
+        nonlocal sequence
+        for _ in range(0, seconds, 5):
+            sequence += 1
+            lab.say([reading(use=50.0 if user else 0.0, user=user)], sequence=sequence)
+            lab.tick(5.0)
+
+    say_for(60, "ana")
+    lab.tick(40.0)
+    lab.clock.time += 20 * HOUR
+    say_for(30, "ben")
+    await lab.write()
+    lab.clock.time -= 20 * HOUR
+    say_for(30, "chen")
+    await lab.write()
+    say_for(120, None)
+    await lab.write()
+    now = lab.clock.time
+    assert await history.run(history.open_episodes) == []
+    found = await history.run(lambda: history.episodes(start - 1, now))
+    assert [one.person for one in found] == ["chen", "ana"]
+    assert all(one.end is not None and one.end <= now for one in found)
+    events = await history.run(lambda: history.events(start - 1, now))
+    assert events
+    assert all(one.end is not None and one.end <= now for one in events)
