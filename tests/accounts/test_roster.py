@@ -271,3 +271,22 @@ async def test_the_use_of_an_old_token_does_not_end_the_new_one(tokens: NodeToke
     assert old is not None
     roster.note_use(old)
     assert roster.recognise(token) is not None
+
+
+async def test_only_nodes_that_somebody_knew_are_said_to_be_forgotten(
+    tokens: NodeTokens, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A typing mistake leaves no line that looks like a deed."""
+    caplog.set_level("INFO")
+    asked: list[str] = []
+
+    def forget(node: str) -> bool:
+        asked.append(node)
+        return node == "gpu01"
+
+    roster = Roster(tokens, forget=forget)
+    for node in ("gpu01", "gpu99"):
+        await asyncio.to_thread(tokens.forget, node)
+        await roster.look()
+    assert asked == ["gpu01", "gpu99"]
+    assert [line for line in caplog.messages if "forgotten" in line] == ["nodes forgotten: nodes=gpu01"]

@@ -176,6 +176,27 @@ async def test_the_first_look_follows_at_once_when_the_tokens_are_known(tmp_path
     assert sink.expected == [{"gpu01"}]
 
 
+async def test_a_folder_that_waits_for_the_tokens_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A board whose database is away reads none of its files; not said of one that has only just started."""
+    caplog.set_level("INFO")
+    await asyncio.to_thread(drop, tmp_path, None)
+    said: list[str | None] = []
+
+    def keys(_: str) -> Collection[str] | None:
+        said.append(None if folder.trouble is None else folder.trouble.code)
+        return None if said[-1] is None else ()
+
+    folder = FolderSource(FolderOptions(path=str(tmp_path), interval=Duration(0.1)), keys=keys)
+    sink = RecordingSink()
+    async with running(folder, sink):
+        await sink.reports_of("gpu01", 1)
+    assert said[:2] == [None, None]
+    assert (said[-1], folder.trouble) == ("folder-waits", None)
+    assert (caplog.text.count("folder failed"), caplog.text.count("folder read again")) == (1, 1)
+
+
 def test_an_unsigned_drop_of_a_node_that_has_a_token_is_read_and_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final
 
@@ -31,7 +31,7 @@ class Roster:
         self,
         tokens: NodeTokens,
         *,
-        forget: Callable[[str], None] = lambda _: None,
+        forget: Callable[[str], bool] = lambda _: False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._tokens = tokens
@@ -163,18 +163,20 @@ class Roster:
             generation = await self._run(self._tokens.generation)
             if generation != self._generation or self._clock() >= self._next_expiry:
                 self._codes = await self._run(self._tokens.codes)
+                before = self._by_node.keys()
                 self._learn(await self._run(self._tokens.known))
-                await self._forget_some()
+                await self._forget_some(before)
                 self._generation = generation
             self._looked_at = time.monotonic()
             self._is_read.set()
 
-    async def _forget_some(self) -> None:
+    async def _forget_some(self, before: Collection[str]) -> None:
         nodes = await self._run(self._tokens.forgotten)
         if nodes:
-            log.info("nodes forgotten: nodes=%s", ",".join(nodes))
-            for node in nodes:
-                self._forget(node)
+            # Of a name that nobody knew there was nothing to forget.
+            known = [node for node in nodes if self._forget(node) or node in before]
+            if known:
+                log.info("nodes forgotten: nodes=%s", ",".join(known))
             await self._run(partial(self._tokens.note_forgotten, nodes), is_write=True)
 
     def _learn(self, known: list[KnownToken]) -> None:

@@ -122,7 +122,7 @@ def _ask(address: BoardAddress, code: str) -> EnrolmentAnswer:
         data = answer.read(MAX_FILE_BYTES)
         if answer.status not in (http.client.OK, http.client.CREATED):
             raise answer_trouble(
-                answer.status, answer.headers.get("Content-Type", ""), data, place=address.place
+                answer.status, answer.headers.get("Content-Type", ""), data, place=str(address)
             )
         return msgspec.json.decode(data, type=EnrolmentAnswer)
     except PushTrouble as trouble:

@@ -1,0 +1,35 @@
+/** What the board answers about people: who somebody is, by which way, with which tokens. */
+
+import { Asker } from './asker';
+import type { AuditEntry, LinkView, OpenSession, Scope, SessionView, TokenView } from './people';
+
+export { AccountError, type Bearer } from './asker';
+
+export interface TokenOrder {
+  name: string;
+  scopes: Scope[];
+  expires_in_seconds: number | null;
+}
+
+/** Asks for what concerns people. Only parts of the page that open later need it. */
+export class Accounts extends Asker {
+  link = (code: string): Promise<LinkView> =>
+    this.call('GET', `session/link?code=${encodeURIComponent(code)}`);
+  useLink = (code: string): Promise<SessionView> => this.change('POST', 'session/link', { code });
+  signIn = (name: string, password: string): Promise<SessionView> =>
+    this.change('POST', 'session/password', { name, password });
+  setUp = (code: string, password: string): Promise<SessionView> =>
+    this.change('POST', 'session/setup', { code, password });
+  signOut = (everywhere: boolean): Promise<null> => this.change('POST', 'session/sign-out', { everywhere });
+
+  sessions = (): Promise<OpenSession[]> => this.call('GET', 'sessions');
+  endSession = (id: string): Promise<null> => this.change('DELETE', `sessions/${encodeURIComponent(id)}`);
+
+  tokens = (): Promise<TokenView[]> => this.call('GET', 'tokens');
+  makeToken = (order: TokenOrder): Promise<TokenView> => this.change('POST', 'tokens', order);
+  revokeToken = (id: string): Promise<null> => this.change('DELETE', `tokens/${encodeURIComponent(id)}`);
+
+  /** Newest first; with `before` those that came before it. */
+  audit = (limit: number, before: AuditEntry | null): Promise<AuditEntry[]> =>
+    this.call('GET', `audit?limit=${limit}${before ? `&before=${encodeURIComponent(before.id)}` : ''}`);
+}

@@ -1,0 +1,126 @@
+"""Personal tokens; each call is part of a transaction."""
+
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
+
+from gpuboard.accounts.records import PersonToken, Vouched
+from gpuboard.model.errors import UsageError
+from gpuboard.model.identity import SCOPES, Role, Scope
+from gpuboard.storage.base import read_row
+from gpuboard.storage.tables import PERSON_TOKENS
+from gpuboard.wire.enrolment import digest
+from gpuboard.wire.people import make_person_token
+
+# What `gpuboard login` gets: as long as a session at most.
+LOGIN_SECONDS: Final = 30 * 86400.0
+MAX_TOKENS_OF_ONE: Final = 50
+# Command lines that are signed in from one node: whoever is root there can name whom it likes.
+MAX_LOGINS_OF_NODE: Final = 500
+
+
+class _Stored(PersonToken, frozen=True, kw_only=True):
+    """A token as its row has it."""
+
+    scopes: str  # type: ignore[assignment] # JSON in the database
+
+
+def add_token(
+    connection: Connection,
+    vouched: Vouched,
+    role: Role,
+    *,
+    name: str,
+    kind: str,
+    scopes: Iterable[Scope],
+    now: float,
+    expires_at: float | None,
+) -> tuple[PersonToken, str]:
+    """Make a token: what is known of it, and the token itself, which is shown once.
+
+    Raises:
+        UsageError: this person has too many.
+    """
+    mine = PERSON_TOKENS.c.person == vouched.person
+    count = connection.scalar(select(func.count()).select_from(PERSON_TOKENS).where(mine)) or 0
+    if count >= MAX_TOKENS_OF_ONE:
+        raise UsageError(
+            f"{vouched.person} has {count} tokens already, which is the most; revoke some of them"
+        )
+    token = make_person_token()
+    made = PersonToken(
+        id=secrets.token_hex(6),
+        digest=digest(token),
+        person=vouched.person,
+        role=role,
+        name=name,
+        kind=kind,
+        scopes=tuple(scope for scope in SCOPES if scope in set(scopes)),
+        way=vouched.way,
+        through=vouched.through,
+        created_at=now,
+        last_used_at=None,
+        expires_at=expires_at,
+    )
+    row = msgspec.to_builtins(made) | {"scopes": msgspec.json.encode(made.scopes).decode()}
+    connection.execute(insert(PERSON_TOKENS).values(**row))
+    return made, token
+
+
+def replace_login(connection: Connection, vouched: Vouched, name: str) -> None:
+    """End the token that the same person got at the same place before; and the oldest of a node with many."""
+    connection.execute(
+        delete(PERSON_TOKENS).where(
+            PERSON_TOKENS.c.person == vouched.person,
+            PERSON_TOKENS.c.kind == "login",
+            PERSON_TOKENS.c.name == name,
+        )
+    )
+    if vouched.through is not None:
+        its = select(PERSON_TOKENS.c.id).where(
+            PERSON_TOKENS.c.through == vouched.through, PERSON_TOKENS.c.kind == "login"
+        )
+        newest = list(connection.scalars(its.order_by(PERSON_TOKENS.c.created_at.desc())))
+        for old in newest[MAX_LOGINS_OF_NODE - 1 :]:
+            connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
+
+
+def good_tokens(connection: Connection, now: float) -> list[PersonToken]:
+    """All tokens that are not over."""
+    good = or_(PERSON_TOKENS.c.expires_at.is_(None), PERSON_TOKENS.c.expires_at > now)
+    query = select(PERSON_TOKENS).where(good).order_by(PERSON_TOKENS.c.created_at)
+    return [_read(read_row(_Stored, row)) for row in connection.execute(query)]
+
+
+def end_token(connection: Connection, ident: str, person: str | None = None) -> PersonToken | None:
+    """Revoke a token, of this person if one is named; what it was, or None when there was none."""
+    which = [PERSON_TOKENS.c.id == ident]
+    if person is not None:
+        which.append(PERSON_TOKENS.c.person == person)
+    row = connection.execute(select(PERSON_TOKENS).where(*which)).first()
+    if row is None:
+        return None
+    connection.execute(delete(PERSON_TOKENS).where(*which))
+    return _read(read_row(_Stored, row))
+
+
+def end_logins_of(connection: Connection, person: str) -> None:
+    """End the tokens that somebody's command lines have."""
+    mine = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == "login")
+    connection.execute(delete(PERSON_TOKENS).where(*mine))
+
+
+def note_tokens_used(connection: Connection, used_at: Mapping[str, float], now: float) -> None:
+    """Note when tokens were last used, by id, and drop those that are over."""
+    for ident, at in used_at.items():
+        connection.execute(update(PERSON_TOKENS).where(PERSON_TOKENS.c.id == ident).values(last_used_at=at))
+    connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.expires_at <= now))
+
+
+def _read(stored: _Stored) -> PersonToken:
+    fields = {name: getattr(stored, name) for name in PersonToken.__struct_fields__}
+    fields["scopes"] = msgspec.json.decode(stored.scopes, type=tuple[Scope, ...])
+    return PersonToken(**fields)

@@ -1,0 +1,1 @@
+"""The ways to sign in, one per file, behind one contract."""

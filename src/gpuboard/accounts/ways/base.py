@@ -1,0 +1,88 @@
+"""What every way to sign in promises: it turns what somebody shows into who that is."""
+
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from gpuboard.accounts.records import Vouched
+from gpuboard.model.identity import WayKind
+from gpuboard.wire.people import WayCard
+
+Shown = TypeVar("Shown", contravariant=True)  # noqa: PLC0105 - a word, not a mark
+
+
+class NodeEvidence(Struct, frozen=True, kw_only=True):
+    """Who asks on a node, by that node's word."""
+
+    node: str
+    uid: int
+    name: str
+
+
+class SocketEvidence(Struct, frozen=True, kw_only=True):
+    """Who asks on this machine, by the kernel's word."""
+
+    uid: int
+    name: str
+
+
+class ProxyEvidence(Struct, frozen=True, kw_only=True):
+    """What the header of a listed proxy says."""
+
+    value: str
+
+
+class PasswordEvidence(Struct, frozen=True, kw_only=True):
+    """A name and a password, and where they come from."""
+
+    name: str
+    password: str
+    address: str | None
+    # The browser's cookie, as its digest.
+    browser: str | None
+
+    def __repr__(self) -> str:
+        # A password must not end up in a log by accident.
+        return f"PasswordEvidence({self.name!r})"
+
+
+class OidcEvidence(Struct, frozen=True, kw_only=True):
+    """What a browser brings back from the provider."""
+
+    code: str
+    state: str
+    # Its cookie, as a digest.
+    browser: str
+    # Why the provider sends somebody back with nothing.
+    error: str = ""
+
+
+class Way(Protocol[Shown]):
+    """One way in."""
+
+    kind: WayKind
+
+    def card(self) -> WayCard | None:
+        """How the sign-in card shows it; None while it is off, or nothing for a card."""
+
+    async def recognise(self, evidence: Shown) -> Vouched:
+        """Who this is.
+
+        Raises:
+            AccessRefused: it is nobody who may come in this way; says why.
+        """
+
+
+class RedirectWay(Way[OidcEvidence], Protocol):
+    """A way in that leads over somebody else's page."""
+
+    async def begin(self, *, browser: str, redirect_uri: str, goes_to: str) -> str:
+        """Where a browser has to go; it comes back to `redirect_uri`, and from there to `goes_to`.
+
+        Raises:
+            AccessRefused: this way is off.
+            OutsideError: nobody answers there.
+        """
+
+    def goes_to(self, state: str) -> str:
+        """Where somebody wanted to go who comes back with this."""

@@ -1,0 +1,36 @@
+"""Behind a proxy that signs people in itself, and says in a header whom it has let through."""
+
+from collections.abc import Callable
+
+from gpuboard.accounts.records import Vouched
+from gpuboard.accounts.ways.base import ProxyEvidence
+from gpuboard.model.errors import AccessRefused
+from gpuboard.model.identity import WayKind
+from gpuboard.settings.access import AccessTable
+from gpuboard.wire.people import WayCard, person_name
+
+
+class ProxyWay:
+    """Believes the header of a proxy; whoever hands it over has made sure that it is a listed one."""
+
+    kind: WayKind = "proxy"
+
+    def __init__(self, access: Callable[[], AccessTable], person_of: Callable[[str], str]) -> None:
+        self._access = access
+        self._person_of = person_of
+
+    def card(self) -> WayCard | None:
+        """To come in by the proxy is to load the page again."""
+        is_on = bool(self._access().proxy_header)
+        return WayCard(kind="proxy", label="Single sign-on", href="./") if is_on else None
+
+    async def recognise(self, evidence: ProxyEvidence) -> Vouched:
+        """Who this is.
+
+        Raises:
+            AccessRefused: the header names nobody.
+        """
+        name = person_name(evidence.value)
+        if name is None:
+            raise AccessRefused("the proxy's header names nobody")
+        return Vouched(person=self._person_of(name), way="proxy")

@@ -1,0 +1,36 @@
+"""On the board's own machine: the kernel says who asks; root and the board's user are admins."""
+
+import os
+from collections.abc import Callable
+
+from gpuboard.accounts.records import Vouched
+from gpuboard.accounts.ways.base import SocketEvidence
+from gpuboard.model.errors import AccessRefused
+from gpuboard.model.identity import WayKind
+from gpuboard.wire.people import WayCard, person_name
+
+
+class SocketWay:
+    """Believes the kernel."""
+
+    kind: WayKind = "socket"
+
+    def __init__(self, person_of: Callable[[str], str], *, own_uid: int | None = None) -> None:
+        self._person_of = person_of
+        self._own_uid = os.getuid() if own_uid is None else own_uid
+
+    def card(self) -> WayCard | None:
+        """None: it is the same command as on a node."""
+        return None
+
+    async def recognise(self, evidence: SocketEvidence) -> Vouched:
+        """Who this is.
+
+        Raises:
+            AccessRefused: that user has no name.
+        """
+        name = person_name(evidence.name)
+        if name is None or name.isdigit():
+            raise AccessRefused(f"uid {evidence.uid} has no name on this machine")
+        is_admin = evidence.uid in (0, self._own_uid)
+        return Vouched(person=self._person_of(name), way="socket", role="admin" if is_admin else "user")

@@ -1,0 +1,81 @@
+"""Copies of the database: made while the board runs, and put back when it does not."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.board import running_board
+from tests.cli.test_login import command
+from tests.databases import open_database
+from tests.fakes.real_postgresql import RealPostgres
+from tests.signing_in import make_token, revoke_token, signed_in
+
+
+def test_a_copy_made_while_the_board_runs_brings_everything_back(tmp_path: Path) -> None:
+    """Also what was revoked since, as it says."""
+    copy, where = tmp_path / "copy.sqlite", ("--state-dir", str(tmp_path / "state"))
+    with running_board("--demo", "1", "--anonymous", "counts", log=tmp_path / "log") as board:
+        browser = signed_in(board, "ana")
+        ident, _ = make_token(board.state, "ana", "read")
+        done = command("backup", str(copy), *where, home=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert copy.stat().st_mode & 0o777 == 0o600
+        assert [path.name for path in tmp_path.glob("*copy*")] == ["copy.sqlite"]
+        # The browser keeps its cookie, as a thief would.
+        cookies = dict(browser.http.cookies)
+        browser.post("api/v1/session/sign-out", {"everywhere": True})
+        browser.http.cookies.update(cookies)
+        assert browser.session()["person"] is None
+        revoke_token(board.state, ident)
+        refused = command("restore", str(copy), *where, home=tmp_path)
+        assert (refused.returncode, "another board" in refused.stderr) == (1, True)
+        port = int(board.url.rstrip("/").rpartition(":")[2])
+    done = command("restore", str(copy), *where, home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "revoke it once more" in done.stderr
+    with running_board("--demo", "1", "--anonymous", "counts", log=tmp_path / "log", port=port):
+        database = open_database(tmp_path / "state")
+        with database.read() as connection:
+            found = connection.exec_driver_sql("SELECT id FROM person_tokens").scalars().all()
+        database.close()
+        assert ident in found
+        assert browser.session()["person"] == "ana"
+    (kept,) = (tmp_path / "state").glob("gpuboard.sqlite.before-*")
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_copy_is_put_back_on_a_machine_that_has_nothing_yet(tmp_path: Path) -> None:
+    """And so the board moves."""
+    with running_board("--demo", "1", log=tmp_path / "log") as board:
+        make_token(board.state, "ana", "read")
+        where = ("--state-dir", str(board.state))
+        assert command("backup", str(tmp_path / "copy"), *where, home=tmp_path).returncode == 0
+    done = command("restore", str(tmp_path / "copy"), "--state-dir", str(tmp_path / "new"), home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    listed = command("token", "list", "--state-dir", str(tmp_path / "new"), home=tmp_path)
+    assert "ana" in listed.stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"something else" * 100, b"SQLite format 3\x00" + b"\x00" * 4096])
+def test_what_is_no_copy_is_not_put_back(tmp_path: Path, content: bytes) -> None:
+    """What is there stays as it is."""
+    open_database(tmp_path / "state").close()
+    (tmp_path / "copy").write_bytes(content)
+    where = ("--state-dir", str(tmp_path / "state"))
+    done = command("restore", str(tmp_path / "copy"), *where, home=tmp_path)
+    assert (done.returncode, "no copy of a board's database" in done.stderr) == (1, True), done.stderr
+    assert list((tmp_path / "state").glob("*.before-*")) == []
+    missing = command("restore", str(tmp_path / "absent"), *where, home=tmp_path)
+    assert (missing.returncode, "is no file" in missing.stderr) == (1, True)
+
+
+def test_on_postgresql_both_say_how(tmp_path: Path, postgres: RealPostgres) -> None:
+    """Its own programs know best."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(f'[storage]\nurl = "{postgres.url(postgres.new_database())}"\n')
+    where = ("--config", str(config))
+    with running_board("--demo", "1", *where, log=tmp_path / "log"):
+        done = command("backup", str(tmp_path / "copy"), *where, home=tmp_path)
+        assert (done.returncode, "pg_dump --format=custom" in done.stderr) == (1, True)
+    done = command("restore", str(tmp_path / "copy"), *where, home=tmp_path)
+    assert (done.returncode, "pg_restore" in done.stderr) == (1, True)

@@ -1,0 +1,136 @@
+"""Signing in by a real OpenID Connect provider."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from gpuboard.accounts.ways.oidc import role_of
+from gpuboard.model.errors import AccessRefused
+from gpuboard.settings.access import OidcTable
+from tests.board import RunningBoard, running_board
+from tests.fakes.real_oidc import running_provider
+from tests.signing_in import TestBrowser
+
+PEOPLE = (
+    {"sub": "1", "preferred_username": "ana", "name": "Ana Chen", "groups": ["lab", "gpu-admins"]},
+    {"sub": "2", "preferred_username": "ben2", "groups": ["lab"]},
+    {"sub": "3", "preferred_username": "eve", "groups": ["elsewhere"]},
+    {"sub": "4", "groups": ["lab"]},
+)
+SETTINGS = """
+[history]
+kind = "none"
+[access]
+anonymous = "counts"
+[access.oidc]
+issuer = "{issuer}"
+client_id = "gpuboard"
+client_secret_file = "{secret}"
+label = "Lab account"
+admin_groups = ["gpu-admins"]
+user_groups = ["lab"]
+[names.people]
+ben2 = "ben"
+"""
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board whose people the provider knows."""
+    folder = tmp_path_factory.mktemp("oidc")
+    with running_provider(*PEOPLE, log=folder / "provider") as issuer:
+        secret = folder / "secret"
+        secret.write_text("not-so-secret\n")
+        secret.chmod(0o600)
+        config = folder / "gpuboard.toml"
+        config.write_text(SETTINGS.format(issuer=issuer, secret=secret))
+        with running_board("--demo", "1", "--config", str(config), log=folder / "log") as running:
+            yield running
+
+
+def go(browser: TestBrowser, subject: str, path: str = "sign-in/oidc") -> httpx.Response:
+    """Go to the provider, say there who one is, and come back: the board's answer."""
+    away = browser.http.get(path)
+    assert away.status_code == 302, away.text
+    back = httpx.post(away.headers["location"], data={"sub": subject})
+    assert back.status_code == 302, back.text
+    return browser.http.get(back.headers["location"])
+
+
+def test_somebody_signs_in_by_the_provider_and_goes_on_where_one_was(board: RunningBoard) -> None:
+    """With the role that the groups give, and the name that people know."""
+    browser = TestBrowser(board)
+    assert {"kind": "oidc", "label": "Lab account", "href": "sign-in/oidc"} in browser.session()["ways"]
+    assert browser.session()["has_admin"]
+    answer = go(browser, "1", "sign-in/oidc?next=/nodes/gpu01?x=1")
+    assert (answer.status_code, answer.headers["location"]) == (302, "../../nodes/gpu01?x=1")
+    told = browser.session()
+    assert (told["person"], told["display_name"], told["role"]) == ("ana", "Ana Chen", "admin")
+    assert (told["way"], told["tier"]) == ("oidc", "names")
+    other = TestBrowser(board)
+    go(other, "2")
+    assert (other.session()["person"], other.session()["role"]) == ("ben", "user")
+
+
+def test_the_board_asks_with_pkce_and_for_this_very_visit(board: RunningBoard) -> None:
+    """And sends browsers nowhere else than to the provider and back to itself."""
+    asked = parse_qs(urlsplit(TestBrowser(board).http.get("sign-in/oidc").headers["location"]).query)
+    assert (asked["code_challenge_method"], asked["response_type"]) == (["S256"], ["code"])
+    assert asked["redirect_uri"] == [f"{board.url}sign-in/oidc/callback"]
+    assert all(len(asked[one][0]) >= 43 for one in ("state", "nonce", "code_challenge"))
+
+
+@pytest.mark.parametrize("subject", ["3", "4"])
+def test_who_is_in_no_group_or_has_no_name_stays_outside(board: RunningBoard, subject: str) -> None:
+    """And is told so by the card."""
+    browser = TestBrowser(board)
+    answer = go(browser, subject)
+    assert answer.headers["location"] == "../../sign-in?problem=oidc-refused"
+    assert browser.session()["person"] is None
+
+
+def test_nobody_is_signed_in_by_what_another_browser_has_begun(board: RunningBoard) -> None:
+    """A page of somebody else must not make one that somebody; nor does the same answer work twice."""
+    begun, victim = TestBrowser(board), TestBrowser(board)
+    away = begun.http.get("sign-in/oidc").headers["location"]
+    back = httpx.post(away, data={"sub": "1"}).headers["location"]
+    assert "oidc-refused" in victim.http.get(back).headers["location"]
+    assert "oidc-refused" in begun.http.get(back).headers["location"]
+    for bad in ("", "?code=x&state=y", "?error=access_denied&state=z"):
+        assert "oidc-refused" in victim.http.get(f"sign-in/oidc/callback{bad}").headers["location"]
+    assert (victim.session()["person"], begun.session()["person"]) == (None, None)
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "https://evil.example", "/\\evil.example", "/../x", ""])
+def test_nobody_is_led_elsewhere(board: RunningBoard, path: str) -> None:
+    """Whatever stands behind next."""
+    browser = TestBrowser(board)
+    answer = go(browser, "2", f"sign-in/oidc?next={path}")
+    assert answer.headers["location"] == "../../"
+
+
+def test_a_provider_that_is_away_is_said_on_the_card(tmp_path: Path) -> None:
+    """And the board works on."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        '[history]\nkind = "none"\n[access.oidc]\nissuer = "http://127.0.0.1:1"\nclient_id = "x"\n'
+    )
+    with running_board("--demo", "1", "--config", str(config), log=tmp_path / "log") as running:
+        answer = TestBrowser(running).http.get("sign-in/oidc")
+        assert (answer.status_code, answer.headers["location"]) == (302, "../sign-in?problem=oidc-away")
+
+
+def test_groups_give_roles_the_highest_first() -> None:
+    """Without user_groups everybody whom the provider knows is a user."""
+    options = OidcTable(admin_groups=("a",), user_groups=("u",), viewer_groups=("v",))
+    assert [role_of(options, groups) for groups in (("v", "a"), ("v", "u"), ("v",))] == [
+        "admin",
+        "user",
+        "viewer",
+    ]
+    with pytest.raises(AccessRefused):
+        role_of(options, ("x",))
+    assert role_of(OidcTable(), ()) == "user"
