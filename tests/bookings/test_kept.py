@@ -7,6 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gpuboard.bookings.comments import Claims
+from gpuboard.bookings.kept import ClaimKeeper
 from tests.board import running_board
 from tests.pushing import wait_until
 
@@ -42,3 +44,15 @@ def test_what_was_booked_stays_booked_when_the_file_cannot_be_read_at_the_next_s
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         wait_until(lambda: places(board.url).get("1") == "free")
         assert places(board.url)["0"] == "booked"
+
+
+def test_a_file_in_which_nothing_was_booked_is_remembered_too() -> None:
+    """Otherwise a start while the file is half-written would call every GPU unknown."""
+    told: list[Claims] = []
+    assert ClaimKeeper("c.json", told.append).kept() == {}
+    first, second = ClaimKeeper("c.json", told.append), ClaimKeeper("c.json", told.append)
+    first({})
+    second.restore(first.kept())
+    assert told == [{}, {}]
+    ClaimKeeper("other.json", told.append).restore(first.kept())
+    assert len(told) == 2

@@ -64,7 +64,7 @@ def test_a_booked_gpu_is_booked_for_status_and_export_too(
 def test_bookings_that_cannot_be_read_are_said_on_stderr(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A GPU may be booked that is shown as free; whoever uses the output is told."""
+    """Why a GPU is not called free, or who holds it until when; whoever uses the output is told."""
     for command in (["status", "--json"], ["export", "csv"]):
         (config.parent / "comments.json").unlink(missing_ok=True)
         main([*command, "--config", str(config)])
@@ -72,3 +72,25 @@ def test_bookings_that_cannot_be_read_are_said_on_stderr(
         book(config, {"gpu01": {"0": {"name": "ana", "date": "some day"}}})
         main([*command, "--config", str(config)])
         assert "1 of 1 entry cannot be wholly read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, '{"gpu01": {"0": {"na'], ids=["missing", "half-written"])
+def test_while_bookings_cannot_be_read_no_gpu_is_called_free(
+    config: Path, capsys: pytest.CaptureFixture[str], content: str | None
+) -> None:
+    """It may be booked; the page of a cron job says so too, and is whole again with the file."""
+    comments = config.parent / "comments.json"
+    if content is not None:
+        comments.write_text(content)
+    for command in (["status", "--csv"], ["export", "csv"]):
+        main([*command, "--config", str(config)])
+        [row] = csv.DictReader(capsys.readouterr().out.splitlines())
+        assert (row["verdict"], "bookings" in row["reason"]) == ("unknown", True)
+    main(["export", "html", "--config", str(config)])
+    page = capsys.readouterr().out
+    assert "0 free" in page
+    assert "The bookings cannot be read" in page
+    book(config, {})
+    main(["export", "html", "--config", str(config)])
+    page = capsys.readouterr().out
+    assert ("1 free" in page, "cannot be read" in page) == (True, False)

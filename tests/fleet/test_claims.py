@@ -5,10 +5,11 @@ import pytest
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.claims import ClaimBook, merge
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.summary import Wish, find_free
 from gpuboard.fleet.views import find_gpu
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
-from gpuboard.model.verdict import NO_NUMBER, Claim
+from gpuboard.model.verdict import NO_NUMBER, WHOLE_NODE, Claim
 from gpuboard.wire.redact import hide_names_in_gpu, hide_names_in_row
 from tests.clock import HandClock
 
@@ -232,8 +233,50 @@ def test_a_booking_without_a_number_that_can_be_read_leaves_no_gpu_of_its_node_f
     found = find_gpu(fleet, "GPU-1")
     assert found is not None
     assert found.verdict.reason.code == "number-unread"
+    told = find_free(tracker.nodes.values(), tracker.gpus.values(), Wish(), at=0.0)
+    assert (told.cannot_tell, told.bookings_unread) == (1, 1)
     clock.time += 60
     words.append(word(tracker))
     fleet.set_claims("comments-json", {("b", NO_NUMBER): Claim(who="ana")})
     words.append(word(tracker))
     assert words == ["unknown", "free", "free"]
+
+
+def test_until_bookings_are_read_once_no_gpu_is_free() -> None:
+    """Afterwards a giver that says nothing new has said all; that it claims nothing is heard too."""
+    fleet, tracker = tracking(HandClock())
+    fleet.await_claims("comments-json")
+    words = [word(tracker)]
+    found = find_gpu(fleet, "GPU-1")
+    assert found is not None
+    assert found.verdict.reason.code == "bookings-unread"
+    fleet.set_claims("comments-json", {})
+    words.append(word(tracker))
+    fleet.await_claims("comments-json")
+    words.append(word(tracker))
+    assert words == ["unknown", "free", "free"]
+
+
+def test_a_claim_on_a_whole_node_is_one_on_each_of_its_gpus() -> None:
+    """Whatever numbers they have, and it is no slip that no GPU has this number."""
+    clock = HandClock()
+    fleet, tracker = tracking(clock)
+    fleet.set_claims("booking", {("a", WHOLE_NODE): Claim(who="ana", until=clock.time + 60)})
+    assert word(tracker) == "booked"
+    assert fleet.booked_beyond() == ()
+
+
+def test_what_is_claimed_elsewhere_is_told_apart_from_the_boards_own_book() -> None:
+    """By number, and only what is not over."""
+    clock = HandClock()
+    fleet, _ = tracking(clock)
+    fleet.set_claims("booking", {PLACE: Claim(who="ana")})
+    over = Claim(who="ben", until=clock.time - 1)
+    fleet.set_claims("comments-json", {PLACE: (Claim(who="chen"), over), ("a", NO_NUMBER): Claim(who="dan")})
+    node = fleet.get("a")
+    assert node is not None
+    found = fleet.claims_elsewhere(node)
+    assert {number: [one.who for one in claims] for number, claims in found.items()} == {
+        0: ["chen"],
+        NO_NUMBER: ["dan"],
+    }

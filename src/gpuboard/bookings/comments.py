@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,10 @@ log: Final = logging.getLogger(__name__)
 MAX_NAMED: Final = 5
 # What the log says of a trouble, and what holds meanwhile.
 _WORDS: Final = {
-    "comments-json": ("bookings not read", "those read before stay"),
+    "comments-json": (
+        "bookings not read",
+        "those read before stay, if any were; else no GPU is free",
+    ),
     "comments-entries": ("bookings not wholly read", "GPUs that they name count as booked"),
 }
 
@@ -34,16 +38,20 @@ class CommentsFile:
         path: str,
         set_claims: Callable[[Claims], None],
         *,
+        zone: tzinfo | None = UTC,
         now: Callable[[], float] = time.time,
         every: float = POLL_SECONDS,
     ) -> None:
         self.name = path
         self._path = user_path(path)
         self._set_claims = set_claims
+        self._zone = zone
         self._now = now
         self._every = every
         # Why the file is not read at the moment; None: all is well.
         self.trouble: Reason | None = None
+        # The file as it was when it could be read last, and when that was written.
+        self._good: tuple[bytes, float] | None = None
 
     async def run(self) -> None:
         """Follow the file until cancelled."""
@@ -59,15 +67,25 @@ class CommentsFile:
         except OutsideError as error:
             self._take(error)
 
+    def shift(self, _seconds: float) -> None:
+        """Hear that the clock was set: by another time, other bookings have ended too long ago to be told."""
+        if self._good is not None:
+            content, written_at = self._good
+            self._set_claims(self._parse(content, written_at).claims)
+
+    def _parse(self, content: bytes, written_at: float) -> Comments:
+        return parse_comments(content, self._now(), written_at=written_at, zone=self._zone)
+
     def _take(self, outcome: tuple[bytes, float] | OutsideError) -> None:
         try:
             if isinstance(outcome, OutsideError):
                 raise outcome
             content, written_at = outcome
-            comments = parse_comments(content, self._now(), written_at=written_at)
+            comments = self._parse(content, written_at)
         except GpuboardError as error:
             self.trouble = Reason(code="comments-json", text=str(error))
         else:
+            self._good = content, written_at
             self._set_claims(comments.claims)
             self.trouble = _unread(comments)
 

@@ -37,8 +37,8 @@ def parse_comments(
 ) -> Comments:
     """Read the claims that hold now or have ended a while ago, by node and GPU number.
 
-    Dates without a zone are in the board's (None: this machine's). A duration in a date's place counts from
-    when the file was written (from now where that is unknown).
+    Dates without a zone of their own are in this one (None: this machine's). A duration in a date's
+    place counts from when the file was written (from now where that is unknown).
 
     Raises:
         WireError: the file is no such file or not whole; the claims of before should stay.

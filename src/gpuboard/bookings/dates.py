@@ -34,7 +34,8 @@ _LONGEST: Final = 64
 def read_end(text: str, *, written_at: float, zone: tzinfo | None = None) -> float | None:
     """The moment that a text tells, in Unix seconds; None when that is not sure.
 
-    A date without a zone is in the board's (None: this machine's); a duration counts from `written_at`.
+    A date without a zone of its own is in this one (None: this machine's); a duration counts from
+    `written_at`.
     """
     duration = _DURATION.fullmatch(text)
     if duration is not None and text:

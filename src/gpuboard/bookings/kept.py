@@ -29,14 +29,17 @@ class ClaimKeeper:
     def __init__(self, path: str, set_claims: Callable[[Claims], None]) -> None:
         self._path = path
         self._set_claims = set_claims
-        self._kept: Kept = ()
+        # None: nothing was ever read of it.
+        self._kept: Kept | None = None
         self._is_told = False
 
     def restore(self, known: Mapping[str, Kept]) -> None:
         """Go on with what an earlier run wrote down, by the file's path, unless the file was read already."""
-        if not self._is_told and known.get(self._path):
-            self._kept = known[self._path]
-            self._set_claims({(one.node, one.index): one.claim for one in self._kept})
+        kept = known.get(self._path)
+        # That nothing was booked is known too.
+        if not self._is_told and kept is not None:
+            self._kept = kept
+            self._set_claims({(one.node, one.index): one.claim for one in kept})
 
     def __call__(self, claims: Claims) -> None:
         """Take the claims that hold now."""
@@ -48,4 +51,4 @@ class ClaimKeeper:
 
     def kept(self) -> dict[str, Kept]:
         """What is to be written down."""
-        return {self._path: self._kept}
+        return {} if self._kept is None else {self._path: self._kept}

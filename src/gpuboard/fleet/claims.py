@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from gpuboard.model.node import is_host_name, short_name, spoken
-from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace
+from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, WHOLE_NODE, Claim, GpuPlace
 
 Giver = Literal["block", "booking", "lease", "comments-json"]
 
@@ -38,18 +38,31 @@ class ClaimBook:
         self._by_short: dict[str, list[str]] = {}
         # When claims begin and end, with their nodes; the next first.
         self._moments: list[tuple[float, str]] = []
+        # Those who have yet to say for the first time what they claim.
+        self._awaited: set[Giver] = set()
         # What people call a node besides its own name.
         self._called: Mapping[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._pages)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all who are to give claims have said theirs; if not, anything may be claimed."""
+        return not self._awaited
+
+    def expect(self, giver: Giver) -> None:
+        """Wait for what a giver has to say."""
+        if giver not in self._given:
+            self._awaited.add(giver)
+
     def write(self, giver: Giver, claims: Iterable[tuple[GpuPlace, Claim]], now: float) -> set[str]:
         """Replace what one giver said, and leave what others said; return the nodes it is about."""
+        self._awaited.discard(giver)
         given: dict[GpuPlace, tuple[Claim, ...]] = {}
         for place, claim in claims:
             given[place] = (*given.get(place, ()), claim)
-        before = self._given.get(giver, {})
+        before = self._given.setdefault(giver, {})
         if given == before:
             return set()
         self._given[giver] = given
@@ -61,9 +74,13 @@ class ClaimBook:
         self._by_short = {}
         for node in sorted(self._numbers):
             self._by_short.setdefault(_without_domain(node), []).append(node)
+        self.wait_from(now)
+        return {node for node, _ in before.keys() | given.keys()}
+
+    def wait_from(self, now: float) -> None:
+        """Wait for what begins and ends from now on: also once more, where the clock was set back."""
         moments = {(at, node) for (node, _), page in self._pages.items() for at in _moments(page) if at > now}
         self._moments = sorted(moments)
-        return {node for node, _ in before.keys() | given.keys()}
 
     def call_nodes(self, names: Mapping[str, str]) -> None:
         """Take what people call nodes, by the nodes' own names: they book under these too."""
@@ -103,9 +120,29 @@ class ClaimBook:
         numbers = {number for name in self._names_of(node) for number in self._numbers.get(name, ())}
         return any(self.holds_at((node, number), now) for number in numbers)
 
+    def places_on(self, node: str, now: float) -> list[GpuPlace]:
+        """What is booked on a node, now or later, by number, under the names that were written."""
+        places = [(name, number) for name in self._names_of(node) for number in self._numbers.get(name, ())]
+        return [
+            place
+            for place in places
+            if place[1] >= 0 and any(not claim.is_over(now) for claim in self._pages[place])
+        ]
+
     def holds_at(self, place: GpuPlace, now: float) -> bool:
         """Whether a claim holds on a GPU now."""
         return any(claim.holds_at(now) for claim in self._page_of(place))
+
+    def given_by(self, givers: Iterable[Giver], node: str, now: float) -> dict[int, tuple[Claim, ...]]:
+        """What some givers claim on a node, now or later, by number, under every name of the node."""
+        found: dict[int, tuple[Claim, ...]] = {}
+        for giver in givers:
+            said = self._given.get(giver, {})
+            for place in ((name, n) for name in self._names_of(node) for n in self._numbers.get(name, ())):
+                claims = tuple(claim for claim in said.get(place, ()) if not claim.is_over(now))
+                if claims:
+                    found[place[1]] = found.get(place[1], ()) + claims
+        return found
 
     def due(self, now: float) -> set[str]:
         """The nodes on which a claim has begun or ended since this was last asked."""
@@ -133,7 +170,13 @@ class ClaimBook:
     def _page_of(self, place: GpuPlace) -> tuple[Claim, ...]:
         """All claims on a GPU, under every name of its node; the highest rank first."""
         node, number = place
-        places = [found for name in self._names_of(node) if (found := (name, number)) in self._pages]
+        numbers = (number,) if number < 0 else (number, WHOLE_NODE)
+        places = [
+            found
+            for name in self._names_of(node)
+            for each in numbers
+            if (found := (name, each)) in self._pages
+        ]
         return self._pages[places[0]] if len(places) == 1 else self._page(*places)
 
     def _page(self, *places: GpuPlace) -> tuple[Claim, ...]:

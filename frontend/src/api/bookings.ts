@@ -1,0 +1,28 @@
+/** What the board answers about bookings, and how to book. */
+
+import { Asker } from './asker';
+import type { BookingAnswer, BookingChange, BookingList, BookingWish, LimitsView } from './generated';
+
+export type {
+  BookedPlaces,
+  BookingAnswer,
+  BookingList,
+  BookingView,
+  LimitsView,
+  LimitView,
+} from './generated';
+
+/** Asks for bookings. Only parts of the page that open later need it. */
+export class Bookings extends Asker {
+  /** Those of a span, of one node or of all. */
+  list = (from: number, to: number, node: string | null = null): Promise<BookingList> =>
+    this.call(
+      'GET',
+      `bookings?from=${Math.floor(from)}&to=${Math.floor(to)}${node === null ? '' : `&node=${encodeURIComponent(node)}`}`,
+    );
+  limits = (): Promise<LimitsView> => this.call('GET', 'bookings/limits');
+  book = (wish: Partial<BookingWish>): Promise<BookingAnswer> => this.change('POST', 'bookings', wish);
+  edit = (id: string, change: Partial<BookingChange>): Promise<BookingAnswer> =>
+    this.change('PATCH', `bookings/${encodeURIComponent(id)}`, change);
+  end = (id: string): Promise<BookingAnswer> => this.change('DELETE', `bookings/${encodeURIComponent(id)}`);
+}

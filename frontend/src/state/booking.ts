@@ -1,0 +1,176 @@
+/** What can be booked when: bookings and GPUs in, gaps and clashes out. Pure; the board decides. */
+
+import type { BookedPlaces, BookingView } from '../api/bookings';
+import type { GpuRow } from '../api/wire';
+import { isSamePerson } from './people';
+
+export const HOUR = 3600;
+/** So far the page looks. */
+export const AHEAD_SECONDS = 14 * 86_400;
+
+/** Somebody has a GPU from a start until an end. */
+export interface Hold {
+  number: number;
+  who: string | null;
+  start: number;
+  end: number;
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Whether it is for later, or over. */
+const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
+
+/** GPUs as places to book: an instance of a card goes with its card. */
+export const cardsOf = (gpus: readonly GpuRow[]): GpuRow[] =>
+  gpus.filter((gpu) => gpu.mig_parent_uuid === null);
+
+/** Who has what of a node: what is booked, and what the live rows say beyond that; `except` is not counted. */
+export function holdsOf(
+  node: string,
+  bookings: readonly BookingView[],
+  gpus: readonly GpuRow[],
+  now: number,
+  except: string | null = null,
+): Hold[] {
+  const cards = cardsOf(gpus);
+  const found: Hold[] = [];
+  for (const one of bookings) {
+    if (!isOpen(one) || (except !== null && one.id === except)) continue;
+    for (const place of one.places)
+      if (place.node === node)
+        for (const number of place.gpus ?? cards.map(({ index }) => index))
+          found.push({ number, who: one.who, start: one.start, end: one.end });
+  }
+  if (except !== null) return found;
+  for (const { claim, index } of cards) {
+    const end = claim?.until ?? Infinity;
+    if (claim && !found.some((hold) => hold.number === index && hold.start <= now && hold.end >= end))
+      found.push({ number: index, who: claim.who, start: 0, end });
+  }
+  return found;
+}
+
+/** What is in the way of a span on one GPU, the first first. */
+export function clashOn(number: number, { start, end }: Span, holds: readonly Hold[]): Hold | null {
+  const found = holds.filter((hold) => hold.number === number && hold.start < end && hold.end > start);
+  return found.sort((a, b) => a.start - b.start)[0] ?? null;
+}
+
+/** Why a GPU cannot be had for a span. */
+export type Obstacle =
+  | { kind: 'clash'; hold: Hold }
+  | { kind: 'in-use'; who: string | null }
+  | { kind: 'away'; word: 'stale' | 'broken' };
+
+/** The start of the next day on the viewer's clocks. */
+export function tomorrow(now: number): number {
+  const day = new Date(now * 1000);
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1).getTime() / 1000;
+}
+
+export function obstacleOf(
+  gpu: GpuRow,
+  span: Span,
+  holds: readonly Hold[],
+  { me, now }: { me: string | null; now: number },
+): Obstacle | null {
+  const hold = clashOn(gpu.index, span, holds);
+  if (hold) return { kind: 'clash', hold };
+  const { verdict, users } = gpu;
+  if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow(now))
+    return { kind: 'away', word: verdict };
+  if (span.start > now || (verdict !== 'busy' && verdict !== 'idle')) return null;
+  const others = users?.filter(({ name }) => !isSamePerson(name, me));
+  if (others && !others.length) return null;
+  return { kind: 'in-use', who: others?.[0]?.name ?? null };
+}
+
+/** From when on all of these are there for so long. */
+export function nextGap(
+  numbers: readonly number[],
+  from: number,
+  seconds: number,
+  holds: readonly Hold[],
+): number | null {
+  const inWay = holds.filter((hold) => numbers.includes(hold.number));
+  const starts = [from, ...inWay.map(({ end }) => end).filter((end) => end > from)].sort((a, b) => a - b);
+  const fits = (start: number) =>
+    numbers.every((number) => !clashOn(number, { start, end: start + seconds }, inWay));
+  return starts.find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null;
+}
+
+/** Usual ends: what they are called, and when they are. */
+export interface Length {
+  key: '2h' | '4h' | 'tonight' | 'tomorrow';
+  end: number;
+}
+
+export function lengthsFrom(start: number): Length[] {
+  const day = new Date(start * 1000);
+  const at = (days: number, hour: number) =>
+    new Date(day.getFullYear(), day.getMonth(), day.getDate() + days, hour).getTime() / 1000;
+  const evening = at(0, 18);
+  return [
+    { key: '2h', end: start + 2 * HOUR },
+    { key: '4h', end: start + 4 * HOUR },
+    // Not when it is about to begin, or over.
+    ...(evening - start >= HOUR / 2 ? [{ key: 'tonight', end: evening } as const] : []),
+    { key: 'tomorrow', end: at(1, 9) },
+  ];
+}
+
+const pad = (figure: number) => String(figure).padStart(2, '0');
+
+/** A moment as a field for day and time has it, on the viewer's clocks. */
+export function fieldText(at: number): string {
+  const day = new Date(at * 1000);
+  const date = [day.getFullYear(), pad(day.getMonth() + 1), pad(day.getDate())].join('-');
+  return `${date}T${pad(day.getHours())}:${pad(day.getMinutes())}`;
+}
+
+export function fieldMoment(text: string): number | null {
+  const at = new Date(text).getTime() / 1000;
+  return text && Number.isFinite(at) ? at : null;
+}
+
+/** "gpu01 · 0, 1", or only the node where all of it is booked. */
+export const placesText = (places: readonly BookedPlaces[], whole: string): string =>
+  places.map(({ node, gpus }) => `${node} · ${gpus ? gpus.join(', ') : whole}`).join('; ');
+
+/** Where and when so many GPUs of one node are there first. */
+export interface Slot extends Span {
+  node: string;
+  gpus: number[];
+}
+
+export function findSlot(
+  nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
+  wish: { count: number; memoryBytes: number; seconds: number },
+  bookings: readonly BookingView[],
+  { me, now }: { me: string | null; now: number },
+): Slot | null {
+  let best: Slot | null = null;
+  for (const { name, gpus } of nodes) {
+    const cards = cardsOf(gpus).filter(
+      (gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= wish.memoryBytes,
+    );
+    if (cards.length < wish.count) continue;
+    const holds = holdsOf(name, bookings, gpus, now);
+    // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
+    const starts = [now, now + HOUR, tomorrow(now), ...holds.map(({ end }) => end)]
+      .filter((start) => start >= now && start < now + AHEAD_SECONDS && (!best || start < best.start))
+      .sort((a, b) => a - b);
+    for (const start of starts) {
+      const span = { start, end: start + wish.seconds };
+      const fit = cards.filter((gpu) => !obstacleOf(gpu, span, holds, { me, now }));
+      if (fit.length < wish.count) continue;
+      best = { ...span, node: name, gpus: fit.slice(0, wish.count).map(({ index }) => index) };
+      break;
+    }
+  }
+  return best;
+}

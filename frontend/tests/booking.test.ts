@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest';
+import type { BookingView } from '../src/api/bookings';
+import { agendaOf, odditiesOf, ownOf } from '../src/state/agenda';
+import {
+  clashOn,
+  fieldMoment,
+  fieldText,
+  findSlot,
+  holdsOf,
+  HOUR,
+  lengthsFrom,
+  nextGap,
+  obstacleOf,
+} from '../src/state/booking';
+import { gpu } from './samples';
+
+const NOW = new Date(2026, 10, 17, 14, 32).getTime() / 1000;
+const me = { me: 'ana', now: NOW };
+
+function booking(change: Partial<BookingView>): BookingView {
+  return {
+    id: 'b1',
+    kind: 'booking',
+    who: 'eve',
+    places: [{ node: 'gpu01', gpus: [0] }],
+    start: NOW,
+    end: NOW + 2 * HOUR,
+    state: 'running',
+    outcome: null,
+    comment: null,
+    created_at: null,
+    through: null,
+    is_mine: false,
+    may_change: false,
+    use: null,
+    no_show: false,
+    ...change,
+  };
+}
+const card = (index: number, change = {}) =>
+  gpu({
+    uuid: `GPU-${index}`,
+    node: 'gpu01',
+    index,
+    label: String(index),
+    verdict: 'free',
+    claim: null,
+    ...change,
+  });
+const cards = [card(0), card(1)];
+
+test('what is booked is in the way of what overlaps it, and of nothing else', () => {
+  const holds = holdsOf('gpu01', [booking({})], cards, NOW);
+  expect(clashOn(0, { start: NOW + HOUR, end: NOW + 3 * HOUR }, holds)?.who).toBe('eve');
+  expect(clashOn(0, { start: NOW + 2 * HOUR, end: NOW + 3 * HOUR }, holds)).toBeNull();
+  expect(clashOn(1, { start: NOW, end: NOW + HOUR }, holds)).toBeNull();
+});
+
+test('a whole node is all of its GPUs; what was cancelled is in nobody’s way', () => {
+  const whole = booking({ places: [{ node: 'gpu01', gpus: null }] });
+  expect(holdsOf('gpu01', [whole], cards, NOW).map(({ number }) => number)).toEqual([0, 1]);
+  expect(holdsOf('gpu01', [booking({ state: 'cancelled' })], cards, NOW)).toEqual([]);
+});
+
+test('a claim that no booking stands for holds too', () => {
+  const claimed = card(0, { claim: { who: 'bob', until: null, comment: null, behind: [] } });
+  const holds = holdsOf('gpu01', [], [claimed], NOW);
+  expect(obstacleOf(claimed, { start: NOW + HOUR, end: NOW + 2 * HOUR }, holds, me)?.kind).toBe('clash');
+});
+
+test('who is on it now is in the way of now, not of later; oneself never is', () => {
+  const user = (name: string) => ({ name, memory_bytes: 1, processes: 1 });
+  const used = card(0, { verdict: 'busy', users: [user('eve')] });
+  const own = card(0, { verdict: 'busy', users: [user('Ana')] });
+  const span = { start: NOW, end: NOW + HOUR };
+  expect(obstacleOf(used, span, [], me)).toEqual({ kind: 'in-use', who: 'eve' });
+  expect(obstacleOf(used, { start: NOW + HOUR, end: NOW + 2 * HOUR }, [], me)).toBeNull();
+  expect(obstacleOf(own, span, [], me)).toBeNull();
+});
+
+test('what is broken can be booked from tomorrow on', () => {
+  const broken = card(0, { verdict: 'broken' });
+  expect(obstacleOf(broken, { start: NOW, end: NOW + HOUR }, [], me)?.kind).toBe('away');
+  expect(obstacleOf(broken, { start: NOW + 86_400, end: NOW + 90_000 }, [], me)).toBeNull();
+});
+
+test('the next gap is long enough for all', () => {
+  const later = booking({
+    id: 'b2',
+    places: [{ node: 'gpu01', gpus: [1] }],
+    start: NOW + 3 * HOUR,
+    end: NOW + 5 * HOUR,
+  });
+  const holds = holdsOf('gpu01', [booking({}), later], cards, NOW);
+  expect(nextGap([0], NOW, HOUR, holds)).toBe(NOW + 2 * HOUR);
+  expect(nextGap([0, 1], NOW, 2 * HOUR, holds)).toBe(NOW + 5 * HOUR);
+});
+
+test('an evening that is over is not offered', () => {
+  expect(lengthsFrom(NOW).map(({ key }) => key)).toEqual(['2h', '4h', 'tonight', 'tomorrow']);
+  expect(lengthsFrom(NOW + 5 * HOUR).map(({ key }) => key)).toEqual(['2h', '4h', 'tomorrow']);
+});
+
+test('a field says the viewer’s own time, and gives it back', () => {
+  expect(fieldText(NOW)).toBe('2026-11-17T14:32');
+  expect(fieldMoment(fieldText(NOW))).toBe(NOW);
+  expect(fieldMoment('')).toBeNull();
+});
+
+test('a slot goes around what is booked', () => {
+  const nodes = [{ name: 'gpu01', gpus: cards }];
+  const wish = { memoryBytes: 0, seconds: HOUR };
+  expect(findSlot(nodes, { ...wish, count: 1 }, [booking({})], me)).toMatchObject({ start: NOW, gpus: [1] });
+  expect(findSlot(nodes, { ...wish, count: 2 }, [booking({})], me)).toMatchObject({
+    start: NOW + 2 * HOUR,
+    gpus: [0, 1],
+  });
+  expect(findSlot(nodes, { ...wish, count: 3 }, [], me)).toBeNull();
+});
+
+test('the agenda has what runs first, then day by day; over is over', () => {
+  const tomorrow = booking({ id: 'b2', state: 'upcoming', start: NOW + 86_400, who: 'Ana' });
+  const all = [tomorrow, booking({ id: 'b3', state: 'ended' }), booking({})];
+  expect(agendaOf(all).map(({ bookings }) => bookings.map(({ id }) => id))).toEqual([['b1'], ['b2']]);
+  expect(ownOf(all, 'ana').map(({ id }) => id)).toEqual(['b2']);
+  expect(ownOf(all, null)).toEqual([]);
+});
+
+test('what is not as booked names who and whose', () => {
+  const users = [{ name: 'bob', memory_bytes: 1, processes: 1 }];
+  const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
+  const ended = { ...claim, who: 'bob', until: NOW - 60 };
+  const odd = odditiesOf(
+    [booking({ no_show: true })],
+    [card(0, { users, claim, flags: ['trespass'] }), card(1, { users, ended_claim: ended })],
+    NOW,
+  );
+  expect(odd.map(({ kind, who }) => [kind, who])).toEqual([
+    ['no-show', 'eve'],
+    ['trespass', 'bob'],
+    ['overrun', 'bob'],
+  ]);
+});

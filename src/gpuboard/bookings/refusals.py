@@ -1,0 +1,88 @@
+"""Why something cannot be booked: a code and values for pages, and words. Pure."""
+
+from datetime import datetime, tzinfo
+from typing import Final
+
+from gpuboard.model.booking import place_words
+from gpuboard.model.errors import BookingRefused
+from gpuboard.model.units import format_duration
+from gpuboard.model.verdict import GpuPlace, Reason
+
+CONFLICT: Final = "booking-conflict"
+IN_USE: Final = "booking-in-use"
+NOT_ENOUGH: Final = "booking-not-enough"
+# Those of policies; whoever is refused by one of them is not allowed it.
+LONGEST: Final = "booking-longest"
+AHEAD: Final = "booking-ahead"
+AT_ONCE: Final = "booking-gpus-at-once"
+HOURS: Final = "booking-hours-per-week"
+POLICIES: Final = frozenset({LONGEST, AHEAD, AT_ONCE, HOURS})
+NOT_YOURS: Final = "booking-not-yours"
+NO_PLACE: Final = "booking-no-such-place"
+
+
+def refuse(code: str, text: str, **values: object) -> BookingRefused:
+    """A refusal, to be raised."""
+    return BookingRefused(Reason(code=code, text=text, values=values))
+
+
+def clock_words(at: float | None, zone: tzinfo | None) -> str:
+    """A moment for people, with its zone."""
+    if at is None:
+        return "without end"
+    return datetime.fromtimestamp(at, zone or datetime.now().astimezone().tzinfo).strftime(
+        "%Y-%m-%d %H:%M %Z"
+    )
+
+
+def conflict(
+    place: GpuPlace, who: str, until: float | None, *, kind: str, gap: float | None, zone: tzinfo | None
+) -> BookingRefused:
+    """Somebody has it already."""
+    verb = "blocked" if kind == "block" else "booked"
+    end = "without end" if until is None else f"until {clock_words(until, zone)}"
+    after = "" if gap is None else f"; as long as you want it, it is free from {clock_words(gap, zone)}"
+    return refuse(
+        CONFLICT,
+        f"{place_words((place,))} is {verb} by {who} {end}{after}",
+        node=place[0],
+        gpu=None if place[1] < 0 else place[1],
+        who=who,
+        until=until,
+        kind=kind,
+        gap_start=gap,
+    )
+
+
+def in_use(place: GpuPlace, people: tuple[str, ...]) -> BookingRefused:
+    """Somebody else computes there now."""
+    who = ", ".join(people)
+    return refuse(
+        IN_USE,
+        f"{who} is on {place_words((place,))} now; ask, or book it for later",
+        node=place[0],
+        gpu=place[1],
+        who=who,
+    )
+
+
+def of_group(group: str | None) -> str:
+    """Where a policy stands."""
+    return "[bookings]" if group is None else f"[bookings.groups.{group}]"
+
+
+def over_limit(
+    code: str, policy: str, group: str | None, *, limit: float, asked: float, left: float
+) -> BookingRefused:
+    """A policy forbids it; it is named."""
+    words = {
+        LONGEST: f"a booking may last {format_duration(limit)} at most, this would be "
+        f"{format_duration(asked)}",
+        AHEAD: f"a booking may begin {format_duration(limit)} from now at the latest, this would be in "
+        f"{format_duration(asked)}",
+        AT_ONCE: f"you may have {limit:g} GPUs at once, this would make {asked:g}",
+        HOURS: f"you may book {limit:g} GPU-hours a week, this would make {asked:.1f}; "
+        f"{left:.1f} are left in that week",
+    }[code]
+    text = f"{words} (policy {of_group(group)} {policy})"
+    return refuse(code, text, policy=policy, group=group, limit=limit, asked=asked, left=left)

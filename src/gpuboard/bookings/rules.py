@@ -1,0 +1,293 @@
+"""What may be booked, changed and cancelled, by whom: decided from the book and the facts alone. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.bookings.book import Book, Facts, Hold, holds_on, next_gap
+from gpuboard.bookings.limits import Limit, check_limits, week_of
+from gpuboard.bookings.refusals import NO_PLACE, NOT_YOURS, conflict, in_use, refuse
+from gpuboard.model.booking import MOST_PLACES, Booking, BookingKind, Outcome, is_on, place_words
+from gpuboard.model.units import format_duration
+from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
+from gpuboard.verdict.holders import is_same
+
+# Of one person, now and later: enough for anybody, and a runaway script fills no book.
+MOST_OPEN: Final = 200
+# Nobody means to book further; sums with it stay dates.
+FARTHEST_SECONDS: Final = 5 * 366 * 86400.0
+# So far a search for a gap looks.
+GAP_SECONDS: Final = 366 * 86400.0
+
+
+class Booker(Struct, frozen=True, kw_only=True):
+    """Who asks, and what holds for whoever that is."""
+
+    person: str
+    is_admin: bool = False
+    through: str | None = None
+    limits: Mapping[str, Limit] = {}
+    # Of the board's clocks; None: this machine's.
+    zone: tzinfo | None = None
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """From when to when."""
+
+    start: float
+    end: float
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What somebody wants to book."""
+
+    places: tuple[GpuPlace, ...]
+    span: Span
+    kind: BookingKind = "booking"
+    comment: str | None = None
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What is to be different about a booking; None: as it was."""
+
+    places: tuple[GpuPlace, ...] | None = None
+    start: float | None = None
+    end: float | None = None
+    # Empty: none.
+    comment: str | None = None
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What is booked from now on; only this has to be written down."""
+
+    booking: Booking
+    # Those of others that a block has cut.
+    displaced: tuple[Booking, ...] = ()
+    # What whoever asked should know, though it is granted.
+    notes: tuple[Reason, ...] = ()
+
+
+def book(
+    book: Book, request: Request, *, by: Booker, facts: Facts, now: float, make_id: Callable[[], str]
+) -> Decision:
+    """Book places, or block them.
+
+    Raises:
+        BookingRefused: it cannot be; the reason says why.
+    """
+    start = max(request.span.start, float(int(now)))
+    _check_span(start, request.span.end, now)
+    _check_places(request.places, facts)
+    wanted = Booking(
+        id=make_id(),
+        kind=request.kind,
+        who=by.person,
+        places=request.places,
+        gpus=count_gpus(request.places, facts),
+        start=start,
+        end=request.span.end,
+        comment=request.comment or None,
+        created_at=now,
+        through=by.through,
+    )
+    if request.kind == "block":
+        return _block(book, wanted, by=by, facts=facts)
+    notes = _check_reality(wanted, by=by, facts=facts, now=now)
+    _check_free(book, wanted, facts, by.zone)
+    _check_policies(book, wanted, by=by, now=now)
+    return Decision(booking=wanted, notes=notes)
+
+
+def edit(book: Book, before: Booking, change: Change, *, by: Booker, facts: Facts, now: float) -> Decision:
+    """Change a booking: move, extend, shorten, or say something else about it.
+
+    Raises:
+        BookingRefused: it cannot be; the reason says why.
+    """
+    _check_owner(before, by)
+    state = before.state_at(now)
+    if state not in ("upcoming", "running"):
+        raise refuse("booking-over", f"this booking is over ({state}); book anew")
+    start = before.start if change.start is None else max(change.start, float(int(now)))
+    has_moved = change.places is not None and set(change.places) != set(before.places)
+    if state == "running" and (has_moved or (change.start is not None and change.start != before.start)):
+        raise refuse("booking-begun", "this booking has begun: only its end and its comment can change")
+    places = before.places if change.places is None else change.places
+    start = before.start if state == "running" else start
+    after = replace(
+        before,
+        places=places,
+        gpus=count_gpus(places, facts) if has_moved else before.gpus,
+        start=start,
+        end=before.end if change.end is None else change.end,
+        comment=before.comment if change.comment is None else change.comment or None,
+        revision=before.revision + 1,
+    )
+    if (after.places, after.start, after.end) == (before.places, before.start, before.end):
+        return Decision(booking=after)
+    after = replace(after, outcome=None)
+    _check_span(after.start, after.end, now)
+    if has_moved:
+        _check_places(after.places, facts)
+    if after.kind == "block":
+        return _block(book, after, by=by, facts=facts)
+    notes = _check_reality(after, by=by, facts=facts, now=now) if state == "upcoming" else ()
+    _check_free(book, after, facts, by.zone)
+    is_less = after.start >= before.start and after.end <= before.end and after.gpus <= before.gpus
+    # Whoever gives something back is not asked whether it was too much; nor is an admin for others.
+    if not is_less and is_same(before.who, by.person):
+        _check_policies(book, after, by=by, now=now)
+    return Decision(booking=after, notes=notes)
+
+
+def cancel(before: Booking, *, by: Booker, now: float) -> Decision:
+    """End a booking now, or before it begins.
+
+    Raises:
+        BookingRefused: it is somebody else's, or over.
+    """
+    _check_owner(before, by)
+    state = before.state_at(now)
+    if state not in ("upcoming", "running"):
+        raise refuse("booking-over", f"this booking is over already ({state})")
+    return Decision(booking=ended(before, "cancelled", now))
+
+
+def release(before: Booking, now: float) -> Booking:
+    """A booking whose booker did not come: its end is now."""
+    return ended(before, "released", now)
+
+
+def ended(before: Booking, outcome: Outcome, at: float) -> Booking:
+    """A booking that ends at a moment, and why."""
+    # All times are whole seconds: who books what was just given back does not wait for the rest of one.
+    return replace(
+        before,
+        end=min(before.end, max(before.start, float(int(at)))),
+        outcome=outcome,
+        revision=before.revision + 1,
+    )
+
+
+def count_gpus(places: Sequence[GpuPlace], facts: Facts) -> int:
+    """How many GPUs these are now; of a node that has told nothing it is one at least."""
+    return sum(
+        max(1, len(facts[node].gpus) if node in facts else 1) if number == WHOLE_NODE else 1
+        for node, number in places
+    )
+
+
+def _check_owner(booking: Booking, by: Booker) -> None:
+    if not by.is_admin and (booking.kind == "block" or not is_same(booking.who, by.person)):
+        raise refuse(NOT_YOURS, f"this is booked by {booking.who}; ask, or ask an admin", who=booking.who)
+
+
+def _check_span(start: float, end: float, now: float) -> None:
+    if end <= now:
+        raise refuse("booking-past", "the end is over already; choose a later one")
+    if end <= start:
+        raise refuse("booking-backwards", "the end is not after the start")
+    if end > now + FARTHEST_SECONDS:
+        raise refuse("booking-too-far", f"the end is more than {format_duration(FARTHEST_SECONDS)} away")
+
+
+def _check_places(places: Sequence[GpuPlace], facts: Facts) -> None:
+    if not places:
+        raise refuse("booking-nothing", "no GPU is named")
+    if len(places) > MOST_PLACES:
+        raise refuse(
+            "booking-too-many", f"{len(places)} GPUs are named; one booking has {MOST_PLACES} at most"
+        )
+    for one in range(len(places)):
+        if any(is_on(places[one], other) for other in places[:one]):
+            raise refuse("booking-twice", f"{place_words((places[one],))} is named twice")
+    for node, number in places:
+        fact = facts.get(node)
+        if fact is None:
+            raise refuse(NO_PLACE, f"there is no node {node}", node=node)
+        if number != WHOLE_NODE and number not in fact.gpus and not fact.may_have_more:
+            there = f"it has {', '.join(map(str, sorted(fact.gpus)))}" if fact.gpus else "it has none"
+            raise refuse(NO_PLACE, f"{node} has no GPU {number}; {there}", node=node, gpu=number)
+
+
+def _check_reality(wanted: Booking, *, by: Booker, facts: Facts, now: float) -> tuple[Reason, ...]:
+    """See whether the GPUs are there and nobody else is on them now; what is worth a word is returned."""
+    notes = []
+    for place in gpus_of(wanted.places, facts):
+        fact = facts[place[0]].gpus.get(place[1])
+        word = "stale" if fact is None else fact.word
+        if word in ("stale", "broken"):
+            if wanted.start < tomorrow(now, by.zone):
+                raise refuse(
+                    f"booking-{word}",
+                    f"{place_words((place,))} is {word} now; it can be booked from tomorrow on",
+                    node=place[0],
+                    gpu=place[1],
+                )
+            text = f"{place_words((place,))} is {word} now, and may still be then"
+            notes.append(
+                Reason(code=f"booking-{word}-now", text=text, values={"node": place[0], "gpu": place[1]})
+            )
+        people = tuple(name for name in (fact.people if fact else ()) if not is_same(name, by.person))
+        if people and wanted.start <= now:
+            raise in_use(place, people)
+    return tuple(notes)
+
+
+def gpus_of(places: Sequence[GpuPlace], facts: Facts) -> list[GpuPlace]:
+    """The GPUs that are meant, those of whole nodes one by one."""
+    return [
+        (node, each)
+        for node, number in places
+        for each in (sorted(facts[node].gpus) if number == WHOLE_NODE and node in facts else [number])
+    ]
+
+
+def tomorrow(now: float, zone: tzinfo | None) -> float:
+    """When the next day begins on the clocks of a zone."""
+    today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (today + timedelta(days=1)).timestamp()
+
+
+def _check_free(book: Book, wanted: Booking, facts: Facts, zone: tzinfo | None) -> None:
+    holds = _others(wanted, holds_on(book, facts, wanted.places, wanted.start, wanted.end))
+    if not holds:
+        return
+    far = _others(wanted, holds_on(book, facts, wanted.places, wanted.start, wanted.start + GAP_SECONDS))
+    first = holds[0]
+    raise conflict(
+        first.place,
+        first.who,
+        None if first.end == float("inf") else first.end,
+        kind=first.kind,
+        gap=next_gap(far, wanted.start, wanted.end - wanted.start),
+        zone=zone,
+    )
+
+
+def _others(wanted: Booking, holds: list[Hold]) -> list[Hold]:
+    return [hold for hold in holds if hold.booking is None or hold.booking.id != wanted.id]
+
+
+def _check_policies(book: Book, wanted: Booking, *, by: Booker, now: float) -> None:
+    first, last = week_of(wanted.start, by.zone)[0], week_of(wanted.end, by.zone)[1]
+    check_limits(wanted, book.of_person(wanted.who, first, last), by.limits, now=now, zone=by.zone)
+    mine = book.of_person(wanted.who, now, now + 2 * FARTHEST_SECONDS)
+    if sum(one.id != wanted.id for one in mine) >= MOST_OPEN:
+        raise refuse("booking-too-many-open", f"you have {MOST_OPEN} open bookings, which is the most")
+
+
+def _block(book: Book, wanted: Booking, *, by: Booker, facts: Facts) -> Decision:
+    if not by.is_admin:
+        raise refuse(NOT_YOURS, "blocks are for admins")
+    holds = _others(wanted, holds_on(book, facts, wanted.places, wanted.start, wanted.end))
+    blocks = [hold for hold in holds if hold.kind == "block"]
+    if blocks:
+        first = blocks[0]
+        raise conflict(first.place, first.who, first.end, kind="block", gap=None, zone=by.zone)
+    cut = {hold.booking.id: hold.booking for hold in holds if hold.booking is not None}
+    displaced = tuple(ended(one, "displaced", wanted.start) for one in cut.values())
+    return Decision(booking=wanted, displaced=displaced)

@@ -1,0 +1,209 @@
+"""Watches what is booked: counts seconds, and tells of no-shows, trespass and overruns."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from gpuboard.bookings.desk import BookingDesk
+from gpuboard.bookings.rules import Decision, release
+from gpuboard.bookings.store import BookingStore, StoredBook
+from gpuboard.bookings.use import (
+    EventKind,
+    Sight,
+    Use,
+    count,
+    is_no_show,
+    is_still_there,
+    strangers,
+)
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.booking import Booking
+from gpuboard.model.errors import BookingRefused, StorageError
+from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
+from gpuboard.storage.base import Run
+from gpuboard.verdict.holders import is_alive, is_somebody
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+WRITE_SECONDS: Final = 60.0
+# After a longer pause of the board nobody knows what was in between.
+LONGEST_STEP: Final = 10.0
+# So long after its end a booking is looked at for who has stayed.
+OVERRUN_SECONDS: Final = 3600.0
+
+OnNoShow = Literal["warn", "release", "nothing"]
+
+
+class BookingEvent(Struct, frozen=True, kw_only=True):
+    """Something that is not as booked."""
+
+    event: EventKind
+    at: float
+    booking: Booking
+    # Who is there whose booking it is not.
+    people: tuple[str, ...] = ()
+
+
+class BookingWatch:
+    """Compares what is booked with what the nodes say, every second."""
+
+    def __init__(
+        self,
+        desk: BookingDesk,
+        store: BookingStore,
+        fleet: Fleet,
+        *,
+        run: Run,
+        no_show_after: float,
+        on_no_show: OnNoShow,
+        tell: Callable[[BookingEvent], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what to do when a booker does not come, and whom to tell of all that is not as booked."""
+        self._desk = desk
+        self._store = store
+        self._fleet = fleet
+        self._run = run
+        self._no_show_after = no_show_after
+        self._on_no_show = on_no_show
+        self._tell = tell
+        self._monotonic = monotonic
+        self._looked_at = monotonic()
+        self._written_at = monotonic()
+        # Of bookings that run, or did just now, by id.
+        self._uses: dict[str, Use] = {}
+        # What was told of each: once is enough.
+        self._told: dict[str, set[str]] = {}
+        self.trouble: Reason | None = None
+
+    def use_of(self, ident: str) -> Use | None:
+        """How a booking that runs was used so far."""
+        return self._uses.get(ident)
+
+    def has_no_show(self, ident: str) -> bool:
+        """Whether the booker of one that runs has not come in time."""
+        use = self._uses.get(ident)
+        return use is not None and self._on_no_show != "nothing" and is_no_show(use, self._no_show_after)
+
+    async def follow(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.look()
+            except StorageError as error:
+                # What was counted stays counted, and is written with the next look.
+                self.trouble = error.reason
+            else:
+                self.trouble = None
+
+    async def look(self) -> None:
+        """See what is on everything that is booked now.
+
+        Raises:
+            StorageError: something cannot be read or written; what was counted stays.
+        """
+        now, moment = self._fleet.clock.now(), self._monotonic()
+        step, self._looked_at = min(moment - self._looked_at, LONGEST_STEP), moment
+        known = [one for one in self._desk.known() if one.kind == "booking" and not one.never_was]
+        running = [one for one in known if one.start <= now < one.end]
+        await self._recall([one.id for one in running])
+        for one in running:
+            await self._watch(one, now, step)
+        for one in known:
+            if one.end <= now < one.end + OVERRUN_SECONDS:
+                self._watch_end(one, now)
+        await self._write({one.id for one in running}, moment)
+
+    async def _recall(self, idents: list[str]) -> None:
+        new = [ident for ident in idents if ident not in self._uses]
+        if new:
+            self._uses.update(await self._run(partial(self._store.uses, new)))
+
+    async def _watch(self, booking: Booking, now: float, step: float) -> None:
+        sights = self._sights(booking)
+        before = self._uses.get(booking.id, Use())
+        use = self._uses[booking.id] = count(before, booking.who, sights, now=now, seconds=step)
+        for name in strangers(booking, sights):
+            self._tell_once("trespass", booking, now, name)
+        if is_no_show(use, self._no_show_after) and self._on_no_show != "nothing":
+            self._tell_once("no_show", booking, now)
+            if self._on_no_show == "release":
+                await self._release(booking, now)
+
+    def _watch_end(self, booking: Booking, now: float) -> None:
+        # Whoever has the GPU by another booking now has not stayed too long.
+        mine = [one for one in self._desk.known() if one.who.casefold() == booking.who.casefold()]
+        is_mine = any(one.start <= now < one.end and set(one.places) & set(booking.places) for one in mine)
+        if not is_mine and is_still_there(booking, self._sights(booking)):
+            self._tell_once("overrun", booking, now)
+
+    async def _release(self, booking: Booking, now: float) -> None:
+        def decide(on: StoredBook, at: float) -> Decision:
+            found = on.find(booking.id)
+            if found is None or found.revision != booking.revision:
+                raise BookingRefused(Reason(code="booking-over", text="it has changed meanwhile"))
+            return Decision(booking=release(found, at))
+
+        try:
+            released = await self._desk.change("booking-released", decide, None)
+        except BookingRefused:
+            return
+        log.info("booking released: id=%s who=%s", booking.id, booking.who)
+        self._tell(BookingEvent(event="released", at=now, booking=released.booking))
+
+    def _tell_once(self, event: EventKind, booking: Booking, now: float, name: str = "") -> None:
+        told = self._told.setdefault(booking.id, set())
+        if f"{event} {name}" in told:
+            return
+        told.add(f"{event} {name}")
+        people = (name,) if name else ()
+        self._tell(BookingEvent(event=event, at=now, booking=booking, people=people))
+
+    async def _write(self, running: set[str], moment: float) -> None:
+        ended = self._uses.keys() - running
+        if not ended and moment - self._written_at < WRITE_SECONDS:
+            return
+        if self._uses:
+            await self._run(partial(self._store.note_uses, dict(self._uses)), is_write=True)
+        self._written_at = moment
+        for ident in ended:
+            del self._uses[ident]
+        kept = {one.id for one in self._desk.known()}
+        self._told = {ident: told for ident, told in self._told.items() if ident in kept}
+
+    def _sights(self, booking: Booking) -> list[Sight | None]:
+        return [sight for place in booking.places for sight in self._seen_at(place)]
+
+    def _seen_at(self, place: GpuPlace) -> list[Sight | None]:
+        """What is on a place now: one sight a GPU, those of a whole node each."""
+        node = self._fleet.get(place[0])
+        if node is None or node.seen is None or node.freshness.state != "live":
+            return [None]
+        seen = node.seen
+        cards = {gpu.uuid: gpu.index for gpu in seen.gpus if gpu.mig_parent_uuid is None}
+        by_number: dict[int, Sight | None] = {}
+        for gpu, memory in zip(seen.gpus, seen.remembered, strict=True):
+            number = cards.get(gpu.mig_parent_uuid or gpu.uuid)
+            if number is None or place[1] not in (number, WHOLE_NODE):
+                continue
+            if gpu.processes is None:
+                by_number[number] = None
+                continue
+            before = by_number.get(number, Sight(people=()))
+            if before is None:
+                continue
+            living = any(map(is_alive, gpu.processes))
+            holders = (memory.people or ()) if living else ()
+            people = tuple(one.user for one in holders if one.user and is_somebody(one))
+            by_number[number] = Sight(
+                people=(*before.people, *people),
+                has_nobody=before.has_nobody or any(not is_somebody(one) for one in holders),
+            )
+        return list(by_number.values()) or [None]

@@ -1,0 +1,184 @@
+"""What the API says and hears about bookings."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from gpuboard.model.booking import LONGEST_COMMENT, MOST_PLACES, Booking, BookingKind, BookingState, Outcome
+from gpuboard.model.identity import Tier
+from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
+
+# Unix seconds, or RFC 3339 with its offset.
+Moment = float | Annotated[str, Meta(max_length=40)]
+Number = Annotated[int, Meta(ge=0, le=9999)]
+Comment = Annotated[str, Meta(max_length=LONGEST_COMMENT)]
+
+
+class BookedPlaces(Struct, frozen=True, kw_only=True):
+    """GPUs of one node."""
+
+    node: Annotated[str, Meta(min_length=1, max_length=253)]
+    # Their numbers; null: the whole node, GPUs that come later included.
+    gpus: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_PLACES)] | None = None
+
+
+class AnyGpus(Struct, frozen=True, kw_only=True):
+    """Any GPUs that fit; the board picks as `/free` would."""
+
+    gpus: Annotated[int, Meta(ge=1, le=MOST_PLACES)] = 1
+    # Size of each, as on its box, like 40G.
+    memory: Annotated[str, Meta(max_length=32)] = "0"
+    model: Annotated[str, Meta(max_length=64)] | None = None
+    same_node: bool = False
+
+
+class BookingWish(Struct, frozen=True, kw_only=True):
+    """What somebody wants to book: `places` or `any`, with an `end` or `for_seconds`."""
+
+    places: Annotated[tuple[BookedPlaces, ...], Meta(max_length=MOST_PLACES)] = ()
+    any: AnyGpus | None = None
+    # Null: now.
+    start: Moment | None = None
+    end: Moment | None = None
+    for_seconds: Annotated[float, Meta(gt=0, le=1e9)] | None = None
+    comment: Comment = ""
+    # `block`: for admins; cuts what others have booked.
+    kind: BookingKind = "booking"
+    # For admins: whose it shall be; no policy holds then. Null: of whoever asks.
+    who: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+
+
+class BookingChange(Struct, frozen=True, kw_only=True):
+    """What is to be different about a booking; null: as it was."""
+
+    places: Annotated[tuple[BookedPlaces, ...], Meta(min_length=1, max_length=MOST_PLACES)] | None = None
+    start: Moment | None = None
+    end: Moment | None = None
+    # So much later than it would end now; less than nothing: sooner.
+    extend_seconds: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None
+    # Empty: none.
+    comment: Comment | None = None
+
+
+class UseView(Struct, frozen=True, kw_only=True):
+    """How a booking was used, in seconds of all its GPUs together."""
+
+    used_seconds: float
+    others_seconds: float
+    unused_seconds: float
+    unobserved_seconds: float
+
+
+class BookingView(Struct, frozen=True, kw_only=True):
+    """One booking; whoever sees counts alone sees no id, no name and no comment."""
+
+    id: str | None
+    kind: BookingKind
+    who: str | None
+    places: tuple[BookedPlaces, ...]
+    start: float
+    end: float
+    state: BookingState
+    # Why it ends sooner than was agreed; it may still run until then.
+    outcome: Outcome | None = None
+    comment: str | None = None
+    created_at: float | None = None
+    # The node that vouched for whoever booked.
+    through: str | None = None
+    # Whether it is that of whoever asks; admins may change all, others their own.
+    is_mine: bool = False
+    may_change: bool = False
+    # Null where it has not begun.
+    use: UseView | None = None
+    # It runs, and its booker has not come in time.
+    no_show: bool = False
+
+
+class BookingList(Struct, frozen=True, kw_only=True):
+    """The bookings of a span."""
+
+    at: float
+    tier: Tier
+    bookings: tuple[BookingView, ...]
+    # There are more than are told.
+    is_cut: bool = False
+
+
+class BookingAnswer(Struct, frozen=True, kw_only=True):
+    """What is booked now."""
+
+    booking: BookingView
+    # What is worth a word, and why these GPUs were chosen.
+    notes: tuple[Reason, ...] = ()
+    # Whose bookings a block has cut.
+    displaced: tuple[BookingView, ...] = ()
+
+
+class LimitView(Struct, frozen=True, kw_only=True):
+    """One policy as it holds for somebody."""
+
+    policy: Literal["longest", "ahead", "gpus_at_once", "hours_per_week"]
+    # Seconds, GPUs or GPU-hours.
+    most: float
+    # Of this week's GPU-hours, or of GPUs just now; null: it is not used up.
+    left: float | None
+    # Whose members it is for; null: it is for all.
+    group: str | None
+
+
+class LimitsView(Struct, frozen=True, kw_only=True):
+    """How much whoever asks may book, and what is left."""
+
+    limits: tuple[LimitView, ...]
+    week_start: float
+    week_end: float
+
+
+def view_of(
+    booking: Booking, now: float, *, tier: Tier, is_mine: bool = False, may_change: bool = False
+) -> BookingView:
+    """A booking as somebody sees it."""
+    view = BookingView(
+        id=None,
+        kind=booking.kind,
+        who=None,
+        places=places_view(booking.places),
+        start=booking.start,
+        end=booking.end,
+        state=booking.state_at(now),
+    )
+    if tier != "names":
+        return view
+    return BookingView(
+        id=booking.id,
+        kind=view.kind,
+        who=booking.who,
+        places=view.places,
+        start=view.start,
+        end=view.end,
+        state=view.state,
+        outcome=booking.outcome,
+        comment=booking.comment,
+        created_at=booking.created_at,
+        through=booking.through,
+        is_mine=is_mine,
+        may_change=may_change,
+    )
+
+
+def places_view(places: tuple[GpuPlace, ...]) -> tuple[BookedPlaces, ...]:
+    """Places by node."""
+    by_node: dict[str, list[int]] = {}
+    for node, number in places:
+        by_node.setdefault(node, []).append(number)
+    return tuple(
+        BookedPlaces(node=node, gpus=None if WHOLE_NODE in numbers else tuple(sorted(numbers)))
+        for node, numbers in by_node.items()
+    )
+
+
+def places_of(told: tuple[BookedPlaces, ...]) -> tuple[GpuPlace, ...]:
+    """Places one by one."""
+    return tuple(
+        (one.node, number) for one in told for number in ((WHOLE_NODE,) if one.gpus is None else one.gpus)
+    )

@@ -1,0 +1,235 @@
+"""What is booked against what really happens."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from gpuboard.bookings.desk import BookingDesk
+from gpuboard.bookings.limits import Limits
+from gpuboard.bookings.rules import Span
+from gpuboard.bookings.store import BookingStore
+from gpuboard.bookings.telling import EventCommand
+from gpuboard.bookings.use import Use
+from gpuboard.bookings.watching import LONGEST_STEP, BookingEvent, BookingWatch
+from gpuboard.fleet.changes import ChangeTracker
+from gpuboard.fleet.state import Fleet
+from gpuboard.model.booking import Booking
+from gpuboard.model.identity import Identity
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.storage.base import Database
+from tests.booking_lab import gpu
+from tests.clock import HandClock
+from tests.databases import open_database
+
+ANA = Identity(address=None, counted_as=None, tier="names", role="user", person="ana")
+PLACE = ("a", 0)
+
+
+class Watched:
+    """A fleet of one node, its book, and time that passes when the test says so."""
+
+    def __init__(self, database: Database, on_no_show: str = "release") -> None:
+        self.clock = HandClock()
+        self.seconds = 0.0
+        self.fleet = Fleet(self.clock)
+        self._tracker = ChangeTracker(self.fleet)
+        self.store = BookingStore(database, lambda *_: None, clock=self.clock.now)
+        self.events: list[BookingEvent] = []
+        self.desk = BookingDesk(
+            self.store,
+            self.fleet,
+            self._tracker,
+            run=database.run,
+            zone=UTC,
+            limits=Limits(),
+            group_limits={},
+        )
+        self.watch = BookingWatch(
+            self.desk,
+            self.store,
+            self.fleet,
+            run=database.run,
+            no_show_after=60.0,
+            on_no_show=on_no_show,  # type: ignore[arg-type] # one of those
+            tell=self.events.append,
+            monotonic=lambda: self.seconds,
+        )
+
+    async def begin(self, *gpus: GpuReading) -> None:
+        """Let the node report, and read the empty book."""
+        (await asyncio.to_thread(self.desk.load))()
+        self.report(*gpus)
+
+    def report(self, *gpus: GpuReading) -> None:
+        """Let the node say what is on its GPUs."""
+        self.fleet.sink("push").report("a", NodeReport(node="a", interval_seconds=5.0, gpus=gpus))
+        self._tracker.tick()
+
+    async def pass_time(self, seconds: float, *gpus: GpuReading) -> None:
+        """Let time pass in steps in which the node reports this, or nothing."""
+        for _ in range(round(seconds / 5)):
+            self.clock.time += 5
+            self.seconds += 5
+            if gpus:
+                self.report(*gpus)
+            else:
+                self._tracker.tick()
+            await self.watch.look()
+
+    async def book(self, seconds: float = 3600.0) -> Booking:
+        """Ana books the GPU from now on."""
+        start = float(int(self.clock.now()))
+        span = Span(start=start, end=start + seconds)
+        return (await self.desk.book(ANA, [PLACE], span, kind="booking", comment="")).booking
+
+    @property
+    def told(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What was told."""
+        return [(one.event, one.people) for one in self.events]
+
+    def use(self, booking: Booking) -> Use:
+        """How a booking was used so far."""
+        use = self.watch.use_of(booking.id)
+        assert use is not None
+        return use
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """A file of SQLite."""
+    opened = await asyncio.to_thread(open_database, tmp_path / "state")
+    yield opened
+    await asyncio.to_thread(opened.close)
+
+
+async def test_every_second_of_a_booking_is_counted_as_one_kind(database: Database) -> None:
+    """Unused, by others, by its booker, by nobody known, and not observed."""
+    lab = Watched(database, "warn")
+    await lab.begin(gpu(0))
+    booking = await lab.book()
+    await lab.watch.look()
+    await lab.pass_time(10, gpu(0))
+    await lab.pass_time(15, gpu(0, user="ben"))
+    await lab.pass_time(20, gpu(0, user="Ana"))
+    await lab.pass_time(25, gpu(0, user="root", uid=0))
+    lab.clock.time += 600
+    await lab.pass_time(30)
+    use = lab.use(booking)
+    counted = (use.unused_seconds, use.others_seconds, use.used_seconds, use.unobserved_seconds)
+    assert counted == (10, 15, 45, 30)
+    assert lab.told == [("trespass", ("ben",))]
+
+
+async def test_a_booker_who_does_not_come_loses_the_booking(database: Database) -> None:
+    """It ends then, and the GPU is free for others."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book()
+    await lab.pass_time(55, gpu(0))
+    assert lab.told == []
+    await lab.pass_time(10, gpu(0))
+    assert [event for event, _ in lab.told] == ["no_show", "released"]
+    found = await database.run(lambda: lab.store.find(booking.id))
+    assert found is not None
+    assert (found.outcome, found.end) == ("released", booking.start + 60)
+    assert lab.desk.claims("booking")[PLACE][0].until == found.end
+
+
+async def test_a_booker_who_came_keeps_it_though_the_gpu_is_left_again(database: Database) -> None:
+    """Also as root, in a container."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    await lab.book()
+    await lab.pass_time(5, gpu(0, user="root", uid=0))
+    await lab.pass_time(300, gpu(0))
+    assert lab.told == []
+
+
+async def test_an_outage_of_the_node_releases_nothing(database: Database) -> None:
+    """Nobody saw whether the booker came; afterwards the time that was seen counts on."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    await lab.book()
+    await lab.pass_time(40, gpu(0))
+    lab.clock.time += 600
+    await lab.pass_time(300)
+    assert lab.told == []
+    await lab.pass_time(30, gpu(0))
+    assert [event for event, _ in lab.told] == ["no_show", "released"]
+
+
+@pytest.mark.parametrize(("on_no_show", "told"), [("warn", ["no_show"]), ("nothing", [])])
+async def test_by_setting_a_no_show_is_only_said_or_not_even_that(
+    database: Database, on_no_show: str, told: list[str]
+) -> None:
+    """The booking stays."""
+    lab = Watched(database, on_no_show)
+    await lab.begin(gpu(0))
+    booking = await lab.book()
+    await lab.pass_time(120, gpu(0))
+    assert [event for event, _ in lab.told] == told
+    assert lab.watch.has_no_show(booking.id) is bool(told)
+    assert booking.state_at(lab.clock.now()) == "running"
+
+
+async def test_whoever_stays_after_the_end_is_told_once(database: Database) -> None:
+    """An overrun; not with another booking for it."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    await lab.book(seconds=30)
+    await lab.pass_time(60, gpu(0, user="ana"))
+    assert [event for event, _ in lab.told] == ["overrun"]
+
+
+async def test_what_was_counted_is_known_after_a_restart(database: Database) -> None:
+    """Up to the last minute, and all of it when it has ended."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book(seconds=90)
+    await lab.watch.look()
+    await lab.pass_time(120, gpu(0, user="ana"))
+    found = await database.run(lambda: lab.store.uses([booking.id]))
+    assert 80 <= found[booking.id].used_seconds <= 90
+    assert found[booking.id].came_at is not None
+
+
+async def test_a_pause_of_the_board_counts_for_nobody(database: Database) -> None:
+    """A suspended machine has seen nothing."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book()
+    await lab.watch.look()
+    lab.seconds += 5000
+    await lab.watch.look()
+    assert lab.use(booking).unused_seconds == LONGEST_STEP
+
+
+EVENT = BookingEvent(
+    event="trespass",
+    at=1.0,
+    booking=Booking(id="b1", who="ana; rm", places=(PLACE,), gpus=1, start=0.0, end=9.0, created_at=0.0),
+    people=("$(ben)",),
+)
+
+
+async def test_the_command_gets_the_event_on_its_stdin(tmp_path: Path) -> None:
+    """As JSON; no shell reads any of it."""
+    file = tmp_path / "told"
+    program = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_bytes(sys.stdin.buffer.read())"
+    await EventCommand([sys.executable, "-c", program, str(file)]).run(EVENT)
+    told = json.loads(await asyncio.to_thread(file.read_bytes))
+    assert (told["event"], told["who"], told["people"]) == ("trespass", "ana; rm", ["$(ben)"])
+    assert told["places"] == [{"node": "a", "gpus": [0]}]
+
+
+async def test_a_command_that_hangs_is_ended(caplog: pytest.LogCaptureFixture) -> None:
+    """The next event is not kept waiting; nor does one matter that is not there."""
+    await EventCommand([sys.executable, "-c", "while True: pass"], deadline=0.5).run(EVENT)
+    assert "not done in 0.5s" in caplog.text
+    await EventCommand(["/no/such/program"]).run(EVENT)
+    assert "command not run" in caplog.text

@@ -1,0 +1,70 @@
+"""A board that is killed while people book: whatever was acknowledged is booked."""
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gpuboard.bookings.store import BookingStore
+from tests.board import RunningBoard, running_board
+from tests.databases import open_database
+from tests.pushing import wait_until
+from tests.signing_in import make_token
+
+KILLS = 20
+NODE = "vision-01"
+# Beyond what the demo has booked itself.
+FIRST = 4 * 86400.0
+
+
+class Booking(threading.Thread):
+    """Somebody who books slot after slot, and notes what the board has acknowledged."""
+
+    def __init__(self, board: RunningBoard, person: str, first: float) -> None:
+        super().__init__(daemon=True)
+        _, token = make_token(board.state, person, "book", "read")
+        self._headers = {"authorization": f"Bearer {token}"}
+        self._url = f"{board.url}api/v1/bookings"
+        self._first = first
+        self.acknowledged: list[str] = []
+
+    def run(self) -> None:
+        """Book until nobody answers."""
+        with httpx.Client(headers=self._headers, timeout=30) as http:
+            for number in range(150):
+                start = self._first + 60 * number
+                places = [{"node": NODE, "gpus": [0]}]
+                wish = {"places": places, "start": start, "end": start + 60}
+                try:
+                    answer = http.post(self._url, json=wish)
+                except httpx.HTTPError:
+                    return
+                if answer.status_code == 201:
+                    self.acknowledged.append(answer.json()["booking"]["id"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_no_acknowledged_booking_is_lost_by_kill_9(tmp_path: Path) -> None:
+    """At random moments, again and again, on one book."""
+    first, chance = time.time() + FIRST, random.Random(7)
+    acknowledged: list[str] = []
+    for number in range(KILLS):
+        with running_board("--demo", "1", log=tmp_path / "log") as board:
+            booker = Booking(board, f"p{number}", first + number * 86400)
+            booker.start()
+            enough = chance.randrange(1, 25)
+            wait_until(lambda booker=booker, enough=enough: len(booker.acknowledged) >= enough)  # type: ignore[misc] # bound at once
+            board.process.kill()
+            booker.join()
+            acknowledged += booker.acknowledged
+    database = open_database(tmp_path / "state")
+    try:
+        _, kept = BookingStore(database, lambda *_: None).since(0.0)
+    finally:
+        database.close()
+    assert len(acknowledged) >= KILLS
+    assert set(acknowledged) <= {one.id for one in kept}
