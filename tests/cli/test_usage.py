@@ -1,0 +1,51 @@
+"""`gpuboard usage`, asked of a running board."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.board import RunningBoard, running_board
+from tests.cli.test_login import command
+from tests.pushing import wait_until
+
+KINDS = ("used_ms", "idle_ms", "booked_ms", "free_ms", "broken_ms", "unobserved_ms")
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board that has recorded something of a few nodes."""
+    with running_board("--demo", "3", log=tmp_path_factory.mktemp("board") / "log") as running:
+        yield running
+
+
+def usage(board: RunningBoard, home: Path, *words: str) -> str:
+    """What somebody reads who types it."""
+    done = command("usage", *words, "--board", board.url, home=home)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_six_kinds_add_up_to_the_span(board: RunningBoard, tmp_path: Path) -> None:
+    """To the millisecond, in what is printed for programs."""
+    wait_until(lambda: json.loads(usage(board, tmp_path, "--json"))["total"]["used_ms"])
+    total = json.loads(usage(board, tmp_path, "--json"))["total"]
+    assert sum(total[kind] for kind in KINDS) == total["span_ms"]
+
+
+def test_a_table_and_a_sheet_are_written_as_files(board: RunningBoard, tmp_path: Path) -> None:
+    """As cron would have them."""
+    table, sheet = tmp_path / "usage.csv", tmp_path / "usage.html"
+    usage(board, tmp_path, "--by", "node", "--csv", "--out", str(table))
+    usage(board, tmp_path, "--month", "this", "--html", "--out", str(sheet))
+    rows = list(csv.reader(table.read_text().splitlines()))
+    assert len({len(row) for row in rows}) == 1
+    assert sheet.read_text().startswith("<!doctype html>")
+
+
+def test_a_month_and_a_span_together_are_refused(board: RunningBoard, tmp_path: Path) -> None:
+    """Nobody knows which is meant."""
+    done = command("usage", "--month", "last", "--from", "now", "--board", board.url, home=tmp_path)
+    assert (done.returncode, "--month" in done.stderr) == (2, True)
