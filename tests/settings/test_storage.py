@@ -1,10 +1,13 @@
 """Where the board keeps its things, by URL; a password is never in it, and never shown."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from gpuboard.assembly.check import check_settings, missing_paths
+from gpuboard.assembly.check import check_settings
+from gpuboard.assembly.check_files import missing_paths
+from gpuboard.cli import main
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.board import settings_of
 from gpuboard.storage.registry import make_database
@@ -27,6 +30,17 @@ def test_every_way_to_name_a_server_is_taken(url: str) -> None:
     database = make_database(settings.storage, "")
     assert database.name == url.partition("?")[0]
     database.close()
+
+
+def test_a_client_that_is_not_installed_is_a_mistake_in_the_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Starting the board again would not help: systemd must not try."""
+    monkeypatch.setitem(sys.modules, "gpuboard.storage.postgresql", None)
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[storage]\nurl = "postgresql://gpuboard@db.lab.example/gpuboard"\n')
+    assert main(["serve", "--config", str(config), "--check"]) == 2
+    assert "pip install '.[postgresql]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ Part = tuple[str, Callable[[], Awaitable[None]]]
 Loaded = Sequence[Callable[[], None]]
 
 STORAGE: Final = "storage"
+WATCH: Final = "storage_watch"
+# The code of a database that another board uses.
+SHARED: Final = "storage-shared"
 # A booked card must be known after a crash of the board too; cards come and go rarely, so little is written.
 PLACES_SECONDS: Final = 0.5
 CLAIMS_SECONDS: Final = 1.0
@@ -85,6 +88,10 @@ class BoardStorage:
         self._memories.append(load)
         self._writers[what] = writer
 
+    def on_open(self, load: Callable[[], Callable[[], None]]) -> None:
+        """Load something when the database is opened, in a thread; what that returns is done on the loop."""
+        self._memories.append(load)
+
     def also_ask(self, trouble: AskTrouble) -> None:
         """Let somebody else who uses the database say what keeps it from doing so."""
         self._asked.append(trouble)
@@ -94,21 +101,24 @@ class BoardStorage:
         self._last.append(call)
 
     def open(self) -> None:
-        """Go on where an earlier run of the board ended; blocks. One that is away is waited for by `parts`.
+        """Go on where an earlier run of the board ended; blocks. If it cannot be used, `parts` try again.
 
         Raises:
-            StorageError: it cannot be used.
+            StorageError: another board uses it.
         """
-        opening = _in_thread(self._load)
+        opening = in_thread(self._load, "open-database")
         try:
             self._restore(opening.result(OPEN_SECONDS))
-        except StorageAwayError as error:
+        except StorageError as error:
+            # Not tried again: whoever comes second must not take over what is another's as soon as that ends.
+            if error.reason.code == SHARED:
+                raise
             self._away = error.reason
         except TimeoutError:
             text = f"the database {self.database.name} does not answer"
             self._opening, self._away = opening, Reason(code="storage-hung", text=text)
         if self._away is not None:
-            log.warning("database away, tried again until it answers: reason=%s", self._away.text)
+            log.error("no agent can push until the database can be used: reason=%s", self._away.text)
 
     async def run(self, call: Callable[[], Value], *, is_write: bool = False) -> Value:
         """Run a call of a store as `Database.run` does; while the database is away it is said at once.
@@ -133,7 +143,7 @@ class BoardStorage:
         """What has to run while the board does, by name."""
         return (
             *((name, self.once_open(writer.follow)) for name, writer in self._writers.items()),
-            (STORAGE, self._follow),
+            (WATCH, self._follow),
         )
 
     @property
@@ -155,10 +165,15 @@ class BoardStorage:
         self.database.close()
 
     def _load(self) -> Loaded:
-        self.database.open(as_board=True)
-        # So that `gpuboard node enroll` can print the whole command.
-        self.database.set_fact(BOARD_URL, self._url)
-        return [load() for load in self._memories]
+        try:
+            self.database.open(as_board=True)
+            # So that `gpuboard node enroll` can print the whole command.
+            self.database.set_fact(BOARD_URL, self._url)
+            return [load() for load in self._memories]
+        except StorageError:
+            # The next try takes the lock itself.
+            self.database.close()
+            raise
 
     def _restore(self, loaded: Loaded) -> None:
         for take in loaded:
@@ -188,7 +203,7 @@ class BoardStorage:
         return await self.database.run(self._load, is_write=True)
 
 
-def _in_thread(call: Callable[[], Value]) -> "Future[Value]":
+def in_thread(call: Callable[[], Value], name: str) -> "Future[Value]":
     """Begin a call in a thread that does not keep the program from ending."""
     outcome: Future[Value] = Future()
     outcome.set_running_or_notify_cancel()
@@ -199,7 +214,7 @@ def _in_thread(call: Callable[[], Value]) -> "Future[Value]":
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             outcome.set_exception(error)
 
-    threading.Thread(target=work, daemon=True, name="open-database").start()
+    threading.Thread(target=work, daemon=True, name=name).start()
     return outcome
 
 
@@ -207,16 +222,16 @@ def storage_of(settings: Settings, url: str) -> BoardStorage:
     """The storage that the settings name, not opened yet.
 
     Raises:
-        StorageError: this installation lacks what it needs.
+        SettingsError: this installation lacks what it needs.
     """
     return BoardStorage(make_database(settings.storage, settings.board.state_dir), url)
 
 
 def open_storage(storage: BoardStorage, settings: Settings, components: Components) -> bool:
-    """Open the database; without a usable one a board still shows what it can reach itself.
+    """Open the database; without a usable one a board still shows what it can reach itself, and tries again.
 
     Raises:
-        StorageError: it was chosen by the administrator and cannot be used.
+        StorageError: it was chosen by the administrator, and another board uses it.
     """
     name = storage.database.name
     try:

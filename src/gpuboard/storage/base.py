@@ -2,8 +2,9 @@
 
 import abc
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,8 +27,16 @@ DAMAGED: Final = (
     "it is damaged: stop the board, put a copy in its place or move it away, and enroll nodes anew"
 )
 
+
 Kind = TypeVar("Kind", bound=Struct)
 Value = TypeVar("Value")
+
+
+class Run(Protocol):
+    """Runs a call that blocks in one of the database's threads."""
+
+    def __call__(self, call: Callable[[], Value], *, is_write: bool = False) -> Awaitable[Value]:
+        """Wait for what the call returns."""
 
 
 class Database(abc.ABC):
@@ -126,6 +135,22 @@ class Database(abc.ABC):
 
         Raises:
             StorageError: one cannot tell.
+        """
+
+    @abc.abstractmethod
+    def backup(self, file: Path) -> None:
+        """Write a copy of one moment to a file, also while a board runs.
+
+        Raises:
+            StorageError: it cannot be made here; says how else.
+        """
+
+    @abc.abstractmethod
+    def restore(self, file: Path) -> Path:
+        """Put a copy back; where that is kept which it takes the place of. No board may run.
+
+        Raises:
+            StorageError: it cannot be put back; says why, or how else.
         """
 
     @abc.abstractmethod

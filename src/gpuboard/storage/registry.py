@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from gpuboard.model.errors import StorageError
+from gpuboard.model.errors import SettingsError
+from gpuboard.outside.state_directory import state_directory
 from gpuboard.settings.board import StorageTable
 from gpuboard.storage.base import Database
-from gpuboard.storage.sqlite import FILE_NAME, SqliteDatabase, state_directory
+from gpuboard.storage.sqlite import FILE_NAME, SqliteDatabase
 
 _SQLITE = "sqlite:///"
 
@@ -14,7 +15,7 @@ def make_database(storage: StorageTable, state_dir: str) -> Database:
     """The database that the settings name, else the file in the state directory; not opened yet.
 
     Raises:
-        StorageError: this installation lacks what it needs.
+        SettingsError: this installation lacks what it needs.
     """
     if not storage.url:
         return SqliteDatabase(state_directory(state_dir) / FILE_NAME)
@@ -23,7 +24,7 @@ def make_database(storage: StorageTable, state_dir: str) -> Database:
     try:
         from gpuboard.storage.postgresql import PostgresDatabase  # noqa: PLC0415 - only with its extra installed
     except ImportError as error:
-        raise StorageError(
+        raise SettingsError(
             f"[storage] url names PostgreSQL, and its client is not installed ({error}); "
             "in the checkout, with the pip of this installation, run: pip install '.[postgresql]'"
         ) from None

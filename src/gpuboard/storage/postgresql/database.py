@@ -1,5 +1,6 @@
 """The board's database on a PostgreSQL server."""
 
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, create_engine, event, inspect
@@ -85,6 +86,20 @@ class PostgresDatabase(Database):
         except StorageError as error:
             return error.reason
         return None
+
+    def backup(self, file: Path) -> None:
+        """Copies of PostgreSQL are PostgreSQL's business."""
+        raise StorageError(
+            f"the database is PostgreSQL's, which has a program for that; run: pg_dump --format=custom "
+            f"--file={file} '{self.name}'"
+        )
+
+    def restore(self, file: Path) -> Path:
+        """The same."""
+        raise StorageError(
+            f"the database is PostgreSQL's, which has a program for that; stop the board and run: pg_restore "
+            f"--clean --if-exists --dbname='{self.name}' {file}"
+        )
 
     def close(self) -> None:
         """Let go of all connections, and so of the lock."""

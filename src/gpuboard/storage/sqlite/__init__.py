@@ -1,6 +1,5 @@
 """The board's database as one file on a local disk; nothing to install, nothing to run."""
 
 from gpuboard.storage.sqlite.database import FILE_NAME, SqliteDatabase
-from gpuboard.storage.sqlite.place import state_directory
 
-__all__ = ["FILE_NAME", "SqliteDatabase", "state_directory"]
+__all__ = ["FILE_NAME", "SqliteDatabase"]

@@ -4,22 +4,26 @@ import logging
 import os
 import sqlite3
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import sqlalchemy
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, create_engine, event, select
 from sqlalchemy.exc import DBAPIError
 
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.state_directory import prepare_directory
 from gpuboard.storage.base import DAMAGED, Database
 from gpuboard.storage.migrations import migrate
+from gpuboard.storage.sqlite.copies import check_copy, copy_database, put_back
 from gpuboard.storage.sqlite.integrity import find_damage
 from gpuboard.storage.sqlite.lock import BoardLock, holder_of
-from gpuboard.storage.sqlite.place import prepare_directory
+from gpuboard.storage.sqlite.lost import LostMark
+from gpuboard.storage.tables import ENROLMENT_CODES, NODE_TOKENS
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +50,7 @@ class SqliteDatabase(Database):
         self._identity: str | None = None
         # How long it was when it was last looked at: it only ever grows.
         self._length = 0
+        self._lost = LostMark(path)
 
     def open(self, *, as_board: bool = False) -> None:
         """Open the file, or make it, for nobody else's eyes."""
@@ -54,8 +59,11 @@ class SqliteDatabase(Database):
             # Before anything else: two boards would undo what the other writes down.
             self._lock = BoardLock(place)
         try:
+            # The last board that ran here had one: so this is no first start.
+            is_gone = self._lock is not None and bool(self._lock.files_before) and not self.path.exists()
             self._make_file(place)
             self._identity = _identity_of(self.path)
+            self._note_whether_lost(is_gone=is_gone)
             self._leave_others_journal()
             self._agree_with_board()
             with self.write() as connection:
@@ -108,7 +116,43 @@ class SqliteDatabase(Database):
         if not os.access(self.path, os.R_OK | os.W_OK):
             text = f"the database {self.path} may no longer be read and written by the board's user"
             return Reason(code="storage", text=text)
-        return None
+        return self._find_start_without()
+
+    def _find_start_without(self) -> Reason | None:
+        """Whether the board had to start without its database, and nobody has begun anew since."""
+        if not self._lost.is_there():
+            return None
+        with self.read() as connection:
+            has_begun = any(
+                connection.execute(select(table.c.node).limit(1)).first()
+                for table in (ENROLMENT_CODES, NODE_TOKENS)
+            )
+        if has_begun:
+            self._lost.take_away()
+        return None if has_begun else self._lost.reason
+
+    def _note_whether_lost(self, *, is_gone: bool) -> None:
+        if is_gone:
+            self._lost.leave(self._identity or "")
+        elif self._lock is not None:
+            self._lost.check(self._identity or "")
+
+    def backup(self, file: Path) -> None:
+        """Write a copy of one moment to a file."""
+        copy_database(self.path, file)
+
+    def restore(self, file: Path) -> Path:
+        """Put a copy back, under the lock that keeps boards out."""
+        check_copy(file)
+        self.open(as_board=True)
+        now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        kept = self.path.with_name(f"{self.path.name}.before-{now}")
+        copy_database(self.path, kept)
+        self._engine.dispose()
+        put_back(file, self.path)
+        with self.write() as connection:
+            migrate(connection)
+        return kept
 
     def close(self) -> None:
         """Let go of the file and of the lock."""

@@ -32,7 +32,8 @@ class BoardLock:
             os.close(self._handle)
             raise StorageError(
                 f"another board{f' (process {other})' if other.isdecimal() else ''} uses the state directory "
-                f"{directory}; stop it, or name another directory with --state-dir"
+                f"{directory}; stop it, or name another directory with --state-dir",
+                code="storage-shared",
             ) from None
         # The files that the last board used here, if it said so.
         self.files_before = _lines(self._handle)[1:]
