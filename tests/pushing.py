@@ -75,6 +75,12 @@ def enroll_by_command(board: RunningBoard, node: str, token_file: str) -> None:
     subprocess.run(command, input=code, text=True, check=True, capture_output=True, timeout=30)
 
 
+def without_history(folder: Path) -> tuple[str, str]:
+    """What makes a demo a board without a past: what it has been sent is taken at once."""
+    (folder / "no-history.toml").write_text('[history]\nkind = "none"\n')
+    return "--config", str(folder / "no-history.toml")
+
+
 def token_file(folder: Path, token: str) -> Path:
     """A token in its file."""
     path = folder / f"{node_of_token(token)}.token"

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -20,12 +21,22 @@ from gpuboard.agent.channel import open_websocket
 from gpuboard.agent.node_token import enroll, read_token, write_token
 from gpuboard.agent.push import Pusher
 from gpuboard.agent.trouble import PushTrouble, handshake_trouble
+from gpuboard.client.board import BoardClient
 from gpuboard.model.errors import BoardUnreachableError, SettingsError, UsageError
 from gpuboard.outside.certificate_dates import read_dates
 from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import Live
 from tests.board import RunningBoard, free_port, running_board
-from tests.pushing import Wire, invite, report_of, running_pusher, token_file, token_of, wait_until
+from tests.pushing import (
+    Wire,
+    invite,
+    report_of,
+    running_pusher,
+    token_file,
+    token_of,
+    wait_until,
+    without_history,
+)
 from tests.serving import serving
 from tests.tls import Authority
 
@@ -166,10 +177,45 @@ def pump(source: socket.socket, target: socket.socket) -> None:
             target.sendall(data)
 
 
+@contextlib.contextmanager
+def nothing_but_404() -> Iterator[str]:
+    """A web server that knows no page, as a proxy that has the board under another path; its address."""
+
+    class NotHere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        do_POST = do_GET  # noqa: N815 - the names are the library's
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), NotHere) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_url_without_the_proxys_path_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With the whole URL and what may be missing in it; that there is no WebSocket either helps nobody."""
+    path = token_file(tmp_path, WRONG_TOKEN)
+    with nothing_but_404() as url, running_pusher(f"{url}/old/", path) as pusher:
+        pusher.offer(report_of("dgx-31"))
+        wait_until(lambda: pusher._failed._failures > 2)
+        with pytest.raises(BoardUnreachableError, match=f"{url}/ answers 404.*must have that too"):
+            BoardClient(url).fleet()
+    (said,) = words(caplog)
+    assert f"board={url}/old reason={url}/old answers 404: there is no board; if a proxy" in said
+
+
 def test_where_a_proxy_refuses_websockets_plain_requests_are_used(
-    board: RunningBoard, tmp_path: Path
+    board: RunningBoard, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By itself, and nothing is lost on the way."""
+    """By itself, and nothing is lost on the way; it is said once what the proxy should do."""
     path = token_file(tmp_path, token_of(board, "dgx-35"))
     with proxy_without_websockets(board) as url, running_pusher(url, path) as pusher:
         for _ in range(20):
@@ -177,6 +223,9 @@ def test_where_a_proxy_refuses_websockets_plain_requests_are_used(
             time.sleep(0.01)
         wait_until(lambda: pusher.waiting == 0)
         assert pusher._post_until > time.monotonic()
+        assert pusher.trouble is None
+    (said,) = words(caplog)
+    assert "must pass on Upgrade and Connection" in said
     wait_until(lambda: httpx.get(f"{board.url}api/v1/nodes/dgx-35").json().get("state") == "live")
 
 
@@ -202,7 +251,8 @@ def test_over_tls_with_an_authority_of_ones_own(tmp_path: Path) -> None:
     lab, other = Authority(tmp_path), Authority(tmp_path, "other")
     certificate, key = lab.certificate("127.0.0.1")
     with running_board(
-        "--demo", "1", "--tls-certificate", str(certificate), "--tls-key", str(key),
+        "--demo", "1", *without_history(tmp_path),
+        "--tls-certificate", str(certificate), "--tls-key", str(key),
         log=tmp_path / "log", ca_file=lab.ca_file,
     ) as board:  # fmt: skip
         code = invite(board.state, "dgx-36")

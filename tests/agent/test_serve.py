@@ -1,6 +1,7 @@
 """The agent that listens, asked over real HTTP and TLS."""
 
 import contextlib
+import datetime as dt
 import itertools
 import socket
 import ssl
@@ -13,7 +14,8 @@ import httpx
 import msgspec
 import pytest
 
-from gpuboard.agent import connections, serve
+from gpuboard.agent import certificate as certificate_module
+from gpuboard.agent import connections
 from gpuboard.agent.connections import MAX_CONNECTIONS, MAX_OF_ONE_PEER
 from gpuboard.agent.listen_token import read_or_create_token
 from gpuboard.agent.outlet import TimedReport
@@ -195,7 +197,7 @@ def test_a_renewed_certificate_is_shown_and_a_broken_one_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Certificates end every few weeks, and nobody restarts agents for that."""
-    monkeypatch.setattr(serve, "RENEWAL_SECONDS", 0.0)
+    monkeypatch.setattr(certificate_module, "RENEWAL_SECONDS", 0.0)
     authority = Authority(tmp_path)
     certificate, key = authority.certificate("127.0.0.1")
     outlet = ListenOutlet(options(tls_certificate=str(certificate), tls_key=str(key)))
@@ -211,6 +213,17 @@ def test_a_renewed_certificate_is_shown_and_a_broken_one_is_not(
     outlet.stop()
     assert shown[0] != shown[1] == shown[2]
     assert "certificate not renewed: reason=--tls-certificate" in caplog.text
+
+
+def test_an_agent_says_that_its_certificate_has_expired(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The board will not believe it; who looks for why looks here."""
+    certificate, key = Authority(tmp_path).certificate("127.0.0.1", begins=dt.timedelta(days=-30))
+    outlet = ListenOutlet(options(tls_certificate=str(certificate), tls_key=str(key)))
+    outlet.start()
+    outlet.stop()
+    assert f"certificate: {certificate} expired on " in caplog.text
 
 
 def _certificate_of(port: int) -> str:

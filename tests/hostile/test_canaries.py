@@ -44,7 +44,7 @@ TROUBLES: Final = (
     "token-shared",
     "unknown-host",
 )
-PATHS: Final = {"name": "node-0", "_name": "node-0", "uuid": "GPU-node-0", "path": "x"}
+PATHS: Final = {"name": "node-0", "_name": "node-0", "uuid": "GPU-node-0", "path": "x", "ident": "1"}
 
 
 def words(kind: str) -> str:
@@ -68,7 +68,7 @@ class House:
             broadcaster=self.broadcaster,
             access=AccessPolicy(anonymous=anonymous),
             info=info,
-            started_at=0.0,
+            started_boot_seconds=0.0,
             components=components,
         )
         self._numbers = itertools.count()

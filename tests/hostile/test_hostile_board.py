@@ -1,5 +1,6 @@
 """A board that is somebody else's: its words reach a terminal only as words."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -7,14 +8,18 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 import msgspec
 import pytest
 
+from gpuboard.client import board as client
 from gpuboard.client.answer import decode_answer
+from gpuboard.client.board import BoardClient
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
+from gpuboard.model.errors import BoardUnreachableError
 from gpuboard.wire.views import FleetView
 from tests.pushing import report_of
 
@@ -70,6 +75,35 @@ def test_a_hostile_board_cannot_write_to_the_terminal(board: str, words: list[st
     assert said
     # A table's own characters are printable too.
     assert [line for line in said.split("\n") if not line.isprintable()] == []
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 500 No\r\nContent-Length: 9999\r\n\r\n"],
+    ids=["head", "body", "refusal"],
+)
+def test_a_board_that_drips_is_given_up(begin: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It always sends a byte before patience ends, and never comes to an end."""
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.5)
+    is_over = threading.Event()
+
+    class Dripping(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(begin)
+            with contextlib.suppress(OSError):
+                while not is_over.wait(0.02):
+                    self.request.sendall(b"H")
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            board = BoardClient(f"http://127.0.0.1:{server.server_address[1]}/")
+            with pytest.raises(BoardUnreachableError, match="come to an end"):
+                board.fleet()
+        finally:
+            is_over.set()
+            server.shutdown()
 
 
 def test_every_text_of_an_answer_is_cleaned() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuboard.agent.serve import ListenOptions, _Certificate
-from gpuboard.assembly.check import open_secrets
+from gpuboard.agent.certificate import ShownCertificate
+from gpuboard.assembly.check_files import open_secrets
 from gpuboard.model.errors import OutsideError, UsageError
 from gpuboard.outside import secrets
 from gpuboard.outside.files import follow
@@ -88,12 +88,5 @@ def test_settings_are_checked_for_secrets_that_everybody_can_read(tmp_path: Path
 def test_an_agent_names_the_file_that_it_cannot_read(tmp_path: Path) -> None:
     """OpenSSL does not say which of the two it was."""
     (tmp_path / "cert").write_text("x")
-    options = ListenOptions(
-        host="127.0.0.1",
-        port=0,
-        token="token",
-        tls_certificate=str(tmp_path / "cert"),
-        tls_key=str(tmp_path / "key"),
-    )
     with pytest.raises(UsageError, match=rf"^--tls-key {tmp_path}/key: No such file"):
-        _Certificate(options)
+        ShownCertificate(str(tmp_path / "cert"), str(tmp_path / "key"))

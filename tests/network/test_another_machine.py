@@ -13,7 +13,7 @@ import pytest
 
 from tests.network.namespaces import BOARD, NAME, Network, board_on, living_on, network
 from tests.outage import INTERVAL_SECONDS, Sampling, acknowledged, any_taken
-from tests.pushing import Wire, enrol, running_pusher, token_file, wait_until
+from tests.pushing import Wire, enrol, running_pusher, token_file, wait_until, without_history
 from tests.tls import Authority
 
 pytestmark = [pytest.mark.xdist_group("network"), pytest.mark.timeout(120)]
@@ -66,7 +66,7 @@ def test_a_cut_network_makes_a_node_stale_and_then_loses_nothing(machines: Netwo
     wire = Wire()
     trusted = ssl.create_default_context(cafile=authority.ca_file)
     secure = ("--tls-certificate", str(certificate), "--tls-key", str(key))
-    arguments = ("--demo", "1", "--anonymous", "names", *secure)
+    arguments = ("--demo", "1", "--anonymous", "names", *without_history(tmp_path), *secure)
     with (
         board_on(machines, PORT, *arguments, folder=tmp_path, ca_file=authority.ca_file) as board,
         living_on(machines.there),

@@ -37,7 +37,7 @@ from tests.hostile.floods import (
 from tests.hostile.test_endless_handshakes import ENDLESS
 from tests.hostile.test_untaken_answers import ask_and_never_read
 from tests.network.namespaces import BOARD, BYSTANDER, VIEWER, Network, board_on, living_on, network
-from tests.pushing import enrol, wait_until
+from tests.pushing import enrol, wait_until, without_history
 from tests.tls import Authority
 
 pytestmark = [pytest.mark.xdist_group("network"), pytest.mark.timeout(180)]
@@ -142,7 +142,8 @@ def attackable(
     tokens = enrol(folder / "state", "honest", "hostile")
     tls = ssl.create_default_context(cafile=authority.ca_file) if authority else None
     ca_file = authority.ca_file if authority else None
-    demo = ("--demo", str(NODES))
+    # The invented past of a demo would need time and memory of its own.
+    demo = ("--demo", str(NODES), *without_history(folder))
     with board_on(machines, PORT, *demo, *arguments, folder=folder, ca_file=ca_file, limits=LIMITS) as board:
         honest = Honest(board.url, "honest", tokens["honest"], address=BYSTANDER, tls=tls)
         yield Attacked(board, honest, tokens["hostile"], folder / "log", tls)

@@ -34,6 +34,22 @@ async def test_an_error_in_a_thread_is_raised_where_it_is_awaited() -> None:
         await off_loop(lambda: 1 // 0)
 
 
+def test_a_file_that_is_not_ours_to_read_says_for_whom_to_open_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looks for the mistake is root, and can read it."""
+
+    def refuse(*_words: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(
+        OutsideError, match=r"cannot be read: Permission denied; let u.* read it \(chgrp"
+    ) as told:
+        read_file(tmp_path / "token")
+    assert (told.value.code, told.value.remedy is not None) == ("file-unreadable", True)
+
+
 async def test_a_followed_file_is_told_at_the_start_and_at_every_change(tmp_path: Path) -> None:
     """Also when the file is replaced by one of the same size within the same tick of the clock."""
     path = tmp_path / "list"

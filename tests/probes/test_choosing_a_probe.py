@@ -135,3 +135,15 @@ def test_a_device_off_the_bus_is_recognised_by_what_its_driver_leaves(tmp_path: 
     (root / sign).parent.mkdir(parents=True)
     (root / sign).touch()
     assert list(choose(vendors=TWO, root=root)) == ["nvidia", "acme"]
+
+
+def test_simulated_machines_of_different_names_have_different_gpus() -> None:
+    """Several agents that simulate on one machine are several nodes."""
+
+    def uuids(node: str | None) -> set[str]:
+        (make,) = choose("simulated", node=node).values()
+        return {gpu.uuid for gpu in make().read().gpus}
+
+    assert uuids("gpu01") == uuids("gpu01")
+    assert not uuids("gpu01") & uuids("gpu02")
+    assert uuids(None)

@@ -138,6 +138,16 @@ def test_a_name_changes_with_what_is_executed(reader: ProcessReader, tmp_path: P
         eventually(lambda: look(reader, shell.pid).program == "sleep")
 
 
+def test_a_look_in_the_midst_of_exec_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a moment the kernel has the new name and no command line: whoever looks again sees all of it."""
+    reader = ProcessReader(with_arguments=True)
+    with started() as sleeper:
+        with monkeypatch.context() as moment:
+            moment.setattr(psutil.Process, "cmdline", lambda _process: [])
+            assert look(reader, sleeper.pid).arguments is None
+        assert look(reader, sleeper.pid).arguments == "300"
+
+
 def test_owners_that_a_probe_knows_are_left_alone(reader: ProcessReader) -> None:
     """A simulated node has its own people."""
     gpu = GpuReading(uuid="GPU-1", index=0, processes=(GpuProcess(pid=1, user="ana", program="x"),))

@@ -312,6 +312,45 @@ async def test_a_file_of_tomorrow_is_not_fresh_at_the_first_look(tmp_path: Path)
         await sink.until(lambda: sink.reports[-1][1].problems == ())
 
 
+def test_a_file_of_tomorrow_locks_nobody_out(tmp_path: Path) -> None:
+    """It is no measure for those that come after it: a clock that was ahead is soon forgotten."""
+    file, now, sink = tmp_path / "cml10", time.time(), RecordingSink()
+    subject = source(tmp_path)
+    for at in (now - 60, now + 30 * 86400, now, now + 10):
+        file.write_text(gpustat(at))
+        subject.read_once(sink)
+    assert sink.troubles == []
+    said = [[found.kind for found in report.problems] for _, report in sink.reports]
+    assert said == [[], ["clock-off"], [], []]
+    assert "at least 29d" in sink.reports[1][1].problems[0].text
+
+
+def test_a_file_of_tomorrow_that_says_so_again_is_no_new_sample(tmp_path: Path) -> None:
+    """Whoever touches it makes nothing fresh."""
+    file, sink, subject = tmp_path / "cml10", RecordingSink(), source(tmp_path)
+    for _ in range(3):
+        file.write_text(gpustat(4e9))
+        os.utime(file)
+        subject.read_once(sink)
+    ((_, report),) = sink.reports
+    assert [found.kind for found in report.problems] == ["unknown-age", "clock-off"]
+
+
+def test_a_file_that_is_older_than_one_before_says_how_the_board_forgets_that(tmp_path: Path) -> None:
+    """Nobody finds that out by himself; and then it is read."""
+    file, sink, owners = tmp_path / "cml10", RecordingSink(), Owners()
+    subject = FolderSource(FolderOptions(path=str(tmp_path)), owners=owners)
+    for at in (time.time(), time.time() - 3600):
+        file.write_text(gpustat(at, 42))
+        subject.read_once(sink)
+    ((_, reason, _),) = sink.troubles
+    assert reason is not None
+    assert "gpuboard node forget cml10" in str(reason.values["remedy"])
+    owners.forget("cml10")
+    subject.read_once(sink)
+    assert (sink.count("cml10"), len(sink.troubles)) == (2, 1)
+
+
 async def test_an_age_that_cannot_be_told_is_told_by_the_next_new_line(tmp_path: Path) -> None:
     """Without the host's clock lines are not fresh, until they are seen to move on."""
     now = time.time()

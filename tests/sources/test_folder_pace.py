@@ -4,6 +4,7 @@ import pytest
 
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
 from gpuboard.sources.folder.pace import FilePace, Mark, Newness, Track
+from gpuboard.sources.formats.local_time import WEST_SECONDS
 
 
 def places(*marks: Mark | None) -> list[Newness]:
@@ -120,3 +121,11 @@ def test_a_clock_that_is_set_back_within_a_boot_is_nothing_to_doubt() -> None:
     for number, wall in ((1, 5000.0), (2, 1400.0), (3, 1410.0)):
         track.place(boot("one", number, wall), written_at=5000.0 + 10 * number, age=0.0)
     assert track.sampled_at == 5030.0
+
+
+def test_a_drop_may_follow_on_a_local_time_of_any_zone() -> None:
+    """What may be twelve hours later than it reads is no reason to call a drop of now older."""
+    now = 1_800_000_000.0
+    local = Mark("", now, now + WEST_SECONDS)
+    assert places(local, boot("b", 1, now + 2), boot("b", 2, now + 4)) == ["new", "new", "new"]
+    assert places(local, boot("b", 1, now - 15 * 3600)) == ["new", "older"]

@@ -72,3 +72,15 @@ async def test_who_goes_before_its_turn_is_never_asked(tasks: NodeTasks) -> None
     tasks.follow([Target(node="b", host="b")], sink, looks.look_after)
     await looks.until_began(1)
     assert looks.began == ["b"]
+
+
+async def test_who_is_put_into_another_group_is_not_asked_anew(tasks: NodeTasks) -> None:
+    """A rack is no part of the way to a node; the board hears of it all the same."""
+    looks, sink = Looks(), RecordingSink()
+    tasks.follow([Target(node="a", host="a", groups=("rack-1",))], sink, looks.look_after)
+    await looks.until_began(1)
+    tasks.follow([Target(node="a", host="a", groups=("rack-2",))], sink, looks.look_after)
+    tasks.follow([Target(node="a", host="a"), Target(node="b", host="b")], sink, looks.look_after)
+    await looks.until_began(2)
+    assert (looks.began, looks.now) == (["a", "b"], ["a", "b"])
+    assert sink.groups == {"a": (), "b": ()}

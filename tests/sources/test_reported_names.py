@@ -37,6 +37,16 @@ def shown(fleet: Fleet) -> list[str]:
     return sorted(node.name for node in fleet_view(fleet).nodes)
 
 
+def test_groups_of_the_list_are_those_of_the_name() -> None:
+    """Whatever the node is listed as."""
+    fleet = Fleet(SteadyClock())
+    names = ReportedNames(fleet.sink("pull"))
+    names.expect(["10.0.0.5"], groups={"10.0.0.5": ("rack-1",)})
+    names.report("10.0.0.5", report("gpu05"))
+    fleet.settle()
+    assert [(node.name, node.groups) for node in fleet_view(fleet).nodes] == [("gpu05", ("rack-1",))]
+
+
 def test_an_address_takes_the_name_that_is_reported() -> None:
     """First and always: people never see the address, unless the node has never said a word."""
     fleet, names = fleet_of("10.0.0.5", "10.0.0.6", "fe80--1", "gpu09")

@@ -12,7 +12,7 @@ SECRET = "/srv/ana/secret: bash: gpustat: command not found"
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("comments-json", "the bookings file cannot be read; the bookings of before stay"),
+        ("comments-json", "the bookings file cannot be read; bookings of before, if there are any, stay"),
         ("comments-entries", "the bookings file has entries that cannot be read"),
         ("settings", "the new settings are wrong; those of before stay"),
         ("file-refused", "its file cannot be read"),

@@ -36,7 +36,7 @@ class BoardAddress:
         self.server = WantedBoard(host=host, port=port, is_secure=self.is_secure, ca_file=ca_file)
 
     def __str__(self) -> str:
-        return f"{'https' if self.is_secure else 'http'}://{self.place}"
+        return f"{'https' if self.is_secure else 'http'}://{self.place}{self._path}"
 
     @property
     def place(self) -> str:

@@ -108,7 +108,7 @@ def open_websocket(address: BoardAddress, token: str) -> Iterator[Channel]:
             answer = refused.response
             kind = answer.headers.get("Content-Type", "")
             raise handshake_trouble(
-                answer.status_code, kind, bytes(answer.body or b""), place=place
+                answer.status_code, kind, bytes(answer.body or b""), place=str(address)
             ) from None
         except InvalidMessage:
             # No HTTP: a plain request will fail for the same reason, or get through.
@@ -150,7 +150,7 @@ class PostChannel:
 
     def send(self, message: bytes) -> None:
         """Send one message and keep its answer."""
-        place = self._address.place
+        place = str(self._address)
         if time.monotonic() - self._used_at > KEPT_SECONDS:
             # The board or a proxy has closed it by now; the next request opens another.
             self._connection.close()

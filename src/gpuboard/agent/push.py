@@ -87,6 +87,9 @@ class Pusher:
         self._sequence = -1
         self._post_until = 0.0
         self._lost_told = 0
+        # Why there is no WebSocket: worth saying only if plain requests get through, and then once.
+        self._no_websocket: str | None = None
+        self._no_websocket_told: str | None = None
 
     @property
     def waiting(self) -> int:
@@ -128,10 +131,11 @@ class Pusher:
             try:
                 self._talk(self._conversation, stop, is_post=is_post)
             except PushTrouble as trouble:
-                self._complain(str(trouble))
                 if trouble.try_post and not is_post:
+                    self._no_websocket = str(trouble)
                     self._post_until = self._clock() + POST_SECONDS
                     continue
+                self._complain(str(trouble))
                 self._post_until = 0.0
                 stop.wait(self._pause(is_refusal=trouble.is_refusal))
             except Exception:
@@ -193,6 +197,10 @@ class Pusher:
 
     def _be_welcome(self) -> None:
         log.info("board reached: board=%s node=%s waiting=%d", self._address, self.node, self.waiting)
+        is_post = self._clock() < self._post_until
+        if is_post and self._no_websocket != self._no_websocket_told:
+            log.warning("no WebSocket: board=%s reason=%s", self._address, self._no_websocket)
+        self._no_websocket_told = self._no_websocket if is_post else None
         lost = self.lost
         if lost > self._lost_told:
             log.warning("samples lost, the board was away too long: count=%d", lost - self._lost_told)

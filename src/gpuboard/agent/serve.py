@@ -3,32 +3,27 @@
 import logging
 import secrets
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import psutil
 from msgspec import Struct
 
+from gpuboard.agent.certificate import ShownCertificate
 from gpuboard.agent.connections import REQUEST_SECONDS, Connections, ServedConnection
 from gpuboard.agent.outlet import TimedReport
 from gpuboard.metrics.node import dcgm_families, node_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, write
-from gpuboard.model.errors import SettingsError, UsageError
-from gpuboard.outside.tls import own_certificate
+from gpuboard.model.errors import UsageError
 from gpuboard.wire.report import encode_report
 
 log = logging.getLogger(__name__)
 
 Reply = tuple[int, str, bytes]
-
-# So often a certificate is looked at again, if somebody connects.
-RENEWAL_SECONDS: Final = 10.0
 
 
 class ListenOptions(Struct, frozen=True, kw_only=True):
@@ -70,7 +65,11 @@ class ListenOutlet:
             UsageError: the address is taken or not ours, or the certificate cannot be used.
         """
         options = self._options
-        certificate = None if options.tls_certificate is None else _Certificate(options)
+        certificate = (
+            None
+            if options.tls_certificate is None
+            else ShownCertificate(options.tls_certificate, options.tls_key)
+        )
         try:
             self._server = _Server((options.host, options.port), self.answer, options.token, certificate)
         except OSError as error:
@@ -125,7 +124,7 @@ class _Server(HTTPServer):
         address: tuple[str, int],
         answer: Callable[[str, str], Reply],
         token: str,
-        certificate: "_Certificate | None",
+        certificate: "ShownCertificate | None",
     ) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.answer = answer
@@ -212,53 +211,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - its base's signature
         """Requests are not logged; they come every few seconds for ever."""
-
-
-class _Certificate:
-    """What the agent shows; one that was renewed is taken up without a word from anybody."""
-
-    def __init__(self, options: ListenOptions) -> None:
-        """Read it.
-
-        Raises:
-            UsageError: it cannot be used.
-        """
-        certificate = options.tls_certificate or ""
-        self._files = (certificate, options.tls_key or certificate)
-        self._seen = self._look_of_files()
-        self._look_at = time.monotonic() + RENEWAL_SECONDS
-        try:
-            self.context = self._read()
-        except SettingsError as error:
-            raise UsageError(str(error)) from None
-
-    def look(self) -> None:
-        """Take up what has changed; what cannot be used is named, and the old one is shown on."""
-        now = time.monotonic()
-        if now < self._look_at:
-            return
-        self._look_at = now + RENEWAL_SECONDS
-        seen = self._look_of_files()
-        if seen == self._seen:
-            return
-        self._seen = seen
-        try:
-            self.context = self._read()
-        except SettingsError as error:
-            log.warning("certificate not renewed: reason=%s", error)
-        else:
-            log.info("certificate renewed: path=%s", self._files[0])
-
-    def _read(self) -> ssl.SSLContext:
-        return own_certificate(*self._files, names=("--tls-certificate", "--tls-key"))
-
-    def _look_of_files(self) -> list[tuple[int, int, int] | None]:
-        return [_look_of(file) for file in self._files]
-
-
-def _look_of(file: str) -> tuple[int, int, int] | None:
-    try:
-        found = Path(file).stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from gpuboard.agent.board_address import BoardAddress
-from gpuboard.outside.board_words import remedy_for
+from gpuboard.outside.board_words import NO_BOARD_HERE, remedy_for
 from gpuboard.wire.clean import clean_text
 
 # What a handshake hears where a proxy knows no WebSockets, or leaves Upgrade out on the way to the board.
@@ -43,6 +43,8 @@ def answer_trouble(status: int, content_type: str, body: bytes, *, place: str) -
     if b"HTTPS" in body:
         # As nginx and Caddy answer where TLS is due.
         return PushTrouble(f"{place} speaks TLS; write https:// instead of http://")
+    if status == http.client.NOT_FOUND:
+        return PushTrouble(f"{place} answers 404: {NO_BOARD_HERE}", try_post=True)
     return PushTrouble(
         f"{place} answers {status}; that is no board, or a proxy before it refuses agents", try_post=True
     )

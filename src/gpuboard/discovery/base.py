@@ -21,6 +21,8 @@ class Target(Struct, frozen=True, kw_only=True):
     # Whether it may be reached at an address that is this machine's own, or one that every link has. Whoever
     # names nodes from outside could else send us, and what we show them, to anything that listens here.
     may_be_here: bool = True
+    # What the list says it belongs to: a site, a rack. No part of the way to it.
+    groups: tuple[str, ...] = ()
 
 
 Found = Callable[[Sequence[Target]], None]
@@ -37,5 +39,6 @@ class Discovery(Protocol):
     async def run(self, found: Found) -> None:
         """Call `found` with the whole list at the start and whenever it changes, until cancelled.
 
-        An outage, or an empty answer where there were nodes before, does not wipe the list at once.
+        An outage, or an empty answer where there were nodes before, does not wipe the list at once. Before
+        the first list could be had nothing is told: that there are none, nobody knows.
         """

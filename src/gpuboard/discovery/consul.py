@@ -95,6 +95,7 @@ class ConsulDiscovery:
         self._read = read_health if options.passing else read_catalog
         self._grace = Grace(options.grace, limit=options.max_nodes)
         self._index = 0
+        self._has_answered = False
         self.trouble: Reason | None = None
 
     async def run(self, found: Found) -> None:
@@ -112,7 +113,8 @@ class ConsulDiscovery:
                 except GpuboardError as error:
                     targets, pause = self._outage(error), backoff.failed()
                     server = _close(server)
-                if targets != last:
+                # Before its first answer nobody knows whether it names any.
+                if targets != last and (targets or self._has_answered):
                     last = targets
                     found(targets)
                 await asyncio.sleep(pause)
@@ -145,8 +147,12 @@ class ConsulDiscovery:
             raise self._refusal(answer)
         targets = self._read(answer.body, connect=self._options.connect, ports=self._options.ports)
         self._note_index(answer)
+        self._has_answered = True
         if self._options.allow_loopback:
             targets = tuple(replace(target, may_be_here=True) for target in targets)
+        if (tag := self._options.tag) is not None:
+            # All of them have it: it tells none apart.
+            targets = tuple(replace(one, groups=tuple(g for g in one.groups if g != tag)) for one in targets)
         kept = self._grace.update(targets, self._clock())
         self._note(self._crowd() if targets else _doubt(answer))
         return kept

@@ -76,6 +76,19 @@ def name_nodes(targets: Sequence[Target]) -> tuple[Target, ...]:
     return tuple(_named(unique[at], name) for at, name in sorted(names.items()))
 
 
+def meant(wish: Target, listed: Sequence[Target]) -> list[Target]:
+    """Those of a list that somebody means who names a host so.
+
+    With a port it is the one that is listed with just that, or one that stands there without any: a host that
+    is listed with other ports alone is several nodes, and this is none of them.
+    """
+    names = {wish.node, wish.host.lower()}
+    same = [one for one in listed if names.intersection((one.node, one.host.lower(), one.whole_name))]
+    if wish.port is not None:
+        return [one for one in same if one.port == wish.port] or [one for one in same if one.port is None]
+    return [one for one in same if one.node in names] or same
+
+
 def _named(target: Target, name: str) -> Target:
     whole = target.node if target.node.startswith(f"{name}.") else None
     return replace(target, node=name, whole_name=whole)

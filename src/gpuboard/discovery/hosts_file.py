@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from gpuboard.discovery.base import Found, Target
 from gpuboard.discovery.hosts import name_nodes, read_host
+from gpuboard.discovery.list_file import unread
 from gpuboard.model.errors import OutsideError
 from gpuboard.model.ranges import MAX_HOSTS, expand
 from gpuboard.model.verdict import Reason
@@ -42,13 +43,17 @@ class HostsFileDiscovery:
         """Hand over the list at the start and after every change, until cancelled."""
         targets: Sequence[Target] | None = None
         async for outcome in follow(lambda: read_file(self._path), what=self._path, every=self._every):
+            is_read = not isinstance(outcome, OutsideError)
             read, problems = (
-                ((), [outcome.text]) if isinstance(outcome, OutsideError) else read_hosts(outcome)
+                ((), [unread(outcome, key=self.kind)])
+                if isinstance(outcome, OutsideError)
+                else read_hosts(outcome)
             )
             if not read and not problems:
                 problems = [f"{self._path} names no host"]
             self._say(problems, kept=len(targets or ()) if not read else None)
-            if targets is None or (read and read != targets):
+            # Of a file that was never read nobody knows that it names none.
+            if (targets is None and is_read) or (read and read != targets):
                 targets = read
                 found(targets)
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from gpuboard.discovery.base import Found, Target
 from gpuboard.discovery.hosts import name_nodes, read_host
+from gpuboard.discovery.list_file import unread
 from gpuboard.model.errors import OutsideError
 from gpuboard.model.ranges import MAX_HOSTS
 from gpuboard.model.verdict import Reason
@@ -48,17 +49,19 @@ class SshConfigDiscovery:
         """Hand over the aliases at the start and after every change, until cancelled."""
         targets: Sequence[Target] | None = None
         async for outcome in follow(lambda: read_aliases(self._path), what=self._path, every=self._every):
+            is_read = not isinstance(outcome, OutsideError)
             read = () if isinstance(outcome, OutsideError) else self._pick(outcome)
             self.trouble = None
             if not read:
                 text = (
-                    outcome.text
+                    unread(outcome, key=self.kind)
                     if isinstance(outcome, OutsideError)
                     else f"{self._path} names no fitting host"
                 )
                 self.trouble = Reason(code="ssh-config", text=text)
                 log.warning("ssh config not used: reason=%s hosts_kept=%d", text, len(targets or ()))
-            if targets is None or (read and read != targets):
+            # Of a file that was never read nobody knows that it names none.
+            if (targets is None and is_read) or (read and read != targets):
                 targets = read
                 found(targets)
 

@@ -26,6 +26,11 @@ TRY_HTTPS: Final = (
     "it ends the connection without an answer; if it speaks TLS, write https:// instead of http://"
 )
 
+NO_BOARD_HERE: Final = (
+    "there is no board; if a proxy has it under a path, the URL must have that too, "
+    "as in https://gpus.lab.example/gpus/"
+)
+
 
 class WantedBoard(Struct, frozen=True, kw_only=True):
     """Whom somebody wanted to talk to, and how."""

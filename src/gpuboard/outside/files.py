@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from gpuboard.model.errors import OutsideError
+from gpuboard.outside.account import own_account
 from gpuboard.outside.threads import off_loop
 
 POLL_SECONDS: Final = 5.0
@@ -70,6 +71,9 @@ def _read_all(handle: int, path: Path, limit: int) -> bytes:
 
 def _unreadable(path: Path, error: Exception) -> OutsideError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, PermissionError):
+        remedy = f"let {own_account()} read it (chgrp, chmod g+r; of the folders above it, g+x)"
+        return OutsideError(f"{path} cannot be read: {why}; {remedy}", code="file-unreadable", remedy=remedy)
     code = "file-missing" if isinstance(error, FileNotFoundError) else "file-unreadable"
     return OutsideError(f"{path} cannot be read: {why}", code=code)
 

@@ -143,13 +143,13 @@ class HttpServer:
         if self._only_private and self._tls is None and not is_loopback(address):
             text = f"the secret is not sent unencrypted to {address}"
             remedy = "use TLS, or allow_plaintext = true if nobody else can listen on that network"
-            raise OutsideError(f"{text}: {remedy}", code="secret-in-clear")
+            raise OutsideError(f"{text}: {remedy}", code="secret-in-clear", remedy=remedy)
 
     def _refuse_here(self, address: str) -> None:
         if self._only_elsewhere and is_of_here(address):
             text = f"its list says that it is at {address}, which is this machine itself or its own link"
             remedy = "correct the list, or set allow_loopback = true where the list may say so"
-            raise OutsideError(f"{text}: {remedy}", code="address-here")
+            raise OutsideError(f"{text}: {remedy}", code="address-here", remedy=remedy)
 
     async def _exchange(
         self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes, limit: int

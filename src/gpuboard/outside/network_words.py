@@ -35,7 +35,8 @@ def _tls_words(error: ssl.SSLError, address: str) -> OutsideError:
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"the certificate of {address} is not trusted: {error.verify_message}"
         if error.verify_code in _UNKNOWN_AUTHORITY:
-            text += "; ca_file must hold the certificate of the authority that signed it"
+            remedy = "ca_file must hold the certificate of the authority that signed it"
+            return OutsideError(f"{text}; {remedy}", code="certificate", remedy=remedy)
         return OutsideError(text, code="certificate")
     reason = error.reason or ""
     if reason in NO_TLS:

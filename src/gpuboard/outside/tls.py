@@ -1,11 +1,10 @@
 """Whom to believe when a server shows its certificate, and what a server of ours shows."""
 
-import os
-import pwd
 import ssl
 from pathlib import Path
 
 from gpuboard.model.errors import SettingsError
+from gpuboard.outside.account import own_account
 
 
 def trusting(ca_file: Path | None) -> ssl.SSLContext:
@@ -38,7 +37,7 @@ def own_certificate(certificate: str, key: str, *, names: tuple[str, str]) -> ss
                 pass
         except OSError as error:
             raise SettingsError(
-                f"{name} {file}: {error.strerror}; it must be possible to read it as {_user()}"
+                f"{name} {file}: {error.strerror}; it must be possible to read it as {own_account()}"
             ) from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -49,13 +48,6 @@ def own_certificate(certificate: str, key: str, *, names: tuple[str, str]) -> ss
             "both must be PEM files, of the same pair, the key without a passphrase"
         ) from None
     return context
-
-
-def _user() -> str:
-    try:
-        return f"user {pwd.getpwuid(os.geteuid()).pw_name}"
-    except KeyError:
-        return f"uid {os.geteuid()}"
 
 
 def _no_password() -> bytes:

@@ -139,7 +139,8 @@ class ProcessReader:
             program=_clean(program_of(argv, name=stat.name), MAX_PROGRAM),
             arguments=_clean(arguments, MAX_ARGUMENTS),
         )
-        if readable:
+        # A program that is just being executed has its new name, and no command line yet: not for good.
+        if argv:
             self._known[key] = person
         return person
 

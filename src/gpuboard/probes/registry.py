@@ -42,8 +42,8 @@ LoadProbe = Callable[[str], Probe]
 MakeProbe = Callable[[], Probe]
 
 
-def load(name: str, probes: Mapping[str, str] = PROBES) -> Probe:
-    """Make the probe of this name.
+def load(name: str, probes: Mapping[str, str] = PROBES, *, node: str | None = None) -> Probe:
+    """Make the probe of this name; one that invents its devices has those of this node.
 
     Raises:
         UsageError: there is no such probe.
@@ -52,12 +52,17 @@ def load(name: str, probes: Mapping[str, str] = PROBES) -> Probe:
     if place is None:
         raise UsageError(f"there is no probe {name!r}; choose one of {', '.join(probes)}")
     module, _, part = place.partition(":")
-    probe: Probe = getattr(import_module(module), part)()
+    make = getattr(import_module(module), part)
+    probe: Probe = make(node) if node is not None and name in ONLY_BY_NAME else make()
     return probe
 
 
 def choose(
-    name: str | None = None, *, vendors: Mapping[str, Vendor] = VENDORS, root: Path = Path("/")
+    name: str | None = None,
+    *,
+    node: str | None = None,
+    vendors: Mapping[str, Vendor] = VENDORS,
+    root: Path = Path("/"),
 ) -> dict[str, MakeProbe]:
     """How to read this machine, for each vendor that it has devices of; or the probe of this name alone.
 
@@ -70,7 +75,7 @@ def choose(
     if name is not None:
         load(name).close()
         of = (vendor for vendor, its in vendors.items() if name in its.probes)
-        return {next(of, next(iter(vendors))): partial(load, name)}
+        return {next(of, next(iter(vendors))): partial(load, name, node=node)}
     here = [vendor for vendor, its in vendors.items() if is_here(its.signs, root)]
     return {
         vendor: partial(FirstThatAnswers, tuple(its.probes), load=partial(load, probes=its.probes))

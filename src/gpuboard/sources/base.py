@@ -21,11 +21,13 @@ class Sink(Protocol):
         addresses: Mapping[str, str] | None = None,
         *,
         files: Mapping[str, str] | None = None,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone.
 
         Where they are listed with an address, people reach them by that; where they are read from files, the
-        file of one that falls silent is named.
+        file of one that falls silent is named. What the list says that they belong to is added to the
+        groups of the settings.
         """
 
     def recall(self, nodes: Iterable[str]) -> None:

@@ -71,7 +71,7 @@ class CountingLedger:
 
     def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
         """Note how far the node has come."""
-        if source.kind == PUSH and report.sequence is not None:
+        if source.name == PUSH and report.sequence is not None:
             self._taken[node] = (report.boot_id, report.sequence)
 
     def taken(self, node: str, boot_id: str) -> int | None:

@@ -5,6 +5,8 @@ import random
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from gpuboard.discovery.base import Target
 from gpuboard.sources.base import Sink
 
@@ -28,7 +30,13 @@ class NodeTasks:
         wanted: dict[str, Target] = {}
         for target in targets:
             wanted.setdefault(target.node, target)
-        sink.expect(wanted, {node: target.host for node, target in wanted.items()})
+        sink.expect(
+            wanted,
+            {node: target.host for node, target in wanted.items()},
+            groups={node: target.groups for node, target in wanted.items()},
+        )
+        # A rack is no part of the way to a node: whoever is put into another one is not asked anew.
+        wanted = {node: replace(target, groups=()) for node, target in wanted.items()}
         for node in [node for node, (target, _) in self._tasks.items() if wanted.get(node) != target]:
             self._tasks.pop(node)[1].cancel()
         new = [target for node, target in wanted.items() if node not in self._tasks]

@@ -25,6 +25,7 @@ class ReportedNames:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._listed: dict[str, str | None] = {}
+        self._groups: Mapping[str, tuple[str, ...]] = {}
         # Listed name → the one it is shown under; an address that nobody has heard of yet has none.
         self._shown: dict[str, str] = {}
         # Those that have said their name.
@@ -37,9 +38,11 @@ class ReportedNames:
         addresses: Mapping[str, str] | None = None,
         *,
         files: Mapping[str, str] | None = None,  # noqa: ARG002 - those that read files have names
+        groups: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Take the list; an address waits for its name until the node has said something."""
         self._listed = {node: (addresses or {}).get(node) for node in nodes}
+        self._groups = groups or {}
         self._settled &= self._listed.keys()
         known = {node: name for node, name in self._shown.items() if node in self._listed}
         self._shown = {node: node for node in self._listed if not _is_address(node)} | known
@@ -102,7 +105,8 @@ class ReportedNames:
             return
         self._has_told = True
         places = {name: place for node, name in self._shown.items() if (place := self._listed.get(node))}
-        self._sink.expect(self._shown.values(), places)
+        groups = {name: self._groups.get(node, ()) for node, name in self._shown.items()}
+        self._sink.expect(self._shown.values(), places, groups=groups)
 
 
 def _is_address(node: str) -> bool:

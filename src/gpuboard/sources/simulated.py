@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gpuboard.model.report import NodeReport
-from gpuboard.probes.simulated import moved, node_names, simulate
+from gpuboard.probes.simulated import lost_since, moved, node_names, simulate
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 
@@ -40,6 +40,8 @@ class SimulatedSource:
         self._now = now
         self._nodes = node_names(options.nodes)
         self._has_told_past = False
+        # What is broken stays so since then, however long this runs.
+        self._lost_at = lost_since(now() + options.ahead_seconds)
 
     async def run(self, sink: Sink) -> None:
         """Hand over reports until cancelled; each node has its own moment within the interval."""
@@ -67,11 +69,17 @@ class SimulatedSource:
         for node in self._nodes:
             newest = SILENT_SECONDS if node == SILENT_NODE else 0
             for age in range(PAST_SECONDS, newest - 1, -PAST_STEP_SECONDS):
-                sink.report(node, replace(self._simulate(node, now - age), age_seconds=float(age)))
+                report = replace(self._simulate(node, now - age), age_seconds=float(age))
+                # But for the last of them, the next follows so long after.
+                if age > newest:
+                    report = replace(report, interval_seconds=float(PAST_STEP_SECONDS))
+                sink.report(node, report)
             await asyncio.sleep(0)
 
     def _simulate(self, node: str, at: float) -> NodeReport:
         options = self._options
         ahead = options.ahead_seconds
-        report = simulate(node, at + ahead, seed=options.seed, interval=float(options.interval))
+        report = simulate(
+            node, at + ahead, seed=options.seed, interval=float(options.interval), lost_at=self._lost_at
+        )
         return moved(report, -ahead) if ahead else report

@@ -7,10 +7,13 @@ from msgspec.structs import replace
 
 from gpuboard.model.codes import PLAIN
 from gpuboard.model.problems import BREAKING, without_details
-from gpuboard.model.report import GpuReading, HostFacts, Problem
+from gpuboard.model.report import GpuProcess, GpuReading, HostFacts, Problem
 from gpuboard.model.units import format_duration, format_size
 from gpuboard.model.verdict import Reason, Verdict
 from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, NodeRow, NodeView, Tier
+
+# Whether a process on a node belongs to whoever looks.
+IsOwn = Callable[[str, GpuProcess], bool]
 
 # What may be said to everybody: the words, and the figures in them. Whatever has another code (what a host, a
 # file or a login shell said) may hold names, accounts, addresses and paths: of it only the code is told.
@@ -32,17 +35,25 @@ _PUBLIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "folder-unreadable": ("the folder cannot be read", ()),
     "folder-hung": ("the folder does not answer: its mount hangs", ()),
     "folder-overfull": ("the folder has more than is looked at", ()),
+    "folder-waits": ("the folder is not read yet: the board's database is away", ()),
     "hosts-file": ("the list of hosts cannot be read, or not wholly", ()),
     "ssh-config": ("the ssh configuration cannot be read", ()),
-    "comments-json": ("the bookings file cannot be read; the bookings of before stay", ()),
+    "comments-json": ("the bookings file cannot be read; bookings of before, if there are any, stay", ()),
     "comments-entries": ("the bookings file has entries that cannot be read", ()),
+    "booked-gpus": ("something is booked on GPUs that their nodes do not have", ()),
     "booked-hosts": ("something is booked on what no source knows", ()),
     "settings": ("the new settings are wrong; those of before stay", ()),
     "storage": ("the board's database cannot be used", ()),
     "storage-hung": ("the board's database does not answer", ()),
     "storage-damaged": ("the board's database is damaged", ()),
     "storage-shared": ("another board uses the board's database", ()),
+    "storage-lost": ("the board's database was gone when it started", ()),
     "storage-replaced": ("the board's database was deleted or replaced", ()),
+    "history": ("the history cannot be used", ()),
+    "history-hung": ("the history does not answer", ()),
+    "history-paused": ("the disk is nearly full: nothing is kept of the present", ()),
+    "history-damaged": ("the history was damaged, and a new one was begun", ()),
+    "certificate-ends": ("the board's certificate has expired, or will soon", ()),
     "descriptors": ("nearly all files that the board may open are in use", ()),
 }
 _FIGURES: Final[Mapping[str, Callable[[Any], str]]] = {
@@ -66,8 +77,12 @@ def gpu_rows_for_tier(rows: list[GpuRow], tier: Tier) -> list[GpuRow]:
 
 def hide_names_in_node_row(row: NodeRow) -> NodeRow:
     """The same row without where its node is and what the node, its source or its users wrote."""
-    problems = tuple(map(without_details, row.problems))
-    return replace(row, address=None, reason=_hidden(row.reason), problems=problems)
+    return replace(row, address=None, reason=_hidden(row.reason), problems=_plain(row.problems))
+
+
+def _plain(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Problems without details; of those that are the same then, one."""
+    return tuple(dict.fromkeys(map(without_details, problems))) if problems else problems
 
 
 def hide_names_in_row(row: GpuRow) -> GpuRow:
@@ -117,9 +132,36 @@ def hide_names_in_node(node: NodeView) -> NodeView:
         node,
         host=_only_figures(host),
         reason=_hidden(node.reason),
-        problems=tuple(map(without_details, node.problems)),
+        problems=_plain(node.problems),
         gpus=tuple(hide_names_in_gpu(gpu) for gpu in node.gpus),
     )
+
+
+def hide_arguments(fleet: FleetView) -> FleetView:
+    """The same fleet without the arguments of command lines."""
+    return replace(fleet, nodes=tuple(hide_arguments_in_node(node, _nobodys) for node in fleet.nodes))
+
+
+def hide_arguments_in_node(node: NodeView, is_own: IsOwn) -> NodeView:
+    """The same node with the arguments of one's own command lines alone."""
+    gpus = tuple(hide_arguments_in_gpu(gpu, is_own) for gpu in node.gpus)
+    changed = any(one is not other for one, other in zip(gpus, node.gpus, strict=True))
+    return replace(node, gpus=gpus) if changed else node
+
+
+def hide_arguments_in_gpu(gpu: GpuView, is_own: IsOwn) -> GpuView:
+    """The same GPU with the arguments of one's own command lines alone."""
+    # A row that could not be written has lost its reading.
+    reading: GpuReading | None = gpu.reading
+    processes = None if reading is None else reading.processes
+    if not processes or all(one.arguments is None for one in processes):
+        return gpu
+    shown = tuple(one if is_own(gpu.node, one) else replace(one, arguments=None) for one in processes)
+    return replace(gpu, reading=replace(gpu.reading, processes=shown))
+
+
+def _nobodys(_node: str, _process: GpuProcess) -> bool:
+    return False
 
 
 def hide_names_in_gpu(gpu: GpuView) -> GpuView:

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS, REPORT_VERSION, NodeReport
-from gpuboard.wire.clean import clean_facts, is_plain
-from gpuboard.wire.gpu_uuid import with_plain_parents, with_plain_uuids
+from gpuboard.wire.clean import clean_facts
+from gpuboard.wire.gpu_uuid import with_plain_names
+from gpuboard.wire.plain import is_plain_report
 
 Encoding = Literal["json", "msgpack"]
 
@@ -23,10 +24,8 @@ _DECODERS: Final[dict[Encoding, Any]] = {
     "json": msgspec.json.Decoder(NodeReport).decode,
     "msgpack": msgspec.msgpack.Decoder(NodeReport).decode,
 }
-# Asked of every GPU and process of every report.
+# Asked of every GPU of every report.
 _uuid_of: Final = attrgetter("uuid")
-_model_of: Final = attrgetter("model")
-_user_of: Final = attrgetter("user")
 
 
 def encode_report(report: NodeReport, encoding: Encoding = "json") -> bytes:
@@ -61,7 +60,7 @@ def check_report(report: NodeReport) -> NodeReport:
             f"report version {report.version} cannot be read here (versions {OLDEST_VERSION} to "
             f"{REPORT_VERSION} can): install the same gpuboard version on node and board"
         )
-    report = with_plain_parents(with_plain_uuids(report))
+    report = with_plain_names(report)
     if report.interval_seconds is not None and report.interval_seconds > LONGEST_INTERVAL_SECONDS:
         report = replace(report, interval_seconds=LONGEST_INTERVAL_SECONDS)
     gpus = report.gpus or ()
@@ -70,6 +69,4 @@ def check_report(report: NodeReport) -> NodeReport:
         raise WireError(f"report with more than {MAX_PROCESSES} processes refused")
     if len(set(map(_uuid_of, gpus))) != len(gpus):
         raise WireError("report names the same GPU twice")
-    # Somebody or a model may be called by blanks alone; others than ASCII's are not plain.
-    names = {*map(_user_of, processes), *map(_model_of, gpus)} - {None}
-    return report if is_plain(report) and all(map(str.strip, names)) else clean_facts(report)
+    return report if is_plain_report(report, processes) else clean_facts(report)

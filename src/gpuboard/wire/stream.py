@@ -13,6 +13,15 @@ from gpuboard.wire.views import Tier
 Columns = dict[str, list[Any]]
 
 
+class HistoryInfo(Struct, frozen=True, kw_only=True):
+    """What the board knows of the past."""
+
+    # When that begins; null: there is none yet, or it cannot tell.
+    since: float | None
+    # Whether nothing is written at the moment.
+    paused: bool
+
+
 class BoardInfo(Struct, frozen=True, kw_only=True):
     """What the page should know about the board itself."""
 
@@ -37,6 +46,8 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     contact: str | None = None
     # The board's own zone, as `Europe/Berlin`; null: it cannot tell.
     time_zone: str | None = None
+    # null: the board keeps no history.
+    history: HistoryInfo | None = None
 
 
 class Gone(Struct, frozen=True, kw_only=True):

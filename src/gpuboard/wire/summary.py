@@ -57,6 +57,8 @@ class Person(Struct, frozen=True, kw_only=True):
     holdings: tuple[Holding, ...]
     booked_gpus: int
     booked: tuple[Holding, ...]
+    # Both, each GPU once: what the page's filter finds by `user:`.
+    total_gpus: int
 
 
 class People(Struct, frozen=True, kw_only=True):
@@ -102,6 +104,8 @@ class FreeAnswer(Struct, frozen=True, kw_only=True):
     free: int
     # GPUs that might complete the wish but cannot be judged now (stale, unknown): "no" is then not certain.
     cannot_tell: int
+    # How many of them only because bookings cannot be read: their nodes do tell.
+    bookings_unread: int = 0
     # Nodes of which nobody knows yet which GPUs they have.
     nodes_unknown: int
     # Sources that have not named their nodes yet, as just after the board's start.

@@ -56,7 +56,7 @@ class NodeView(Struct, frozen=True, kw_only=True, gc=False):
 
     name: str
     display_name: str | None
-    # The groups of the settings that it is in.
+    # The groups that it is in: by the settings, then by the list that it comes from.
     groups: tuple[str, ...] = ()
     state: NodeState
     reason: Reason | None
@@ -80,6 +80,8 @@ class FleetView(Struct, frozen=True, kw_only=True, gc=False):
     nodes: tuple[NodeView, ...]
     # Sources that have not named their nodes yet: until then no nodes are no "none".
     sources_unknown: int = 0
+    # What the board that was asked calls itself; null: nothing.
+    title: str | None = None
 
 
 class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
@@ -87,7 +89,7 @@ class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
 
     name: str
     display_name: str | None
-    # The groups of the settings that it is in.
+    # The groups that it is in: by the settings, then by the list that it comes from.
     groups: tuple[str, ...]
     # Where the list of its source says it is; null where that has none.
     address: str | None

@@ -207,6 +207,17 @@ def test_no_family_of_files_breaks_the_reader(
             check(test_gpu_monitor.read(files, node="node1"))
 
 
+def test_an_xml_that_ends_before_its_first_element_is_half_written() -> None:
+    """Within its declaration, its document type, or the element's name; a page of somebody's is none."""
+    head = b'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log'
+    for end in range(len(b"<?xml"), len(head)):
+        assert is_meant_for(head[:end], "node1", "node1"), head[:end]
+        with pytest.raises(WireError, match="half-written"):
+            read_file(head[:end], "node1")
+    for other in (b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x">\n', b'<?xml version="1.0"?>\n<list'):
+        assert not is_meant_for(other, "node1", "node1")
+
+
 GPUSTAT_FILE = test_gpustat_text.NEW
 
 

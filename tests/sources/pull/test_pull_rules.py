@@ -28,6 +28,7 @@ def test_without_options_agents_are_asked_on_their_own_port() -> None:
     [
         ({"interval": "1s"}, "at least 2s"),
         ({"timeout": "0s"}, "timeout"),
+        ({"hosts": ["gpu01", "ana@gpu02"]}, "write 'gpu02' alone"),
         ({"ca_file": "/ca.pem"}, "tls = true"),
         ({"protocol": "seed4", "token_file": "/t"}, "password_file"),
         ({"protocol": "seed4", "token_folder": "/t"}, "password_file"),

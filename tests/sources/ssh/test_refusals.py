@@ -83,6 +83,31 @@ async def test_an_unknown_host_key_is_refused(server: Server) -> None:
     assert isinstance(await look(server.options()), NodeReport)
 
 
+async def test_logging_in_as_the_words_say_makes_an_unknown_host_known(server: Server) -> None:
+    """With the board's own known_hosts and key: a person's ssh alone would write the key elsewhere."""
+    server.known_hosts.write_text("")
+    text = (await refusal(server.options())).text
+    login = text.partition("board's user (")[2].partition(")")[0]
+    assert f"-o UserKnownHostsFile={server.known_hosts} -i {server.user_key} -p {server.port} " in login
+    await run(f"{login} -o StrictHostKeyChecking=accept-new -o BatchMode=yes true")
+    assert isinstance(await look(server.options()), NodeReport)
+
+
+async def test_a_public_key_as_key_file_is_called_that(server: Server) -> None:
+    """And its file is named, with the one that is meant."""
+    found = await refusal(server.options(key_file=f"{server.user_key}.pub"))
+    assert found.code == "key-unreadable"
+    assert f"{server.user_key}.pub is a public key" in found.text
+    assert found.text.endswith(f": {server.user_key}")
+
+
+async def test_a_file_that_is_no_key_is_named(server: Server, tmp_path: Path) -> None:
+    """Whoever reads it has several."""
+    (tmp_path / "no-key").write_text("nothing of the kind")
+    found = await refusal(server.options(key_file=f"{tmp_path}/no-key"))
+    assert (found.code, f"{tmp_path}/no-key" in found.text) == ("key-unreadable", True)
+
+
 async def test_an_ssh_config_cannot_switch_verification_off(server: Server, tmp_path: Path) -> None:
     """Where ssh would trust everybody, we trust nobody."""
     config = tmp_path / "config"
@@ -98,7 +123,8 @@ async def test_a_key_that_the_host_does_not_know(server: Server, tmp_path: Path)
         await until(lambda: bool(recorder.troubles))
     code, state, text = recorder.last_trouble("gpu01")
     assert (code, state) == ("auth-failed", "refused")
-    assert f"ssh-copy-id -i {other} -p {server.port} {server.user}@127.0.0.1" in text
+    known = f"-o UserKnownHostsFile={server.known_hosts}"
+    assert f"ssh-copy-id {known} -i {other} -p {server.port} {server.user}@127.0.0.1" in text
 
 
 async def test_a_key_file_that_is_not_there(server: Server, tmp_path: Path) -> None:

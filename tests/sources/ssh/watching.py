@@ -37,6 +37,7 @@ class Recorder:
         addresses: Mapping[str, str] | None = None,
         *,
         files: Mapping[str, str] | None = None,  # noqa: ARG002 - there are none over ssh
+        groups: Mapping[str, tuple[str, ...]] | None = None,  # noqa: ARG002 - no matter here
     ) -> None:
         """Note the nodes."""
         self.expected = set(nodes)

@@ -4,7 +4,32 @@ What a simulated node says depends only on seed, name and time, so that any mome
 asked for, two runs agree, and a thousand nodes cost little.
 """
 
-from gpuboard.probes.simulated.node import moved, node_names, simulate
+from gpuboard.probes.simulated.jobs import Job
+from gpuboard.probes.simulated.node import (
+    LOST_DETAIL,
+    LOST_KIND,
+    Hardware,
+    hardware_of,
+    lost_gpu,
+    lost_since,
+    moved,
+    node_names,
+    past_jobs,
+    simulate,
+)
 from gpuboard.probes.simulated.probe import SimulatedProbe
 
-__all__ = ["SimulatedProbe", "moved", "node_names", "simulate"]
+__all__ = [
+    "LOST_DETAIL",
+    "LOST_KIND",
+    "Hardware",
+    "Job",
+    "SimulatedProbe",
+    "hardware_of",
+    "lost_gpu",
+    "lost_since",
+    "moved",
+    "node_names",
+    "past_jobs",
+    "simulate",
+]

@@ -82,6 +82,22 @@ def current_job(seed: int, node: str, index: int, load: float, now: float) -> Jo
     return job if job is not None and job.started_at <= now < job.ends_at else None
 
 
+def jobs_between(seed: int, node: str, index: int, load: float, span: tuple[float, float]) -> list[Job]:
+    """Who had a GPU in a span, one after the other; as `current_job` says it of each moment until its end."""
+    if (node, index) in UNTOUCHED:
+        return []
+    start, end = span
+    length = _slot_seconds(seed, node)
+    slots = range(int(start // length), int(end // length) + 1)
+    found = [job for slot in slots if (job := _job(seed, node, index, slot, load)) is not None]
+    found = [job for job in found if job.started_at < end and job.ends_at > start]
+    if (node, index) != FORGOTTEN:
+        return found
+    # Before somebody forgot the notebook there, others had the GPU.
+    notebook = _forgotten(end)
+    return [*(job for job in found if job.ends_at <= notebook.started_at), notebook]
+
+
 def percent(job: Job | None, now: float, jitter: Random) -> float:
     """How busy a job keeps its GPU at a moment."""
     if job is None or job.style == "idle":

@@ -10,9 +10,11 @@ from msgspec.structs import replace
 from gpuboard.model.problems import problem
 from gpuboard.model.report import Address, Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.units import GIB, MIB
-from gpuboard.probes.simulated.jobs import HOUR, Job, current_job, percent
+from gpuboard.probes.simulated.jobs import HOUR, Job, current_job, jobs_between, percent
 
 TEAMS: Final = ("vision", "nlp", "a100", "dgx")
+LOST_KIND: Final = "gpu-lost"
+LOST_DETAIL: Final = "Xid 79"
 
 
 class Hardware(Struct, frozen=True):
@@ -39,12 +41,15 @@ def node_names(count: int) -> tuple[str, ...]:
     return tuple(f"{TEAMS[i % len(TEAMS)]}-{i // len(TEAMS) + 1:02d}" for i in range(count))
 
 
-def simulate(node: str, now: float, *, seed: int = 1, interval: float = 5.0) -> NodeReport:
-    """What a simulated node says at a moment."""
-    hardware = HARDWARE.get(node.rsplit("-", 1)[0], HARDWARE["a100"])
+def simulate(
+    node: str, now: float, *, seed: int = 1, interval: float = 5.0, lost_at: float | None = None
+) -> NodeReport:
+    """What a simulated node says at a moment; `lost_at` is when a GPU was lost that is."""
+    hardware = hardware_of(node)
     traits = _traits(seed, node)
     readings = tuple(_gpu(seed, node, index, hardware, now) for index in range(hardware.gpus))
-    problems = tuple(_lost(gpu, now) for gpu in readings if gpu.index == traits.lost)
+    since = lost_since(now) if lost_at is None else lost_at
+    problems = tuple(_lost(gpu, since) for gpu in readings if gpu.index == traits.lost)
     return NodeReport(
         node=node,
         boot_id=f"{Random(f'{seed}/{node}/boot').getrandbits(64):016x}",
@@ -83,6 +88,31 @@ class Traits(Struct, frozen=True):
     lost: int | None
     hot: int | None
     load: float
+
+
+def past_jobs(node: str, start: float, end: float, *, seed: int = 1) -> dict[str, list[Job]]:
+    """Who had which GPU of a simulated node in a span, by UUID."""
+    load = _traits(seed, node).load
+    return {
+        _uuid(seed, node, index): jobs_between(seed, node, index, load, (start, end))
+        for index in range(hardware_of(node).gpus)
+    }
+
+
+def lost_gpu(node: str, *, seed: int = 1) -> str | None:
+    """The GPU of a simulated node that is lost, if one is."""
+    lost = _traits(seed, node).lost
+    return None if lost is None else _uuid(seed, node, lost)
+
+
+def lost_since(now: float) -> float:
+    """When GPUs were lost that a demo shows as lost from its start on: some hours before."""
+    return now - now % (6 * HOUR) - 2 * HOUR
+
+
+def hardware_of(node: str) -> Hardware:
+    """What a simulated node is built of."""
+    return HARDWARE.get(node.rsplit("-", 1)[0], HARDWARE["a100"])
 
 
 @lru_cache(maxsize=8192)
@@ -154,8 +184,8 @@ def _process(job: Job, held: int) -> GpuProcess:
     )
 
 
-def _lost(gpu: GpuReading, now: float) -> Problem:
-    return problem("gpu-lost", "Xid 79", gpu_uuid=gpu.uuid, since=now - now % (6 * HOUR))
+def _lost(gpu: GpuReading, since: float) -> Problem:
+    return problem(LOST_KIND, LOST_DETAIL, gpu_uuid=gpu.uuid, since=since)
 
 
 def _host(seed: int, node: str, hardware: Hardware, now: float) -> HostFacts:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import is_node_name
+from gpuboard.sources.folder.shares import Found, Shares
 from gpuboard.sources.formats.gpu_monitor import MEMBERS
 
 # More names that could be a node's are not even looked at.
@@ -98,9 +99,9 @@ class Listing(Struct):
 
 
 def list_folder(
-    folder: int, pattern: str, *, known: Mapping[str, int | None], names: Iterable[str] = ()
+    folder: int, pattern: str, *, shares: Shares, known: Mapping[str, int | None], names: Iterable[str] = ()
 ) -> Listing:
-    """Look at all files that could be a node's; of too many, those of known nodes come first.
+    """Look at all files that could be a node's; of too many, at those that have a share.
 
     `known` has the users whose files these nodes' were, where that is known, and `names` the files that were
     read before: they are found also where there are too many names to be listed.
@@ -109,7 +110,7 @@ def list_folder(
         OSError: the folder cannot be listed.
     """
     listing = Listing({}, [])
-    found: list[tuple[str, str, str]] = []
+    found: list[Found] = []
     for name in _names(folder, pattern, listing, names):
         node, member = split_name(name)
         if is_node_name(node):
@@ -119,7 +120,10 @@ def list_folder(
     found.sort()
     if len(found) > MAX_FILES:
         listing.is_overfull = True
-        found = _known_first(found, known)[:MAX_FILES]
+        trusted = (0, os.fstat(folder).st_uid)
+        found = shares.first(folder, found, known=known, trusted=trusted, limit=MAX_FILES)
+    else:
+        shares.rest()
     for node, member, name in found:
         state = state_of(folder, name)
         if state is not None:
@@ -128,19 +132,6 @@ def list_folder(
     for node, bundles in listing.nodes.items():
         listing.nodes[node] = [one for one in bundles if one.is_whole] or bundles
     return listing
-
-
-def _known_first(
-    found: list[tuple[str, str, str]], known: Mapping[str, int | None]
-) -> list[tuple[str, str, str]]:
-    """The files of known nodes first, of every user as many: one who had many read pushes nobody out."""
-    places: dict[str, int] = {}
-    users: dict[int | None, int] = {}
-    for node, _, _ in found:
-        if node in known and node not in places:
-            owner = known[node]
-            places[node] = users[owner] = users.get(owner, -1) + 1
-    return sorted(found, key=lambda one: (one[0] not in places, places.get(one[0], 0)))
 
 
 def _add(bundles: list[Bundle], member: str, name: str, state: State) -> None:

@@ -6,12 +6,15 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from gpuboard.model.report import LONGEST_INTERVAL_SECONDS
+from gpuboard.sources.formats.local_time import EAST_SECONDS
 
 _GAPS: Final = 5
 _ENOUGH: Final = 2
 _BOOTS: Final = 16
 # So many of a node's boots are remembered over a restart of the board.
 KEPT_BOOTS: Final = 8
+# So far a clock may be ahead of ours; what says a later time is no measure for what comes after it.
+AHEAD_SECONDS: Final = 60.0
 
 Newness = Literal["new", "same", "older"]
 
@@ -22,8 +25,15 @@ class Mark(NamedTuple):
     # Which clock counts: a boot of the node, or "" for its wall clock.
     clock: str
     number: float
-    # The node's wall clock at that moment, where it is known in UTC.
+    # The node's wall clock at that moment by UTC, where that is known; of a local time the latest it can be.
     wall: float | None = None
+
+    @property
+    def earliest(self) -> float | None:
+        """The same, of a local time the earliest that it can be."""
+        if self.clock or self.wall == self.number:
+            return self.wall
+        return self.number - EAST_SECONDS
 
 
 class Marks(Struct, frozen=True, array_like=True):
@@ -73,6 +83,9 @@ class Track:
         self._latest: float | None = None if marks is None else marks.latest
         self._behind: str | None = None
         self._is_begun = False
+        # The last one, if it said a time that is yet to come; and how far that was ahead, at least.
+        self._ahead: Mark | None = None
+        self.ahead_seconds = 0.0
 
     def marks(self) -> Marks | None:
         """What must outlive the board; None: no file has said when it is of."""
@@ -81,13 +94,25 @@ class Track:
         return Marks(self._mark, tuple(self._highest.items())[-KEPT_BOOTS:], self._latest)
 
     def place(
-        self, mark: Mark | None, *, written_at: float, age: float, is_age_known: bool = True
+        self,
+        mark: Mark | None,
+        *,
+        written_at: float,
+        age: float,
+        is_age_known: bool = True,
+        now: float = float("inf"),
     ) -> Newness:
         """Put one sample into its place and note when it was taken; an old one leaves no trace.
 
         A file may be touched, copied or put back, so its time of writing says nothing about its sample at the
         first look: then the older of both counts. Later it does: what moves on was taken meanwhile.
         """
+        if mark is not None and self._ahead is not None and mark[:2] == self._ahead[:2]:
+            return "same"
+        self._ahead = mark if self._is_ahead(mark, now) else None
+        if self._ahead is not None:
+            # As if it said nothing: all that come after it would be older.
+            mark, is_age_known = None, False
         place = self._place(mark)
         if place == "older":
             self._doubted = mark
@@ -109,6 +134,12 @@ class Track:
             self._note(mark)
         return place
 
+    def _is_ahead(self, mark: Mark | None, now: float) -> bool:
+        """Whether a wall clock alone counts, and says a time that is yet to come, whatever its zone."""
+        said = None if mark is None or mark.clock else mark.earliest
+        self.ahead_seconds = 0.0 if said is None or said - now <= AHEAD_SECONDS else said - now
+        return self.ahead_seconds > 0
+
     def _is_behind(self, mark: Mark) -> bool:
         """Whether a sample is of another boot than the latest, and of before that by the node's own clock."""
         if not mark.clock or mark.wall is None or self._latest is None or mark.wall >= self._latest:
@@ -119,8 +150,9 @@ class Track:
 
     def _note(self, mark: Mark) -> None:
         self._mark = mark
-        if mark.wall is not None and (mark.clock != self._behind or not mark.clock):
-            self._latest = mark.wall if self._latest is None else max(self._latest, mark.wall)
+        said = mark.earliest
+        if said is not None and (mark.clock != self._behind or not mark.clock):
+            self._latest = said if self._latest is None else max(self._latest, said)
         self._highest.pop(mark.clock, None)
         self._highest[mark.clock] = mark.number
         if len(self._highest) > _BOOTS:

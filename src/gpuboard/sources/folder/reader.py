@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from gpuboard.model.errors import WireError
 from gpuboard.model.problems import problem
 from gpuboard.model.report import NodeReport, Problem
+from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.sources.folder.listing import (
     MAX_FILES,
     Bundle,
@@ -26,8 +28,10 @@ from gpuboard.sources.folder.listing import (
     stamp_of,
 )
 from gpuboard.sources.folder.owners import Owners
-from gpuboard.sources.folder.pace import Mark, Marks, Track
+from gpuboard.sources.folder.pace import AHEAD_SECONDS, Mark, Marks, Track
+from gpuboard.sources.folder.rivals import Rivals, are_fresh, disagree
 from gpuboard.sources.folder.room import NO_ROOM, NOTHING, Room, weight_of
+from gpuboard.sources.folder.shares import Shares
 from gpuboard.sources.folder.signatures import Signatures
 from gpuboard.sources.folder.turns import Due, Turns
 from gpuboard.sources.formats import is_meant_for, read_file
@@ -42,8 +46,6 @@ _BAD_LOOKS: Final = 2
 _OWNER_SECONDS: Final = 24 * 3600.0
 # As long as a SHA-256; a kernel's boot has 36.
 _BOOT_LETTERS: Final = 64
-# So far the clock of a file server may be ahead of ours.
-AHEAD_SECONDS: Final = 60.0
 
 
 class FolderReading(Struct, frozen=True):
@@ -91,6 +93,9 @@ class _Memory:
         self.name: str | None = None
         # Its files when they were last read.
         self.files: tuple[str, ...] = ()
+        # Other files of the same user, and the one that is tried because it is livelier.
+        self.rivals = Rivals()
+        self.challenger: str | None = None
         # How much it tells, and whose it is; and how much it would tell if there were room for it.
         self.weight = NOTHING
         self.owner = 0
@@ -113,6 +118,32 @@ class _Memory:
         # Whether the sample that was read last has been handed over; there may have been no room for it.
         self.is_handed_over = False
 
+    def livelier(self, chosen: Bundle, bundles: list[Bundle]) -> Bundle:
+        """Another file of the same user, if that is written while the one that was chosen stands still."""
+        own = {one.name: one for one in bundles if one.owner == chosen.owner}
+        self.challenger = self.rivals.look(list(own.values()), self.name)
+        return chosen if self.challenger is None else own[self.challenger]
+
+    def forget(self) -> None:
+        """Hear that the board has forgotten the node: what its file must fit, where it did not, too."""
+        self.is_forgotten = True
+        if self.refusal is not None:
+            self.track = Track()
+
+
+class OlderFileError(WireError):
+    """A file of before one that was read; whoever knows better has to say so."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(
+            "it is older than what was read before: an old file was put back, or the clock of its node was "
+            "set back"
+        )
+        self.remedy = (
+            "see who has put it back; if it is the node's newest and stays refused, let the board forget "
+            f"what it has read: gpuboard node forget {node}"
+        )
+
 
 class FolderReader:
     """Looks at one folder again and again; one look at a time."""
@@ -123,6 +154,7 @@ class FolderReader:
         self._pattern = pattern
         self._signatures = signatures
         self._memory: dict[str, _Memory] = {}
+        self._shares = Shares()
         self._last_look: float | None = None
 
     def scan(self) -> Scan:
@@ -146,7 +178,7 @@ class FolderReader:
         read_well = {node for node, memory in self._memory.items() if memory.was_read}
         known: dict[str, int | None] = {**dict.fromkeys(read_well), **self._owners.nodes(str(self._path))}
         names = [name for node in read_well for name in self._memory[node].files]
-        listing = list_folder(folder, self._pattern, known=known, names=names)
+        listing = list_folder(folder, self._pattern, shares=self._shares, known=known, names=names)
         scan.skipped.update(dict.fromkeys(listing.foreign, "no regular file, or its name can be no node's"))
         if listing.is_overfull:
             scan.overfull = f"it has more files than {MAX_FILES}; some are not looked at"
@@ -166,16 +198,20 @@ class FolderReader:
         scan.outcomes = {node: outcome for node, outcome in scan.outcomes.items() if node in scan.nodes}
         self._note_broken(scan)
         self._forget(listing.nodes)
-        self._owners.look(str(self._path), listing.nodes, now=time.time())
+        # By the clock that nobody sets: a day has not passed because the other was.
+        self._owners.look(str(self._path), listing.nodes, now=boot_seconds())
 
     def _due(self, listing: Listing, room: Room, known: Container[str], folder_owner: int) -> Iterator[Due]:
         """The nodes whose files have changed, or have room now; all of them wait from here on."""
         forgotten = self._owners.take_forgotten(str(self._path))
         for node, bundles in listing.nodes.items():
             memory = self._remembered(node)
-            memory.is_forgotten = memory.is_forgotten or node in forgotten
+            if node in forgotten:
+                memory.forget()
             owner = self._owners.of(str(self._path), node)
             bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
+            if len(bundles) > 1:
+                bundle = memory.livelier(bundle, bundles)
             has_room_now = memory.too_much != NOTHING and room.admits(bundle.owner, memory.too_much)
             if bundle.stamp == memory.stamp and not has_room_now and not memory.is_forgotten:
                 continue
@@ -240,7 +276,7 @@ class FolderReader:
 
     def _read_node(self, folder: int, scan: Scan, node: str, bundle: Bundle, all_of_it: list[Bundle]) -> None:
         memory = self._memory[node]
-        content = b""
+        content, stamp_before = b"", memory.stamp
         if not self._signatures.are_known(node):
             scan.is_early = True
             return
@@ -260,6 +296,11 @@ class FolderReader:
         except WireError as error:
             memory.stamp = bundle.stamp
             outcome = _refused(bundle, str(error), remedy=getattr(error, "remedy", None))
+        if isinstance(outcome, Reason) and memory.challenger == bundle.name:
+            # It may be anything, like a log: the file that could be read stays.
+            memory.rivals.refuse(bundle.name)
+            memory.stamp = stamp_before
+            return
         memory.is_forgotten = False
         if isinstance(outcome, Reason):
             # What stood for a node before a restart still does, whatever is written there now.
@@ -272,6 +313,7 @@ class FolderReader:
                 return
         elif outcome is not None:
             outcome = self._with_owner(node, bundle, all_of_it, outcome)
+            outcome = self._with_rivals(folder, node, bundle, all_of_it, outcome)
             memory.is_node = memory.was_read = True
             memory.refusal = None
         if outcome is not None:
@@ -299,27 +341,31 @@ class FolderReader:
             report, is_age_known = read_file(contents[""], node), True
             mark = _mark(report) or _local_mark(contents[""])
         # At a first look nobody can tell how old a file of tomorrow is.
-        is_age_known = is_age_known and files[bundle.main].state.modified_at <= time.time() + AHEAD_SECONDS
+        now = time.time()
+        is_age_known = is_age_known and files[bundle.main].state.modified_at <= now + AHEAD_SECONDS
         # Telling it once more makes it no younger.
-        is_told_again = memory.is_forgotten and memory.is_unchanged and memory.was_read
+        is_told_again = (
+            memory.is_forgotten and memory.is_unchanged and memory.was_read and memory.refusal is None
+        )
         place = (
             "same"
             if is_told_again
             else memory.track.place(
-                mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known
+                mark, written_at=written_at, age=report.age_seconds, is_age_known=is_age_known, now=now
             )
         )
         if place == "older":
-            raise WireError(
-                "it is older than what was read before: an old file was put back, "
-                "or the clock of its node was set back"
-            )
+            raise OlderFileError(node)
         if place == "same" and memory.refusal is None and not memory.is_forgotten:
             return None
         if place == "new":
             self._owners.marks.note(str(self._path), node, memory.track.marks())
         if not memory.track.is_age_known:
             report = replace(report, problems=(*report.problems, _unknown_age(bundle)))
+        if memory.track.ahead_seconds and report.taken_at is None:
+            report = replace(
+                report, problems=(*report.problems, _clock_ahead(bundle, memory.track.ahead_seconds))
+            )
         memory.is_handed_over = memory.is_handed_over and place != "new"
         return FolderReading(
             report,
@@ -341,9 +387,37 @@ class FolderReader:
         if memory.owner_change is not None and now - (memory.owner_change.since or now) > _OWNER_SECONDS:
             memory.owner_change = None
         told = [*_strangers(bundle, all_of_it), *([memory.owner_change] if memory.owner_change else [])]
-        if not told:
-            return read
-        return replace(read, report=replace(read.report, problems=(*told, *read.report.problems)[:256]))
+        return _with_problems(read, told)
+
+    def _with_rivals(
+        self, folder: int, node: str, bundle: Bundle, all_of_it: list[Bundle], read: FolderReading
+    ) -> FolderReading:
+        """Say that the same user has another file that is as fresh and says something else."""
+        told = [
+            problem("second-file", f"{other.name} says otherwise than {bundle.name}")
+            for other in all_of_it
+            if other.owner == bundle.owner
+            and other.name != bundle.name
+            and not other.is_family
+            and are_fresh(bundle, other)
+            and self._says_otherwise(folder, node, other, read.report)
+        ]
+        return _with_problems(read, told)
+
+    def _says_otherwise(self, folder: int, node: str, other: Bundle, report: NodeReport) -> bool:
+        """Whether a file that is not shown contradicts what is; one that is no node's says nothing."""
+        try:
+            content = read_below(folder, other.name, limit=MAX_FILE_BYTES).content
+            self._signatures.check(content, node)
+            return disagree(report, read_file(content, node))
+        except (OSError, WireError):
+            return False
+
+
+def _with_problems(read: FolderReading, told: list[Problem]) -> FolderReading:
+    if not told:
+        return read
+    return replace(read, report=replace(read.report, problems=(*told, *read.report.problems)[:256]))
 
 
 def _is_family(bundle: Bundle) -> bool:
@@ -383,6 +457,11 @@ def _refused(bundle: Bundle, why: str, *, remedy: str | None = None) -> Reason:
 
 def _unknown_age(bundle: Bundle) -> Problem:
     return problem("unknown-age", bundle.name)
+
+
+def _clock_ahead(bundle: Bundle, seconds: float) -> Problem:
+    """Say that a file is of tomorrow; where its time has a zone, everybody can see it."""
+    return problem("clock-off", f"{bundle.name} is at least {format_duration(seconds)} ahead of the board's")
 
 
 def _strangers(bundle: Bundle, all_of_it: list[Bundle]) -> Iterator[Problem]:

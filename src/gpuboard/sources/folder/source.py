@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.errors import UsageError
+from gpuboard.model.errors import OutsideError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.files import user_path
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 HUNG_SECONDS: Final = 30.0
 # How soon to look again when a board has just started and has not read its tokens yet.
 EARLY_SECONDS: Final = 0.5
+# After so many such looks in a row it is said: the board's database is away.
+EARLY_LOOKS: Final = 4
 # So many foreign files are named in the log, each once; and of one look so many that cannot be read.
 MAX_NAMED: Final = 100
 _REASON_LENGTH: Final = 500
@@ -72,6 +74,8 @@ class FolderSource:
             self._path, options.pattern, signatures=signatures, owners=owners or Owners()
         )
         self._nodes: set[str] = set()
+        # How often in a row nothing could be read, because the board has not read its tokens.
+        self._early_looks = 0
         # Whether all nodes were last said to be in trouble, because the folder was.
         self._is_away = False
         self._names_skipped = names_skipped
@@ -96,13 +100,14 @@ class FolderSource:
         """Look at the folder once, without a loop. Blocks.
 
         Raises:
-            UsageError: the folder cannot be read.
+            OutsideError: the folder cannot be read.
         """
         try:
             for _ in self._take(self._reader.scan(), sink):
                 pass
         except OSError as error:
-            raise UsageError(f"{self._path} cannot be read: {error.strerror or error}") from None
+            why = f"{self._path} cannot be read: {error.strerror or error}"
+            raise OutsideError(why, code="folder-unreadable") from None
 
     async def _hand_over(self, look: "asyncio.Task[Scan]", sink: Sink) -> bool:
         """Pass on what was seen; True: the board has not read its tokens yet, and nothing was."""
@@ -111,11 +116,22 @@ class FolderSource:
         except OSError as error:
             self._trouble_for_all(sink, "folder-unreadable", f"{self._path}: {error.strerror or error}")
             return False
-        if not scan.is_early:
-            for _ in self._take(scan, sink):
-                # Thousands may have changed at once: others have their turn between any two.
-                await asyncio.sleep(0)
-        return scan.is_early
+        if scan.is_early:
+            self._wait()
+            return True
+        self._early_looks = 0
+        for _ in self._take(scan, sink):
+            # Thousands may have changed at once: others have their turn between any two.
+            await asyncio.sleep(0)
+        return False
+
+    def _wait(self) -> None:
+        """Say that files are here and cannot be judged, unless the board has only just started."""
+        self._early_looks += 1
+        if self._early_looks >= EARLY_LOOKS:
+            text = f"{self._path} is not read yet: the board's database, which knows the tokens, is away"
+            before, self.trouble = self.trouble, Reason(code="folder-waits", text=text)
+            self._say(before)
 
     def _take(self, scan: Scan, sink: Sink) -> Iterator[None]:
         """Pass on what was seen, node after node."""

@@ -49,6 +49,10 @@ _FAILURE: Final = re.compile(
 )
 _FAILURE_BYTES: Final = 16 * 1024
 _QUOTED: Final = 200
+# A declaration, a document type, and the name of the first element; each may be cut, or not there yet.
+_XML_HEAD: Final = re.compile(
+    rb"<\?xml[^<>]*(?:>\s*(?:<!?(?:DOCTYPE)?\s*(\w*)[^<>]*(?:>\s*(?:<(\w*))?)?)?)?", re.DOTALL
+)
 _BLANK: Final = b"\0 \t\r\n"
 
 
@@ -65,6 +69,7 @@ def is_meant_for(data: bytes, node: str, name: str) -> bool:
         or _begins_with(node, text)
         or any(form.sniff(data) for form in FORMATS)
         or _is_cut_json(text)
+        or _is_cut_xml(text)
         or _failure(text) is not None
     )
 
@@ -94,6 +99,17 @@ def _is_cut_json(text: bytes) -> bool:
     return False
 
 
+def _is_cut_xml(text: bytes) -> bool:
+    """Whether nvidia-smi's XML ends before its first element."""
+    head = _XML_HEAD.fullmatch(text) if len(text) < _FAILURE_BYTES else None
+    if head is None:
+        return False
+    # What is cut within the word DOCTYPE has no name yet.
+    names = [name or b"" for name in head.groups()]
+    is_early = b"DOCTYPE".startswith(names[0]) and text.endswith(b"<!" + names[0])
+    return is_early or all(b"nvidia_smi_log".startswith(name) for name in names)
+
+
 def read_file(data: bytes, node: str) -> NodeReport:
     """Read one file of any known kind.
 
@@ -111,7 +127,7 @@ def read_file(data: bytes, node: str) -> NodeReport:
     said = _failure(text)
     if said is not None:
         raise WireError(f"the command that writes it failed: {said}")
-    if _is_cut_json(text) or (_begins_with(node, text) and not data.endswith(b"\n")):
+    if _is_cut_json(text) or _is_cut_xml(text) or (_begins_with(node, text) and not data.endswith(b"\n")):
         raise WireError("half-written: it ends before it says anything")
     known = ", ".join(form.name for form in FORMATS)
     raise WireError(f"a file of no known kind (known are {known})")

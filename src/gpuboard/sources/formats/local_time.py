@@ -6,6 +6,8 @@ from typing import Final
 
 # So far west lives nobody: by UTC a local time is at most so much later than it reads.
 WEST_SECONDS: Final = 12 * 3600.0
+# Nor so far east: it is at most so much earlier.
+EAST_SECONDS: Final = 14 * 3600.0
 
 # `gpustat --json`, `nvidia-smi -q -x`, and the head line of gpustat.
 _ISO: Final = re.compile(rb'"query_time"\s*:\s*"([^"]{1,40})"')

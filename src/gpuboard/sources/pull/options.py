@@ -45,6 +45,11 @@ class PullOptions(Struct, frozen=True, kw_only=True):
             raise ValueError(f"interval must be at least {MIN_INTERVAL_SECONDS:g}s")
         if self.timeout <= 0:
             raise ValueError("timeout must be longer than nothing")
+        named = next((host for host in self.hosts if "@" in host), None)
+        if named is not None:
+            raise ValueError(
+                f"hosts: {named!r}: nobody logs in here; write {named.rpartition('@')[2]!r} alone"
+            )
         if self.ca_file is not None and not self.tls:
             raise ValueError("ca_file has no effect without tls = true")
         if self.token_file is not None and self.token_folder is not None:

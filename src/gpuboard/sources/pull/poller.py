@@ -6,7 +6,7 @@ import random
 import ssl
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from gpuboard.outside.http import HttpServer, request_bytes
 from gpuboard.outside.resolve import Resolver
 from gpuboard.outside.secrets import FileValue
 from gpuboard.sources.base import Sink
+from gpuboard.sources.pull.own_files import of_ca_file, own_reason, reason_of
 from gpuboard.sources.pull.protocols import NodeProtocol, Question
 from gpuboard.sources.pull.samples import Samples
 from gpuboard.wire.clean import clean_text
@@ -53,9 +54,17 @@ class Poller:
     """Looks after one node: one connection, one deadline, failures of its own."""
 
     def __init__(
-        self, target: Target, way: Asking, sink: Sink, *, clock: Callable[[], float] = time.monotonic
+        self,
+        target: Target,
+        way: Asking,
+        sink: Sink,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        speaks: bool = True,
     ) -> None:
+        """Look after a node; whoever only looks once shows its trouble, and needs no log of it."""
         self._target = target
+        self._speaks = speaks
         self._way = way
         self._sink = sink
         self._clock = clock
@@ -80,6 +89,13 @@ class Poller:
         finally:
             self._drop()
 
+    async def ask_once(self) -> None:
+        """Ask it this once."""
+        try:
+            await self._round()
+        finally:
+            self._drop()
+
     def _pause(self, *, well: bool) -> float:
         if not well:
             return self._backoff.failed()
@@ -92,14 +108,14 @@ class Poller:
         try:
             self._succeeded(await self._ask())
         except SourceError as error:
-            self._failed(error)
+            self._failed(reason_of(error.code, error.reason, error.remedy), error.state)
         except OutsideError as error:
-            self._failed(SourceError(error.text, code=error.code))
+            self._failed(own_reason(error))
         except WireError as error:
-            self._failed(SourceError(str(error), code="bad-report"))
+            self._failed(Reason(code="bad-report", text=str(error)))
         except Exception:  # a bug of ours must stay this one node's trouble
             log.exception("pull broke: node=%s", self._target.node)
-            self._failed(SourceError("gpuboard itself failed here; its log says how", code="internal"))
+            self._failed(Reason(code="internal", text="gpuboard itself failed here; its log says how"))
         else:
             return True
         return False
@@ -124,7 +140,8 @@ class Poller:
         if report is None and self._samples.is_frozen(self._clock(), way.interval):
             age = format_duration(self._samples.age(self._clock()))
             text = f"it answers, but always with the same data of {age} ago"
-            raise SourceError(f"{text}: restart the agent there", code="frozen")
+            remedy = "restart the agent there"
+            raise SourceError(f"{text}: {remedy}", code="frozen", remedy=remedy)
         return report
 
     def _request(self, server: HttpServer, question: Question) -> bytes:
@@ -146,7 +163,7 @@ class Poller:
             self._target.host,
             self._target.port or way.port,
             resolver=way.resolver,
-            tls=None if way.tls is None else await way.tls.value(),
+            tls=None if way.tls is None else await _trust(way.tls),
             only_private=self._secret is not None and not way.allow_plaintext,
             only_elsewhere=not self._target.may_be_here,
         )
@@ -164,20 +181,18 @@ class Poller:
         hand_over = self._sink.report if self._samples.is_new else self._sink.show
         hand_over(self._target.node, replace(report, interval_seconds=interval))
 
-    def _failed(self, error: SourceError) -> None:
-        if error.state == "refused" and self._secret is not None:
+    def _failed(self, why: Reason, state: Literal["refused", "error"] = "error") -> None:
+        if state == "refused" and self._secret is not None:
             self._secret.forget()
         self._drop()
         # Some of it is the node's own words.
-        reason = Reason(code=error.code, text=clean_text(error.reason[:_LONGEST_REASON]))
+        reason = replace(why, text=clean_text(why.text[:_LONGEST_REASON]))
         # It failed before, and that was not long ago: this is no single lost reply.
         is_lasting = self._backoff.is_failing
-        self._sink.trouble(self._target.node, reason, state=error.state, is_lasting=is_lasting)
-        if self._logged != error.code:
-            self._logged = error.code
-            log.warning(
-                "pull failed: node=%s state=%s reason=%s", self._target.node, error.state, reason.text
-            )
+        self._sink.trouble(self._target.node, reason, state=state, is_lasting=is_lasting)
+        if self._speaks and self._logged != why.code:
+            self._logged = why.code
+            log.warning("pull failed: node=%s state=%s reason=%s", self._target.node, state, reason.text)
 
     def _note_name(self, said: str | None) -> None:
         if said not in {None, self._other_name, self._target.node}:
@@ -188,3 +203,10 @@ class Poller:
         if self._server is not None:
             self._server.close()
             self._server = None
+
+
+async def _trust(tls: FileValue[ssl.SSLContext]) -> ssl.SSLContext:
+    try:
+        return await tls.value()
+    except OutsideError as error:
+        raise of_ca_file(error) from None

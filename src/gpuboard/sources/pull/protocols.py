@@ -97,6 +97,7 @@ def not_an_agent(answer: HttpAnswer, expected: str) -> SourceError:
     """Say who answers there instead of whom we expected."""
     if 300 <= answer.status < 400:  # noqa: PLR2004 - HTTP's redirects
         text = f"it redirects elsewhere (HTTP {answer.status}), which is not followed"
-        return SourceError(f"{text}: name the right host and port", code="redirected")
+        remedy = "name the right host and port"
+        return SourceError(f"{text}: {remedy}", code="redirected", remedy=remedy)
     said = f"HTTP {answer.status}" if answer.status != OK else (answer.media_type[:40] or "no content type")
     return SourceError(f"something answers there, but not {expected} ({said})", code="not-an-agent")

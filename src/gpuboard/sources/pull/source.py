@@ -1,7 +1,8 @@
 """The pull source: one task for each node that the discovery finds."""
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from gpuboard.discovery.base import Discovery, Target
@@ -28,6 +29,8 @@ PROTOCOLS: Final[Mapping[str, Callable[[str], NodeProtocol]]] = {
 
 # A node that comes back is seen again after this long at the latest.
 RETRY_LIMIT_SECONDS: Final = 30.0
+# Whoever looks once asks so many at the same time.
+AT_ONCE: Final = 100
 
 
 class PullSource:
@@ -68,6 +71,18 @@ class PullSource:
             )
         finally:
             await self._tasks.stop()
+
+    async def read_once(self, targets: Sequence[Target], sink: Sink) -> None:
+        """Ask each of these nodes once; what it says, or why it does not, is the sink's."""
+        named = ReportedNames(sink) if self._takes_names else sink
+        named.expect([target.node for target in targets], {target.node: target.host for target in targets})
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(target: Target) -> None:
+            async with gate:
+                await Poller(target, self._way, named, speaks=False).ask_once()
+
+        await asyncio.gather(*map(ask, targets))
 
 
 def _secret_for(options: PullOptions) -> Callable[[Target], FileValue[str]] | None:

@@ -17,7 +17,15 @@ from gpuboard.sources.ssh.gate import Gate, Turn
 from gpuboard.sources.ssh.known_hosts import KnownHosts
 from gpuboard.sources.ssh.meter import Meter
 from gpuboard.sources.ssh.options import SshOptions
-from gpuboard.sources.ssh.words import SshError, SshHost, changed_key, explain, timed_out, unknown_key
+from gpuboard.sources.ssh.words import (
+    SshError,
+    SshHost,
+    changed_key,
+    explain,
+    public_key,
+    timed_out,
+    unknown_key,
+)
 
 _MAX_HOPS: Final = 8
 # For keys, ssh config and known_hosts. Reading them takes milliseconds, unless their mount hangs.
@@ -103,7 +111,7 @@ class _Login:
         hops: int = 0,
         only_elsewhere: bool = False,
     ) -> asyncssh.SSHClientConnection:
-        place = SshHost(name=host, host=host)
+        place = SshHost(name=host, host=host, key_file=key_file)
         tunnel: asyncssh.SSHClientConnection | None = None
         try:
             arguments, settings, has_passphrase = await self._workers.run(
@@ -119,6 +127,8 @@ class _Login:
                 known_hosts=files,
                 key_file=key_file,
                 key_has_passphrase=has_passphrase,
+                own_known_hosts=self._options.known_hosts,
+                own_config=self._options.ssh_config,
             )
             known = await self._known.load(files)
             arguments.update(_key_kinds(known, place, settings))
@@ -206,6 +216,8 @@ def _key(path: Path) -> tuple[dict[str, Any], bool]:
         key = asyncssh.read_private_key(path)
     except asyncssh.KeyImportError as error:
         if "passphrase" not in str(error).lower():
+            if _is_public(path):
+                raise public_key(str(path)) from None
             raise
         public = path.with_name(f"{path.name}.pub")
         chosen: dict[str, Any] = {"client_keys": [path], "ignore_encrypted": True}
@@ -214,6 +226,14 @@ def _key(path: Path) -> tuple[dict[str, Any], bool]:
             chosen["agent_identities"] = [public]
         return chosen, True
     return {"client_keys": [key], "agent_path": None}, False
+
+
+def _is_public(path: Path) -> bool:
+    try:
+        asyncssh.read_public_key(path)
+    except (asyncssh.KeyImportError, OSError):
+        return False
+    return True
 
 
 def _key_kinds(

@@ -3,7 +3,9 @@
 Foreign errors end here: asyncssh's and the system's become an SshError with a code that stays the same.
 """
 
-from typing import Any, Literal
+import re
+from shlex import quote
+from typing import Any, Final, Literal
 
 import asyncssh
 from msgspec import Struct
@@ -15,6 +17,7 @@ from gpuboard.wire.clean import clean_text
 
 _DEFAULT_PORT = 22
 _LONGEST = 600
+_PLAIN_PATH: Final = re.compile(r"[\w@%+=:,./~-]+", re.ASCII)
 # What to do about files and names outside, by what is wrong with them.
 _LOOK_UP = "check its spelling, the DNS, or HostName in the ssh config"
 _REMEDIES = {
@@ -36,12 +39,28 @@ class SshHost(Struct, frozen=True, kw_only=True):
     known_hosts: tuple[str, ...] = ()
     key_file: str | None = None
     key_has_passphrase: bool = False
+    # What the settings name in place of ssh's own files; a person's ssh knows nothing of them.
+    own_known_hosts: str | None = None
+    own_config: str | None = None
 
     @property
     def ssh(self) -> str:
-        """How a person would log in there."""
-        port = "" if self.port == _DEFAULT_PORT else f"-p {self.port} "
-        return f"ssh {port}{self.user}@{self.host}" if self.user else f"ssh {port}{self.host}"
+        """How a person would log in there as the board does."""
+        config = f"-F {_word(self.own_config)} " if self.own_config else ""
+        key = f"-i {_word(self.key_file)} " if self.key_file else ""
+        words = f"ssh {config}{self.with_known_hosts}{key}{self.at_port}"
+        return f"{words}{self.user}@{self.host}" if self.user else f"{words}{self.host}"
+
+    @property
+    def at_port(self) -> str:
+        """The option for its port, if it needs one."""
+        return "" if self.port == _DEFAULT_PORT else f"-p {self.port} "
+
+    @property
+    def with_known_hosts(self) -> str:
+        """The option for the board's own known_hosts, if it has one."""
+        file = self.own_known_hosts
+        return f"-o UserKnownHostsFile={_word(file)} " if file else ""
 
     @property
     def in_known_hosts(self) -> str:
@@ -57,8 +76,8 @@ class SshError(SourceError):
         self, what: str, remedy: str, *, code: str, state: Literal["refused", "error"] = "error"
     ) -> None:
         # Some of it is the host's own words, from before we know who it is: harmless, and not too many.
-        self.remedy = clean_text(remedy[:_LONGEST])
-        super().__init__(f"{clean_text(what[:_LONGEST])}; {self.remedy}", state=state, code=code)
+        helps = clean_text(remedy[:_LONGEST])
+        super().__init__(f"{clean_text(what[:_LONGEST])}; {helps}", state=state, code=code, remedy=helps)
 
     @property
     def as_reason(self) -> Reason:
@@ -67,13 +86,23 @@ class SshError(SourceError):
         return Reason(code=self.code, text=self.reason, values=values)
 
 
+def public_key(file: str) -> SshError:
+    """The settings name a public key where a private one is needed."""
+    return SshError(
+        f"{file} is a public key",
+        f"key_file names the private one, which stays with the board: {file.removesuffix('.pub')}",
+        code="key-unreadable",
+        state="refused",
+    )
+
+
 def changed_key(place: SshHost, fingerprint: str) -> SshError:
     """The host shows another key than the one we know: a new installation, or somebody in between."""
     file = place.known_hosts[0] if place.known_hosts else "~/.ssh/known_hosts"
     return SshError(
         f"the host key of {place.host} has changed (it now shows {fingerprint}): it was installed anew, "
         "or somebody is in between",
-        f"ask its admin for the new fingerprint; if it is this one, ssh-keygen -f {file} "
+        f"ask its admin for the new fingerprint; if it is this one, ssh-keygen -f {_word(file)} "
         f"-R '{place.in_known_hosts}' and then {place.ssh} once",
         code="host-key-changed",
         state="refused",
@@ -83,11 +112,10 @@ def changed_key(place: SshHost, fingerprint: str) -> SshError:
 def unknown_key(place: SshHost, fingerprint: str) -> SshError:
     """We have never seen this host's key."""
     file = place.known_hosts[0] if place.known_hosts else "~/.ssh/known_hosts"
-    port = "" if place.port == _DEFAULT_PORT else f"-p {place.port} "
     return SshError(
         f"the host key of {place.host} is not known here (it shows {fingerprint})",
         f"log in once as the board's user ({place.ssh}) and compare the fingerprint, or add it with "
-        f"ssh-keyscan {port}{place.host} >> {file}",
+        f"ssh-keyscan {place.at_port}{place.host} >> {_word(file)}",
         code="host-key-unknown",
         state="refused",
     )
@@ -113,11 +141,11 @@ def login_refused(place: SshHost) -> SshError:
             code="auth-failed",
             state="refused",
         )
-    key = f"-i {place.key_file} " if place.key_file else ""
-    port = "" if place.port == _DEFAULT_PORT else f"-p {place.port} "
+    key = f"-i {_word(place.key_file)} " if place.key_file else ""
+    options = f"{place.with_known_hosts}{key}{place.at_port}"
     return SshError(
         f"{place.host} refused the login of {place.user}",
-        f"put the board's public key there: ssh-copy-id {key}{port}{place.user}@{place.host}",
+        f"put the board's public key there: ssh-copy-id {options}{place.user}@{place.host}",
         code="auth-failed",
         state="refused",
     )
@@ -216,7 +244,7 @@ def _explain_files(error: Exception, text: str, place: SshHost) -> SshError:
     """Put what asyncssh could not make sense of into words; it reads keys, ssh config and known_hosts."""
     if isinstance(error, asyncssh.KeyImportError | asyncssh.KeyEncryptionError):
         return SshError(
-            f"the key for {place.name} cannot be read: {text}",
+            f"the key {place.key_file or ''} for {place.name} cannot be read: {text}".replace("  ", " "),
             "check key_file, or IdentityFile in the ssh config",
             code="key-unreadable",
             state="refused",
@@ -226,3 +254,8 @@ def _explain_files(error: Exception, text: str, place: SshHost) -> SshError:
         f"correct it; compare with {place.ssh}",
         code="ssh-config",
     )
+
+
+def _word(path: str) -> str:
+    """A path as a shell takes it; a home of one's own stays one."""
+    return path if _PLAIN_PATH.fullmatch(path) else quote(path)
