@@ -11,6 +11,7 @@ import { loadGrammar } from './state/filter';
 import { Fleet } from './state/fleet.svelte';
 import { Need } from './state/need.svelte';
 import { Preferences } from './state/preferences.svelte';
+import { Session } from './state/session.svelte';
 import { Selection } from './state/selection.svelte';
 import { Router } from './state/router.svelte';
 import { BoardView } from './state/view.svelte';
@@ -31,6 +32,10 @@ async function start(): Promise<void> {
   const router = new Router(base);
   const fleet = new Fleet();
   const clock = new Clock();
+  const client = new Client(base);
+  const session = new Session(client, preferences, (hasLeft) =>
+    hasLeft ? location.reload() : connection.refresh(),
+  );
   const connection = new Connection(fleet, clock, {
     address: new URL('api/v1/stream', base),
     ask: (tag) =>
@@ -43,9 +48,11 @@ async function start(): Promise<void> {
   // The address may say how often the page is drawn: a screen on a wall, a slow machine.
   const refresh = Number(router.query.get('refresh') ?? NaN);
   connection.paceSeconds = refresh >= 0 && refresh <= 3600 ? refresh : preferences.paceSeconds;
+  connection.past = router.at !== null;
   clock.start();
   router.start();
   connection.start();
+  void session.ask();
   const tag = chooseLanguage([
     ...(preferences.language ? [preferences.language] : []),
     ...navigator.languages,
@@ -53,11 +60,22 @@ async function start(): Promise<void> {
   const isFiltered = router.query.has('q');
   const [words] = await Promise.all([LANGUAGES[tag].load(), isFiltered ? loadGrammar() : null]);
   const language = new Language(tag, words, () => !connection.isCurrent);
-  const view = new BoardView(fleet, router, preferences);
+  const view = new BoardView(fleet, router, preferences, session);
   const need = new Need(fleet, router, view);
   const selection = new Selection();
-  const client = new Client(base);
-  const app = { fleet, clock, connection, router, preferences, language, view, need, selection, client };
+  const app = {
+    fleet,
+    clock,
+    connection,
+    router,
+    preferences,
+    session,
+    language,
+    view,
+    need,
+    selection,
+    client,
+  };
   mount(App, { target: document.getElementById('app')!, props: { app } });
 }
 

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { GpuRow, NodeRow } from '../src/api/wire';
 import { nextCard } from '../src/pages/board/cardKeys';
 import { step } from '../src/pages/board/gridKeys';
-import { cardHeight, items, linesOf, rowHeight, slotsFor } from '../src/pages/board/layout';
+import { cardHeight, holderLines, stacked } from '../src/pages/board/card';
+import { items, linesOf, rowHeight, slotsFor } from '../src/pages/board/layout';
 import { layOut, lineName, neighbour, squareAt, steady } from '../src/pages/board/mapLayout';
 import { paint, type Painted, type Palette, type Tiles } from '../src/pages/board/mapPaint';
-import { dockSide, dockTop, placeTip } from '../src/pages/board/place';
+import { hiddenBelow, placeTip } from '../src/pages/board/place';
 import devices from '../../tests/golden/devices.json';
 import { cudaDevices, takeCommand } from '../src/parts/command';
 import { tipWords } from '../src/parts/tip';
@@ -28,6 +29,8 @@ import { Language, LANGUAGES } from '../src/text/language.svelte';
 import { gpu, node, snapshot, using } from './samples';
 
 const NOW = 100_000;
+/** How a phone draws cards. */
+const drawn = { width: 362, now: NOW, language: new Language('en', en) };
 
 function fleetOf(nodes: NodeRow[], gpus: GpuRow[]): Fleet {
   const fleet = new Fleet();
@@ -135,15 +138,45 @@ describe('the rows', () => {
     expect(cutCards(gpus.filter((each) => each.record.mig_parent_uuid === null))).toBeNull();
   });
 
-  test('on a phone have a foot only for people or trouble', () => {
+  test('on a phone have a foot for trouble and for people, each with its own', () => {
     const heightOf = (change: Partial<NodeRow>, ...gpus: Partial<GpuRow>[]) => {
       const all = gpus.map((each, index) => gpu({ uuid: `GPU-${index}`, index, ...each }));
-      return cardHeight(items(rowsOf(fleetOf([node(change)], all)), () => false)[0]!);
+      return cardHeight(items(rowsOf(fleetOf([node(change)], all)), () => false)[0]!, drawn);
     };
     const bare = heightOf({}, {});
+    const busy = { verdict: 'busy', users: using('ana') } as const;
+    const held = heightOf({}, busy);
+    const broken = [{ kind: 'xid', text: '', remedy: '', detail: null, gpu_uuid: null, since: null }];
     expect(heightOf({}, { verdict: 'busy', users: null })).toBe(bare);
-    expect(heightOf({}, { verdict: 'busy', users: using('ana') })).toBeGreaterThan(bare);
+    expect(held).toBeGreaterThan(bare);
     expect(heightOf({ state: 'lost' }, { verdict: 'stale' })).toBeGreaterThan(bare);
+    expect(heightOf({ problems: broken }, busy) - heightOf({ problems: broken }, {})).toBe(held - bare);
+  });
+
+  test('on a phone name who holds what, since when it is idle, and two in a line where there is room', () => {
+    const told = (...gpus: Partial<GpuRow>[]) => {
+      const all = gpus.map((each, index) => gpu({ uuid: `GPU-${index}`, index, verdict: 'busy', ...each }));
+      const lines = holderLines(rowsOf(fleetOf([node()], all))[0]!.rows[0]!, drawn);
+      return [
+        stacked(lines),
+        ...lines.map((line) => [line.name, line.count, line.idle, line.booked].join(' ').trim()),
+      ];
+    };
+    const idle = { verdict: 'idle', users: using('eva'), since: NOW - 3660 } as const;
+    expect(told(idle)).toEqual([1, 'eva  (1 idle 1 h)']);
+    const names = (...all: string[]) => all.map((name) => ({ users: using(name) }));
+    expect(told(...names('ana', 'ana', 'bob'), idle)).toEqual([2, 'ana ×2', 'bob', 'eva  (1 idle 1 h)']);
+    expect(told(...names('ana', 'bob', 'cem', 'dan', 'eva', 'fay'))).toEqual([
+      3,
+      'ana',
+      'bob',
+      'cem',
+      'dan',
+      '+2',
+    ]);
+    const long = 'x'.repeat(40);
+    expect(told(...names('ana', long))[0]).toBe(2);
+    expect(told({ ...idle, users: using(long) })[0]).toBe(2);
   });
 
   test('are walked with the keys, past what is not shown', () => {
@@ -306,7 +339,9 @@ test('the density follows the size of the fleet, never the filter', () => {
   );
   const fleet = fleetOf([node()], rows);
   const view = (query: string) =>
-    new BoardView(fleet, { query: new URLSearchParams(query) } as Router, new Preferences(null));
+    new BoardView(fleet, { query: new URLSearchParams(query) } as Router, new Preferences(null), {
+      me: null,
+    });
   expect(view('q=busy').shown.size).toBe(1);
   expect([view('q=busy').density, view('').density]).toEqual(['rows', 'rows']);
   expect(view('q=busy&view=cards').density).toBe('cards');
@@ -318,16 +353,18 @@ test.each([
 ] as const)('of %i nodes with eight GPUs the board shows the %s', (nodes, density) => {
   const gpus = Array.from({ length: 8 * nodes }, (_, place) => gpu({ uuid: `GPU-${place}` }));
   const router = { query: new URLSearchParams() } as Router;
-  expect(new BoardView(fleetOf([node()], gpus), router, new Preferences(null)).density).toBe(density);
+  expect(new BoardView(fleetOf([node()], gpus), router, new Preferences(null), { me: null }).density).toBe(
+    density,
+  );
 });
 
 test('what is typed shows the same as the address that it leaves behind', () => {
   const query = (text: string) => ({ query: new URLSearchParams({ q: text }) });
   const router = $router('is');
-  const view = new BoardView(smallFleet(), router, new Preferences(null));
+  const view = new BoardView(smallFleet(), router, new Preferences(null), { me: null });
   expect(view.shown.size).toBe(0);
   Object.assign(router, query('is:banana'));
-  const reloaded = new BoardView(smallFleet(), $router('is:banana'), new Preferences(null));
+  const reloaded = new BoardView(smallFleet(), $router('is:banana'), new Preferences(null), { me: null });
   expect([view.shown.size, reloaded.shown.size]).toEqual([12, 12]);
   expect(view.errors.map((error) => error.code)).toEqual(['badWord']);
 
@@ -700,18 +737,8 @@ describe('the detail', () => {
     expect(placeTip(at(900, 100), 400, screen).left).toBe(592);
   });
 
-  test('is docked at the right, and never over the GPU that it is about', () => {
-    expect(dockSide(at(100, 100), 400, 1000)).toBe('right');
-    expect(dockSide(at(700, 100), 400, 1000)).toBe('left');
-    expect(dockSide(null, 400, 1000)).toBe('right');
-    // Where it covers the GPU at either edge.
-    expect(dockSide(at(300, 100), 400, 700)).toBe('right');
-  });
-
-  test('docked at the left it leaves the answers to be seen, as far as they are', () => {
-    const answers = (bottom: number) => ({ bottom }) as DOMRect;
-    expect(dockTop('left', answers(210))).toBe(210);
-    expect(dockTop('left', answers(-400))).toBe(0);
-    expect(dockTop('right', answers(210))).toBe(0);
+  test('lies at the foot of the screen, and what it is about is moved above it', () => {
+    expect(hiddenBelow(at(100, 100), 300, 800)).toBe(0);
+    expect(hiddenBelow(at(100, 600), 300, 800)).toBe(634 + 16 - 500);
   });
 });

@@ -188,3 +188,75 @@ describe('the connection', () => {
     stop();
   });
 });
+
+describe('while the past is shown', () => {
+  const now = snapshot([node()], [gpu({ verdict: 'busy' })]);
+  const before = snapshot([node()], [gpu({ verdict: 'free' })], { at: 1000 });
+
+  test('what comes in does not touch it, and nothing of it is current', async () => {
+    const { connection, fleet, stop } = start();
+    FakeSocket.last.onopen?.();
+    await hear(now);
+    connection.past = true;
+    fleet.queue(before);
+    fleet.flush();
+    await hear(change([], [gpu({ verdict: 'broken' })]));
+    expect([fleet.at, fleet.gpus.get('GPU-1')?.record.verdict]).toEqual([1000, 'free']);
+    expect([connection.status, connection.isCurrent]).toEqual(['live', false]);
+    stop();
+  });
+
+  test('its clock stands at that moment', async () => {
+    const { clock, connection, fleet, stop } = start();
+    await hear(now);
+    connection.past = true;
+    fleet.queue(before);
+    fleet.flush();
+    expect(clock.shown).toBe(1000);
+    stop();
+  });
+
+  test('nothing of it is called live on the way back, until the present has come', async () => {
+    const { connection, fleet, stop } = start();
+    await hear(now);
+    connection.past = true;
+    fleet.queue(before);
+    fleet.flush();
+    const old = FakeSocket.last;
+    connection.past = false;
+    expect(FakeSocket.last).not.toBe(old);
+    expect([connection.past, connection.isCurrent]).toEqual([true, false]);
+    await hear({ ...now, sequence: 5, at: 2010 });
+    expect([connection.past, connection.isCurrent]).toEqual([false, true]);
+    expect([fleet.at, fleet.gpus.get('GPU-1')?.record.verdict]).toEqual([2010, 'busy']);
+    stop();
+  });
+
+  test('the present is not shown before it, when a link leads there', async () => {
+    const { connection, fleet, stop } = start();
+    connection.past = true;
+    await hear(now);
+    expect(fleet.at).toBeNull();
+    stop();
+  });
+});
+
+test('a stream that was taken back says so and begins anew', async () => {
+  const addresses: string[] = [];
+  const connection = new Connection(new Fleet(), new Clock(() => Date.now() / 1000), {
+    address: new URL('http://board.example/api/v1/stream'),
+    socket: (address) => {
+      addresses.push(address);
+      return new FakeSocket() as unknown as WebSocket;
+    },
+    random: () => 1,
+  });
+  const stop = connection.start();
+  await hear(snapshot([node()], [gpu()]));
+  await close(4001);
+  expect(connection.why).toBe('ended');
+  await vi.advanceTimersByTimeAsync(200);
+  // Not from where it was: this viewer may see something else now.
+  expect(addresses).toEqual(Array(2).fill('ws://board.example/api/v1/stream'));
+  stop();
+});

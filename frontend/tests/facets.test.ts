@@ -47,6 +47,20 @@ describe('what the filter could say next', () => {
     expect(offered('use>50 ', 'group')).toEqual({});
   });
 
+  test('the first six of many names are offered, in their order, whatever order they came in', () => {
+    const names = ['n10', 'n2', 'n9', 'n1', 'n7', 'n3', 'n8', 'n11'];
+    const lab = new Fleet();
+    lab.queue(
+      snapshot(
+        names.map((name) => node({ name })),
+        [...names, 'n11'].map((name, place) => gpu({ uuid: `u${place}`, node: name, label: `${place}` })),
+      ),
+    );
+    lab.flush();
+    const all = facets({ text: 'node:n', nodes: lab.nodes.values(), now: 2000, me: null, named: true });
+    expect(all[0]!.choices.map(({ value }) => value)).toEqual(['n*', 'n11', 'n1', 'n2', 'n3', 'n7']);
+  });
+
   test('people have as many as on their own page: silent nodes tell nothing, and case makes nobody another', () => {
     const lab = new Fleet();
     const of = (label: string, change: Parameters<typeof gpu>[0]) => gpu({ uuid: label, label, ...change });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { VERDICTS } from '../src/api/wire';
+import { VERDICTS, type GpuRow } from '../src/api/wire';
 import {
   chosenVerdicts,
   parseFilter,
@@ -89,11 +89,16 @@ describe('the filter', () => {
     expect(passes(wordTerm('user', 'lin'), { gpu: gpu({ users: using('Lin') }) })).toBe(true);
   });
 
-  test('finds whose booking has ended, and who waits behind one', () => {
+  test('finds by a bare name who had it, waits for it, or was on it when its node fell silent', () => {
     const claim = { who: 'ana', until: 1, comment: null, behind: [] };
-    expect(passes('user:ana', { gpu: gpu({ ended_claim: claim }) })).toBe(true);
-    const behind = { ...claim, who: 'bob', behind: [claim] };
-    expect(passes('user:ana', { gpu: gpu({ claim: behind }) })).toBe(true);
+    const rows = [
+      gpu({ ended_claim: claim }),
+      gpu({ claim: { ...claim, who: 'bob', behind: [claim] } }),
+      gpu({ verdict: 'stale', users: using('ana') }),
+    ];
+    expect(rows.map((row) => passes('ana', { gpu: row }))).toEqual([true, true, true]);
+    // As the people page counts: what somebody has now.
+    expect(rows.map((row) => passes('user:ana', { gpu: row }))).toEqual([false, false, false]);
   });
 
   test('a term that cannot be read takes nothing away', () => {
@@ -108,8 +113,23 @@ describe('the filter', () => {
     expect(passes('user:me', { ...mine, me: 'Ana' })).toBe(true);
   });
 
+  test('compares the use that is shown: the mean of the last minute', () => {
+    const jumping = { utilization_percent: 0, utilization_minute_percent: 80 };
+    const found = (change: Partial<GpuRow>) =>
+      ['use>50', 'use<5'].map((text) => passes(text, { gpu: gpu({ ...jumping, ...change }) }));
+    expect(found({ verdict: 'busy' })).toEqual([true, false]);
+    expect(found({ verdict: 'free' })).toEqual([false, true]);
+  });
+
   test('what is unknown fulfils no comparison, in either direction', () => {
-    const dark = { gpu: gpu({ memory_used_bytes: null, utilization_percent: null, since: null }) };
+    const dark = {
+      gpu: gpu({
+        memory_used_bytes: null,
+        utilization_percent: null,
+        utilization_minute_percent: null,
+        since: null,
+      }),
+    };
     for (const text of ['memory_free>=0', 'memory_free<9999', 'use<5', 'use>=0', 'since>0s'])
       expect(passes(text, dark)).toBe(false);
   });
@@ -155,6 +175,21 @@ describe('the filter', () => {
     expect(passes('node:(((', {})).toBe(false);
     expect(passes('node:a.*', {})).toBe(false);
     expect(passes('node:"a.*["', {})).toBe(false);
+  });
+
+  test('a model is asked about by all that names it: none takes its answer from another', () => {
+    const { terms } = parseFilter('model:h100');
+    const test = (change: Partial<GpuRow>) =>
+      terms[0]!.test({ gpu: gpu(change), node: node(), nodeFree: 0, now: 0, me: null });
+    const asked = [
+      { model: 'H100', driver_model: 'x,y' },
+      { model: 'A10', driver_model: null },
+      { model: 'H100', driver_model: 'x,y' },
+      { model: 'A10', driver_model: 'NVIDIA H100' },
+      { model: 'A10,NVIDIA H100', driver_model: null },
+      { model: null, driver_model: null },
+    ];
+    expect(asked.map(test)).toEqual([true, false, true, true, true, false]);
   });
 });
 
@@ -336,6 +371,8 @@ describe('what was nearly found', () => {
     ['user dupont', ['user:dupont']],
     ['idle Nutzer dupont', ['idle user:dupont']],
     ['group:racka', ['group:rack-a']],
+    ['fre memory>=40G', ['memory>=40G free']],
+    ['available', ['free']],
     ['node:dgx-01 busy', []],
     ['node:entirely-else', []],
   ])('%j: %j', (text, expected) => {

@@ -55,6 +55,24 @@ describe('the best fit', () => {
     expect(take(1, false)).toEqual(['one 1', 'pair 1', 'big 1', 'new 1']);
   });
 
+  test('says since when all are free, or have been seen so where one may have been free before', () => {
+    const seen = (at: number) => ({
+      since: null,
+      reason: { code: 'free', values: { seen_since: at }, text: 'free' },
+    });
+    const fleet = fleetOf([
+      ...free('known', 2),
+      ...free('seen', 1, seen(700)),
+      ...free('both', 1, { since: 800 }),
+      gpu({ uuid: 'b', node: 'both', index: 1, label: '1', ...seen(700) }),
+      ...free('unknown', 1, { since: null }),
+    ]);
+    const offers = findOffers(fleet.nodes.values(), all, { gpus: 1, oneNode: false }, NOW, 300);
+    expect(
+      Object.fromEntries(offers.map(({ node, since, isSeen }) => [node.record.name, [since, isSeen]])),
+    ).toEqual({ known: [1000, false], seen: [700, true], both: [800, true], unknown: [null, true] });
+  });
+
   test('is the smallest that suffices; what is too small comes after it', () => {
     expect(take(2, false)).toEqual(['pair 2', 'big 2', 'one 1', 'new 1']);
     expect(take(2, true)).toEqual(['pair 2', 'big 2']);
@@ -73,6 +91,25 @@ test('sizes are those of boxes, though drivers and error correction keep some', 
     ...free('d', 1, { memory_total_bytes: 2 * GIB, counted: false }),
   ]);
   expect(sizesOf(fleet.gpus.values(), 0.92)).toEqual([48, 80]);
+});
+
+test.each([
+  [
+    [24, 48],
+    [24, 40, 48],
+  ],
+  [
+    [24, 32],
+    [24, 32],
+  ],
+  [
+    [40, 80],
+    [40, 80],
+  ],
+  [[], []],
+])('of a fleet with %j GB, the sizes to ask for are %j', (sizes, asked) => {
+  const gpus = sizes.flatMap((size) => free(`n${size}`, 1, { memory_total_bytes: size * GIB }));
+  expect(sizesOf(fleetOf(gpus).gpus.values(), 0.92)).toEqual(asked);
 });
 
 describe('what is needed', () => {
@@ -97,7 +134,7 @@ describe('what is needed', () => {
   function needing(query = '', fleet = LAB()) {
     address = `/${query}`;
     const router = new Router(new URL('http://b/'));
-    const view = new BoardView(fleet, router, new Preferences(null));
+    const view = new BoardView(fleet, router, new Preferences(null), { me: null });
     return { need: new Need(fleet, router, view), view };
   }
 
@@ -139,6 +176,21 @@ describe('what is needed', () => {
     expect(models('?q=memory>%3D40G')).toEqual(['H100 80 GB: 10']);
     expect(models('?q=model:4090')).toEqual(['H100 80 GB: 10', 'RTX 4090 24 GB: 2']);
     expect(models('?q=node:pair')).toEqual(['RTX 4090 24 GB: 2']);
+    expect(models('?q=free>%3D2')).toEqual(['H100 80 GB: 8', 'RTX 4090 24 GB: 2']);
+    expect(models('?q=free>%3D9')).toEqual(['H100 80 GB: 0', 'RTX 4090 24 GB: 0']);
+    expect(models('?q=free>%3D8+model:4090')).toEqual(['H100 80 GB: 8', 'RTX 4090 24 GB: 0']);
+  });
+
+  test.each([
+    '',
+    '?need=4',
+    '?q=free>%3D2',
+    '?q=free>%3D9',
+    '?q=free>%3D8+model:4090',
+    '?q=memory>%3D40G+-one',
+  ])('is the sum of what fits by model: %s', (query) => {
+    const { need } = needing(query);
+    expect(need.fittingModels.reduce((sum, { free }) => sum + free, 0)).toBe(need.fitting);
   });
 
   test.each(['-3', '0', 'many', '1e9', '2.5'])('is one where the address says %s', (text) => {
@@ -148,7 +200,18 @@ describe('what is needed', () => {
   test('narrows by what a GPU is, not by what goes on on it', () => {
     expect(needing('?q=model:4090').need.fitting).toBe(2);
     expect(needing('?q=free>%3D8').need.fitting).toBe(8);
-    for (const words of ['idle', 'user:ana', 'is:busy', '-free', 'use>50', 'since>2h', 'busy,idle']) {
+    const doing = ['idle', 'user:ana', 'is:busy', '-free', 'use>50', 'since>2h', 'busy,idle'];
+    const lasting = [
+      'idle>1h',
+      '-idle>1h',
+      'is:idle',
+      'free>1h',
+      'frei',
+      'temp>60',
+      'belegt<10m',
+      'memory_free>40G',
+    ];
+    for (const words of [...doing, ...lasting]) {
       const { need } = needing(`?q=${encodeURIComponent(words)}`);
       expect([words, need.narrows, need.fitting]).toEqual([words, false, 12]);
     }
@@ -165,8 +228,19 @@ describe('what is needed', () => {
     };
     expect(fitting('ana')).toEqual([false, 2]);
     expect(fitting('nobody')).toEqual([false, 2]);
+    expect(fitting('-ana')).toEqual([false, 2]);
     expect(fitting('4090')).toEqual([true, 2]);
+    expect(fitting('-4090')).toEqual([true, 0]);
     expect(fitting('one')).toEqual([true, 0]);
+  });
+
+  test('keeps what it is of a filter that says both', () => {
+    const { need } = needing(`?q=${encodeURIComponent('80 gb idle>1h')}`);
+    expect([need.narrows, need.fitting, need.filter.terms.map(({ text }) => text)]).toEqual([
+      true,
+      10,
+      ['memory>=80G'],
+    ]);
   });
 
   test('can be met on one node only where that node has enough', () => {
@@ -247,11 +321,15 @@ describe('where nothing fits', () => {
       idle('3', 700, 'ana'),
       ...free('b', 1),
     ]);
-    expect(idlers(fleet.nodes.values(), all)).toEqual({
+    const { gpus, people } = idlers(fleet.nodes.values(), all);
+    expect({
+      gpus,
+      people: people.map((each) => ({ ...each, gpus: each.gpus.map(({ label }) => label) })),
+    }).toEqual({
       gpus: 3,
       people: [
-        { user: 'bob', gpus: 1, since: 500 },
-        { user: 'ana', gpus: 2, since: 700 },
+        { user: 'bob', gpus: ['2'], since: 500 },
+        { user: 'ana', gpus: ['1', '3'], since: 700 },
       ],
     });
   });

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { words } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
 import { accountOf, askAddress, askWords } from '../src/parts/ask';
-import { sheets } from '../src/pages/wall/pages';
+import { maps, sheets } from '../src/pages/wall/pages';
 import { bookedWords } from '../src/parts/words';
 import { gpuLine, nodeLine, pad, widthsOf } from '../src/parts/lines';
 import { parseFilter } from '../src/state/filter';
 import { Fleet } from '../src/state/fleet.svelte';
 import { idleOf, sortPeople } from '../src/state/idlers';
-import { ranges } from '../src/state/labels';
+import { markedRanges, ranges } from '../src/state/labels';
 import { people } from '../src/state/people';
 import { passesAs } from '../src/state/theirs';
 import { Language } from '../src/text/language.svelte';
@@ -25,6 +25,20 @@ test.each([
   [[], ''],
 ])('the numbers %j are written as %s', (labels, text) => {
   expect(ranges(labels)).toBe(text);
+});
+
+test.each([
+  ['37', '7', '3|7*'],
+  ['01234567', '3', '0–2|3*|4–7'],
+  ['012', '012', '0–2*'],
+  ['0126', '', '0–2, 6'],
+])('of the numbers %s only %s is marked: %s', (labels, idle, text) => {
+  const parts = markedRanges(
+    [...labels],
+    (label) => label,
+    (label) => idle.includes(label),
+  );
+  expect(parts.map((part) => part.text + (part.marked ? '*' : '')).join('|')).toBe(text);
 });
 
 function fleetOf(...gpus: Parameters<typeof gpu>[0][]): Fleet {
@@ -135,7 +149,8 @@ describe('a line of text', () => {
   test('has everybody, every program and what is booked', () => {
     const record = gpu({
       verdict: 'busy',
-      utilization_percent: 97,
+      utilization_percent: 3,
+      utilization_minute_percent: 97,
       memory_used_bytes: 71 * 2 ** 30,
       users: using('ana', 'bob'),
       claim: { who: 'cem', until: null, comment: null, behind: [] },
@@ -148,13 +163,32 @@ describe('a line of text', () => {
     );
   });
 
+  test('says who is on it first where the screen is narrow', () => {
+    const record = gpu({ verdict: 'busy', utilization_minute_percent: 97, users: using('ana') });
+    const line = gpuLine(record, null, widthsOf([record], english), 2000, english, true);
+    expect(line).toMatch(/^busy {3}97 % {2}ana 1 GB {2}.*H100 80 GB$/);
+  });
+
   test('has its columns below each other, and a dash for what nobody can tell', () => {
-    const [short, long] = [gpu({ model: 'T4', utilization_percent: null }), gpu({ verdict: 'unknown' })];
+    const [short, long] = [
+      gpu({ model: 'T4', utilization_percent: null, utilization_minute_percent: null }),
+      gpu({ verdict: 'unknown' }),
+    ];
     const widths = widthsOf([short, long], english);
     const lines = [short, long].map((each) => gpuLine(each, null, widths, 2000, english));
     expect(lines[0]!.indexOf(' / ')).toBe(lines[1]!.indexOf(' / '));
     expect(lines[0]).toContain('— %');
     expect(pad('可用', 6)).toBe('可用  ');
+  });
+
+  test.each([
+    ['free', '3 %'],
+    ['booked', '3 %'],
+    ['busy', '42 %'],
+    ['idle', '42 %'],
+  ] as const)('tells no work of who has left: %s', (verdict, use) => {
+    const record = gpu({ verdict, utilization_percent: 3, utilization_minute_percent: 42 });
+    expect(gpuLine(record, null, widthsOf([record], english), 2000, english)).toContain(`  ${use}  `);
   });
 
   test('of a node says what it has and what is wrong', () => {
@@ -181,7 +215,8 @@ describe('zones', () => {
 describe('a screen on the wall', () => {
   const section = (title: string | null, count: number) =>
     ({ title, rows: Array.from({ length: count }, (_, place) => ({ key: `${title}${place}` })) }) as never;
-  const shape = (found: ReturnType<typeof sheets>) => found.map(({ title, rows }) => [title, rows.length]);
+  const shape = (found: { title: string | null; rows: unknown[] }[]) =>
+    found.map(({ title, rows }) => [title, rows.length]);
 
   test('shows all at once where it fits', () => {
     expect(shape(sheets([section('A', 4), section('B', 5)], 9))).toEqual([[null, 9]]);
@@ -196,5 +231,16 @@ describe('a screen on the wall', () => {
       ['B', 2],
     ]);
     expect(shape(sheets([section(null, 3)], 0))).toHaveLength(3);
+  });
+
+  test('else draws maps: small sections together, large ones in parts of one size', () => {
+    const drawn = (...counts: number[]) =>
+      maps(
+        counts.map((count, place) => section('ABC'.charAt(place), count)),
+        10,
+      ).map((each) => shape(each).join(' '));
+    expect(drawn(4, 5, 3)).toEqual(['A,4 B,5', 'C,3']);
+    expect(drawn(25, 1)).toEqual(['A,9', 'A,9', 'A,7 B,1']);
+    expect(drawn()).toEqual([]);
   });
 });

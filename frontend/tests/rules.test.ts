@@ -38,3 +38,10 @@ test('space that has a token is written with it', () => {
   );
   expect(found).toEqual([]);
 });
+
+test('no part has a style attribute: the content policy forbids it, and the build leaves out what would merge it', () => {
+  const found = Object.entries(sources).filter(
+    ([path, source]) => path.endsWith('.svelte') && /\sstyle=/.test(source),
+  );
+  expect(found.map(([path]) => path)).toEqual([]);
+});

@@ -98,6 +98,7 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
       },
       contact: null,
       time_zone: null,
+      history: null,
       copy: "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'",
     },
     nodes: columns(nodes),

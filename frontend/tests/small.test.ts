@@ -5,7 +5,8 @@ import type { Client } from '../src/api/client';
 import { nominalModel, summarizeModels } from '../src/state/models';
 import { Polled } from '../src/state/polled.svelte';
 import { Preferences } from '../src/state/preferences.svelte';
-import { parseRoute } from '../src/state/router.svelte';
+import { momentOf, parseRoute } from '../src/state/router.svelte';
+import { TimeWindow } from '../src/state/window.svelte';
 import { favicon } from '../src/pages/shell/favicon';
 import { tops, visibleRange } from '../src/ui/virtual';
 import { gpu } from './samples';
@@ -144,4 +145,31 @@ describe('what is asked for again and again', () => {
     expect(ask).toHaveBeenCalledTimes(2);
     stop();
   });
+});
+
+describe('a moment in the address', () => {
+  const at = (text: string) => momentOf(new URLSearchParams({ at: text }));
+  test('is Unix seconds or a time with its offset', () => {
+    expect(at('1767225600')).toBe(1_767_225_600);
+    expect(at('2026-01-01T09:00+01:00')).toBe(1_767_254_400);
+  });
+  test.each(['abc', '0', '-5', '9999999999', 'NaN', '1e999', ''])('is none in %j', (text) => {
+    expect(at(text)).toBeNull();
+  });
+});
+
+test('the first look closer at a plot is a step that Back undoes, the next ones are part of it', () => {
+  const steps: boolean[] = [];
+  const router = {
+    at: null,
+    query: new URLSearchParams(),
+    setQuery(change: Record<string, string | null>, isStep = false) {
+      this.query = new URLSearchParams(change as Record<string, string>);
+      steps.push(isStep);
+    },
+  };
+  const looked = () => new TimeWindow(router, { second: 1_000_000 }, () => 0);
+  looked().choose({ from: 900_000, to: 950_000 });
+  looked().choose({ from: 910_000, to: 940_000 });
+  expect(steps).toEqual([true, false]);
 });

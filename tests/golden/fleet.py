@@ -138,7 +138,7 @@ class Golden:
             broadcaster=self.broadcaster,
             access=AccessPolicy(anonymous="names"),
             info=info,
-            started_at=NOW,
+            started_boot_seconds=NOW,
             components=components,
         )
         self._live()

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 import gpuboard
-from gpuboard.model.codes import CODES
+from gpuboard.model.codes import CODES, OF_BOOKINGS, OF_REQUESTS, OF_SIGNING_IN
 from gpuboard.model.problems import BREAKING, ProblemKind
 
 SOURCES = sorted(Path(gpuboard.__file__).parent.rglob("*.py"))
@@ -57,8 +57,22 @@ def test_every_code_stands_in_the_table_and_none_there_is_unused() -> None:
     found = {code for path in SOURCES for code in codes_in(ast.parse(path.read_text(encoding="utf-8")))}
     # A node's state is its reason where nothing else is known; a fault is called as its problem.
     states = {"late", "lost", "refused", "error"}
-    assert found - CODES == set()
-    assert CODES - found - states == set()
+    known = CODES | OF_REQUESTS | OF_SIGNING_IN
+    assert found - known - OF_BOOKINGS == set()
+    assert known - found - states == set()
+
+
+def test_every_code_of_bookings_stands_in_its_table() -> None:
+    """Refusals, and what is worth a word; what the audit log calls deeds are none."""
+    deeds = {f"booking-{deed}" for deed in ("made", "changed", "cancelled", "released", "displaced")}
+    rules = [path for path in SOURCES if path.parent.name == "bookings"]
+    found = {
+        code
+        for path in rules
+        for code in re.findall(r'"(booking-[a-z-]+)"', path.read_text(encoding="utf-8"))
+    }
+    verdicts = {f"booking-{word}{now}" for word in ("stale", "broken") for now in ("", "-now")}
+    assert found - deeds | verdicts == OF_BOOKINGS
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

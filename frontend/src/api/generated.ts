@@ -11,6 +11,24 @@ export interface Address {
   address: string;
 }
 
+export interface AnyGpus {
+  gpus: number;
+  memory: string;
+  model: string | null;
+  same_node: boolean;
+}
+
+export interface AuditEntry {
+  id: string;
+  at: number;
+  who: string | null;
+  what: string;
+  way: string | null;
+  through: string | null;
+  address: string | null;
+  detail: string | null;
+}
+
 export interface BoardInfo {
   version: string;
   name: string;
@@ -25,6 +43,62 @@ export interface BoardInfo {
   severities: Record<string, (string)[]>;
   contact: string | null;
   time_zone: string | null;
+  history: HistoryInfo | null;
+}
+
+export interface BookedPlaces {
+  node: string;
+  gpus: (number)[] | null;
+}
+
+export interface BookingAnswer {
+  booking: BookingView;
+  notes: (Reason)[];
+  displaced: (BookingView)[];
+}
+
+export interface BookingChange {
+  places: (BookedPlaces)[] | null;
+  start: number | string | null;
+  end: number | string | null;
+  extend_seconds: number | null;
+  comment: string | null;
+}
+
+export interface BookingList {
+  at: number;
+  tier: "names" | "counts";
+  bookings: (BookingView)[];
+  is_cut: boolean;
+}
+
+export interface BookingView {
+  id: string | null;
+  kind: "booking" | "block";
+  who: string | null;
+  places: (BookedPlaces)[];
+  start: number;
+  end: number;
+  state: "upcoming" | "running" | "ended" | "cancelled" | "released" | "displaced";
+  outcome: "cancelled" | "released" | "displaced" | null;
+  comment: string | null;
+  created_at: number | null;
+  through: string | null;
+  is_mine: boolean;
+  may_change: boolean;
+  use: UseView | null;
+  no_show: boolean;
+}
+
+export interface BookingWish {
+  places: (BookedPlaces)[];
+  any: AnyGpus | null;
+  start: number | string | null;
+  end: number | string | null;
+  for_seconds: number | null;
+  comment: string;
+  kind: "booking" | "block";
+  who: string | null;
 }
 
 export interface Bye {
@@ -76,11 +150,42 @@ export interface EnrolmentRequest {
   code: string;
 }
 
+export interface EpisodeView {
+  gpu: string;
+  node: string;
+  label: string;
+  person: string | null;
+  program: string | null;
+  from: number;
+  to: number | null;
+  memory_peak_bytes: number | null;
+  utilization_mean_percent: number | null;
+}
+
+export interface EpisodesAnswer {
+  episodes: (EpisodeView)[];
+}
+
+export interface EventView {
+  node: string;
+  gpu: string | null;
+  kind: string;
+  text: string | null;
+  from: number;
+  to: number | null;
+  detail: string | null;
+}
+
+export interface EventsAnswer {
+  events: (EventView)[];
+}
+
 export interface FleetView {
   at: number;
   tier: "names" | "counts";
   nodes: (NodeView)[];
   sources_unknown: number;
+  title: string | null;
 }
 
 export interface FreeAnswer {
@@ -89,6 +194,7 @@ export interface FreeAnswer {
   wanted: number;
   free: number;
   cannot_tell: number;
+  bookings_unread: number;
   nodes_unknown: number;
   sources_unknown: number;
   could_be_enough: boolean;
@@ -206,6 +312,30 @@ export interface Heartbeat {
   at: number;
 }
 
+export interface HistoryAnswer {
+  from: number;
+  to: number;
+  step_seconds: number;
+  tier: "full" | "minutes" | "hours";
+  times: (number)[];
+  series: (HistorySeries)[];
+}
+
+export interface HistoryInfo {
+  since: number | null;
+  paused: boolean;
+}
+
+export interface HistorySeries {
+  gpu: string | null;
+  node: string | null;
+  label: string | null;
+  figure: string;
+  mean: (number | null)[];
+  least: (number | null)[] | null;
+  most: (number | null)[] | null;
+}
+
 export interface HolderView {
   name: string;
   user: string | null;
@@ -240,6 +370,41 @@ export interface HostFacts {
   driver_version: string | null;
   cuda_version: string | null;
   agent_version: string | null;
+}
+
+export interface LimitView {
+  policy: "longest" | "ahead" | "gpus_at_once" | "hours_per_week";
+  most: number;
+  left: number | null;
+  group: string | null;
+}
+
+export interface LimitsView {
+  limits: (LimitView)[];
+  week_start: number;
+  week_end: number;
+}
+
+export interface LinkUse {
+  code: string;
+}
+
+export interface LinkView {
+  person: string;
+  through: string | null;
+  kind: "sign-in" | "set-up";
+  expires_at: number;
+}
+
+export interface LoginGrant {
+  person: string;
+  role: "anonymous" | "viewer" | "user" | "admin";
+  through: string | null;
+  code: string;
+  code_expires_at: number;
+  token: string | null;
+  token_expires_at: number | null;
+  plaintext_allowed: boolean;
 }
 
 export interface ModelSummary {
@@ -287,6 +452,21 @@ export interface NodeView {
   gpus: (GpuView)[];
 }
 
+export interface OpenSession {
+  id: string;
+  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token";
+  through: string | null;
+  created_at: number;
+  last_used_at: number;
+  address: string | null;
+  is_this: boolean;
+}
+
+export interface PasswordSignIn {
+  name: string;
+  password: string;
+}
+
 export interface People {
   at: number;
   tier: string;
@@ -303,6 +483,7 @@ export interface Person {
   holdings: (Holding)[];
   booked_gpus: number;
   booked: (Holding)[];
+  total_gpus: number;
 }
 
 export interface Problem {
@@ -319,6 +500,8 @@ export interface ProblemDocument {
   status: number;
   detail: string;
   type: string;
+  code: string | null;
+  values: Record<string, unknown> | null;
 }
 
 export interface Readiness {
@@ -335,6 +518,31 @@ export interface Reason {
   values: Record<string, unknown>;
 }
 
+export interface SessionView {
+  person: string | null;
+  display_name: string | null;
+  role: "anonymous" | "viewer" | "user" | "admin";
+  tier: "names" | "counts" | null;
+  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | null;
+  through: string | null;
+  since: number | null;
+  expires_at: number | null;
+  csrf: string;
+  ways: (WayCard)[];
+  needs_https: boolean;
+  plaintext_allowed: boolean;
+  has_admin: boolean;
+}
+
+export interface SetUp {
+  code: string;
+  password: string;
+}
+
+export interface SignOut {
+  everywhere: boolean;
+}
+
 export interface Snapshot {
   stream: string;
   sequence: number;
@@ -346,6 +554,19 @@ export interface Snapshot {
   troubles: (ComponentView)[];
   sources_unknown: number;
   kind: "snapshot";
+}
+
+export interface StateView {
+  from: number;
+  to: number;
+  verdict: "free" | "busy" | "idle" | "booked" | "stale" | "broken" | "unknown" | null;
+  users: (string)[] | null;
+}
+
+export interface StatesAnswer {
+  from: number;
+  to: number;
+  states: (StateView)[];
 }
 
 export interface Summary {
@@ -364,9 +585,92 @@ export interface Summary {
   gpus_with_power: number;
 }
 
+export interface TokenView {
+  id: string;
+  person: string;
+  name: string;
+  scopes: ("read" | "book" | "metrics" | "admin")[];
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  token: string | null;
+}
+
+export interface TokenWish {
+  name: string;
+  scopes: ("read" | "book" | "metrics" | "admin")[];
+  expires_in_seconds: number | null;
+}
+
+export interface TrackAnswer {
+  times: (number)[];
+  step_seconds: number;
+  free: (number | null)[];
+  busy: (number | null)[];
+  counted: (number | null)[];
+  events: (TrackEvent)[];
+}
+
+export interface TrackEvent {
+  at: number;
+  kind: string;
+  node: string;
+}
+
+export interface UsageAnswer {
+  from: number;
+  to: number;
+  by: "person" | "group" | "model" | "node" | "week";
+  gpus: number;
+  observed_percent: number | null;
+  text: string;
+  total: UsageTotal;
+  rows: (UsageRow)[];
+}
+
+export interface UsageRow {
+  name: string | null;
+  used_ms: number;
+  idle_ms: number;
+  booked_ms: number;
+  free_ms: number | null;
+  broken_ms: number | null;
+  unobserved_ms: number | null;
+}
+
+export interface UsageTotal {
+  span_ms: number;
+  used_ms: number;
+  idle_ms: number;
+  booked_ms: number;
+  free_ms: number;
+  broken_ms: number;
+  unobserved_ms: number;
+}
+
+export interface UseView {
+  used_seconds: number;
+  others_seconds: number;
+  unused_seconds: number;
+  unobserved_seconds: number;
+}
+
 export interface Verdict {
   word: "free" | "busy" | "idle" | "booked" | "stale" | "broken" | "unknown";
   reason: Reason;
   since: number | null;
   flags: ("trespass" | "hot" | "throttled" | "orphaned_memory")[];
+}
+
+export interface VouchQuestion {
+  uid: number;
+  name: string;
+  terminal: string;
+  is_link_only: boolean;
+}
+
+export interface WayCard {
+  kind: "node" | "password" | "oidc" | "proxy";
+  label: string;
+  href: string | null;
 }

@@ -5,7 +5,7 @@
 
 import type { Snapshot, StreamMessage } from './wire';
 
-export type Absence = 'unreachable' | 'restarting' | 'crowded' | 'refused' | 'silent' | 'gap';
+export type Absence = 'unreachable' | 'restarting' | 'crowded' | 'refused' | 'ended' | 'silent' | 'gap';
 
 export interface StreamListener {
   /** Whether messages come by themselves, or have to be asked for, and how often. */
@@ -31,17 +31,19 @@ const ASKS_PER_TRY = 12;
 const SILENCE_SECONDS = 15;
 const WAIT_SECONDS: Record<Absence, [first: number, longest: number]> = {
   gap: [0.1, 2],
+  ended: [0.1, 10],
   silent: [0.5, 10],
   restarting: [1, 10],
   unreachable: [1, 30],
   crowded: [10, 60],
   refused: [30, 60],
 };
-const CLOSED_BY_THE_BOARD: ReadonlySet<Absence> = new Set(['restarting', 'crowded', 'refused']);
+const CLOSED_BY_THE_BOARD: ReadonlySet<Absence> = new Set(['restarting', 'crowded', 'refused', 'ended']);
 const CLOSE_CODES: Record<number, Absence> = {
   1001: 'restarting',
   1012: 'restarting',
   1013: 'crowded',
+  4001: 'ended',
   4401: 'refused',
 };
 
@@ -185,6 +187,8 @@ export class Stream {
   #lose(why: Absence): void {
     if (this.#stopped) return;
     this.#drop();
+    // Whoever looks may see something else now: all of it comes anew.
+    if (why === 'ended') this.#resume = this.#tag = null;
     const [first, longest] = WAIT_SECONDS[why];
     const ceiling = Math.min(longest, first * 2 ** this.#failures);
     this.#failures = Math.min(this.#failures + 1, 10);

@@ -23,6 +23,7 @@ export type {
   GpuRow,
   GpuView,
   Heartbeat,
+  HolderView,
   HostFacts,
   NodeRow,
   NodeView,

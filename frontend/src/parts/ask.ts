@@ -1,8 +1,9 @@
 /** How somebody who holds idle GPUs is asked for them. */
 
 import type { GpuRow } from '../api/wire';
-import { isSamePerson } from '../state/filter';
+import type { App } from '../state/context';
 import { ranges } from '../state/labels';
+import { isSamePerson } from '../state/people';
 import type { Language } from '../text/language.svelte';
 
 /** Only what mail programs and browsers open by themselves, whatever the board says. */
@@ -25,6 +26,19 @@ export function askAddress(
   if (!address.startsWith('mailto:') || template.includes('{text}')) return address;
   const sign = address.includes('?') ? '&' : '?';
   return `${address}${sign}subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(text)}`;
+}
+
+/** Where a link leads that asks somebody for the idle ones among these GPUs; null where the board knows no way, or its data is old. */
+export function askLink(
+  who: string,
+  gpus: GpuRow[],
+  { clock, connection, fleet, language, session }: App,
+): string | null {
+  const idle = gpus.filter((gpu) => gpu.verdict === 'idle');
+  const account = accountOf(who, idle);
+  if (account === null || isSamePerson(who, session.me) || !connection.isCurrent) return null;
+  const { subject, text } = askWords(idle, who, clock.coarse, language);
+  return askAddress(fleet.board?.contact, account, subject, text);
 }
 
 /** The account behind a name, as these GPUs know it; names that nothing identifies have none. */

@@ -2,9 +2,9 @@
 
 import type { GpuRow } from '../api/wire';
 import type { App } from '../state/context';
-import { isMine } from '../state/filter';
-import { isEnded } from '../state/people';
-import { cellSentence, cellWords, flagWords, isIgnored, steadyUse, type CellWords } from './words';
+import { steadyUse } from '../state/figures';
+import { isEnded, isMine } from '../state/people';
+import { cellSentence, cellWords, flagWords, isIgnored, type CellWords } from './words';
 
 const TWO: readonly GpuRow['verdict'][] = ['busy', 'idle', 'booked', 'broken'];
 
@@ -20,13 +20,13 @@ export interface CellLook {
   filled: number;
 }
 
-export function cellLook(gpu: GpuRow, { clock, language, preferences }: App): CellLook {
+export function cellLook(gpu: GpuRow, { clock, language, session }: App): CellLook {
   const ignored = isIgnored(gpu);
   return {
     words: cellWords(gpu, clock.coarse, language),
     sentence: cellSentence(gpu, clock.coarse, language),
     flags: flagWords(gpu, language).join(', ') || null,
-    mine: isMine({ gpu, me: preferences.me }),
+    mine: isMine({ gpu, me: session.me }),
     ignored,
     two: ignored || isEnded(gpu) || TWO.includes(gpu.verdict),
     filled: gpu.verdict === 'busy' && gpu.counted ? Math.min(100, steadyUse(gpu) ?? 0) / 100 : 0,

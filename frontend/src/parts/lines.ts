@@ -1,6 +1,7 @@
 /** GPUs as lines of text, one each, in columns: for those who read, select, search and print. */
 
 import type { GpuProcess, GpuRow, NodeRow } from '../api/wire';
+import { steadyUse } from '../state/figures';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
 import { flagWords, hardware, isIgnored, nodeProblem } from './words';
@@ -24,27 +25,31 @@ export function widthsOf(gpus: Iterable<GpuRow>, { say }: Language): Widths {
   return widths;
 }
 
-/** What stands behind the number of a GPU. */
+/** What stands behind the number of a GPU; on a narrow screen who is on it comes first, where one sees it. */
 export function gpuLine(
   gpu: GpuRow,
   processes: GpuProcess[] | null | undefined,
   widths: Widths,
   now: number,
   language: Language,
+  isNarrow = false,
 ): string {
   const { say, number, memory } = language;
   const held = `${memory(gpu.memory_used_bytes)} / ${memory(gpu.memory_total_bytes)}`;
-  return [
-    pad(nominalModel(gpu), widths.model),
-    pad(isIgnored(gpu) ? say('notCounted') : say(gpu.verdict), widths.verdict),
-    pad(`${number(gpu.utilization_percent)} %`, -5),
+  const model = pad(nominalModel(gpu), widths.model);
+  const verdict = pad(isIgnored(gpu) ? say('notCounted') : say(gpu.verdict), widths.verdict);
+  const use = pad(`${number(steadyUse(gpu))} %`, -5);
+  const figures = [
     pad(held, -15),
     pad(`${number(gpu.temperature_celsius)} °C`, -6),
     pad(`${number(gpu.power_watts)} W`, -6),
-    [...peopleOf(gpu, now, language), ...programsOf(processes), ...flagWords(gpu, language)].join(' · '),
-  ]
-    .join('  ')
-    .trimEnd();
+  ];
+  const people = peopleOf(gpu, now, language);
+  const rest = [...programsOf(processes), ...flagWords(gpu, language)];
+  const columns = isNarrow
+    ? [verdict, use, people.join(' · '), ...figures, model, rest.join(' · ')]
+    : [model, verdict, use, ...figures, [...people, ...rest].join(' · ')];
+  return columns.filter(Boolean).join('  ').trimEnd();
 }
 
 /** The line above the GPUs of a node. */

@@ -3,8 +3,9 @@
 import type { GpuRow } from '../api/wire';
 import type { Language } from '../text/language.svelte';
 import { reasonText } from '../text/reasons';
+import { steadyUse } from '../state/figures';
 import { lasting } from './lasting';
-import { endedWords, flagWords, isIgnored, steadyUse, userNames } from './words';
+import { endedWords, flagWords, isIgnored, userNames } from './words';
 
 export function tipWords(gpu: GpuRow, now: number, language: Language): string {
   const { memory, number, say } = language;
@@ -19,7 +20,8 @@ export function tipWords(gpu: GpuRow, now: number, language: Language): string {
   if (gpu.verdict === 'booked') facts.push(gpu.claim?.who ?? '');
   else if (gpu.verdict !== 'free') {
     if (use !== null) facts.push(`${number(use)} %`);
-    if (use !== null && gpu.utilization_percent !== null)
+    // Of the past there is one figure.
+    if (use !== null && gpu.utilization_percent !== null && gpu.reason.code !== 'past')
       facts.push(say('useNow', { percent: gpu.utilization_percent }));
     if (gpu.memory_used_bytes !== null)
       facts.push(

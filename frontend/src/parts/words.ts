@@ -1,6 +1,7 @@
 /** What a GPU says in a cell, and as a sentence. */
 
 import type { GpuRow, NodeRow, Reason } from '../api/wire';
+import { steadyUse } from '../state/figures';
 import type { Gpu } from '../state/fleet.svelte';
 import { nominalModel, summarizeModels } from '../state/models';
 import { isEnded, type Holder } from '../state/people';
@@ -28,11 +29,6 @@ export function isIgnored({ counted, reason }: GpuRow): boolean {
 /** Everybody who uses it, biggest first; nobody where names are hidden. */
 export function userNames(gpu: GpuRow, { person }: Language): string[] {
   return [...new Set((gpu.users ?? []).map((use) => person(use.name)))];
-}
-
-/** Its use as the mean of the last minute: that of one moment jumps. Null: nobody can tell. */
-export function steadyUse(gpu: GpuRow): number | null {
-  return gpu.utilization_minute_percent ?? gpu.utilization_percent;
 }
 
 export function cellWords(gpu: GpuRow, now: number, language: Language): CellWords {

@@ -1,7 +1,9 @@
 /** Which rows the board shows, and in which order. Pure: fleet in, rows out. */
 
 import type { VerdictWord } from '../api/wire';
+import { steadyUse } from './figures';
 import { countVerdicts, natural, type Counts, type FleetNode, type Gpu } from './fleet.svelte';
+import { namesOn, speller } from './people';
 
 export const SORTS = ['free', 'name', 'use', 'memory', 'temperature'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -31,13 +33,15 @@ export function arrange(
   keepEmpty: boolean,
 ): Section[] {
   const sections = new Map<string | null, Row[]>();
+  const spelt = speller();
   for (const node of nodes) {
     const shown = node.gpus.filter((gpu) => passes(gpu, node));
     // A node without a readable GPU is news, unless one looks for something.
     if (!shown.length && !(keepEmpty && !node.gpus.length && grouping === 'node')) continue;
     const parts = new Map<string | null, Gpu[]>(grouping === 'node' ? [[null, shown]] : []);
     if (grouping !== 'node')
-      for (const gpu of shown) for (const title of titles(gpu, node, grouping)) push(parts, title, gpu);
+      for (const gpu of shown)
+        for (const title of titles(gpu, node, grouping, spelt)) push(parts, title, gpu);
     for (const [title, gpus] of parts) push(sections, title, row(title, node, gpus));
   }
   const result = [...sections].map(([title, rows]) => ({
@@ -64,14 +68,13 @@ function sum(rows: Row[]): Counts {
   return total;
 }
 
-function titles(gpu: Gpu, node: FleetNode, grouping: Grouping): string[] {
-  const { model, verdict, users, claim } = gpu.record;
+function titles(gpu: Gpu, node: FleetNode, grouping: Grouping, spelt: (name: string) => string): string[] {
+  const { model, verdict } = gpu.record;
   if (grouping === 'model') return [model === null ? '' : gpu.model];
   if (grouping === 'verdict') return [verdict];
   if (grouping === 'group') return node.record.groups.length ? node.record.groups : [''];
-  const names = new Set((users ?? []).map((use) => use.name));
-  if (!names.size && claim?.who) names.add(claim.who);
-  return names.size ? [...names] : [''];
+  const names = namesOn(gpu.record).map(spelt);
+  return names.length ? names : [''];
 }
 
 function push<Key, Item>(map: Map<Key, Item[]>, key: Key, item: Item): void {
@@ -91,8 +94,7 @@ function rank(row: Row, sort: Sort): number {
   if (sort === 'free') return row.counts.free;
   let most = -0.5;
   for (const { record } of row.shown) {
-    if (sort === 'use')
-      most = Math.max(most, record.utilization_minute_percent ?? record.utilization_percent ?? -0.5);
+    if (sort === 'use') most = Math.max(most, steadyUse(record) ?? -0.5);
     else if (sort === 'temperature') most = Math.max(most, record.temperature_celsius ?? -0.5);
     else most = Math.max(most, (record.memory_total_bytes ?? 0) - (record.memory_used_bytes ?? Infinity));
   }

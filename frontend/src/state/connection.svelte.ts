@@ -17,6 +17,7 @@ export class Connection {
   #retryAt = $state<number | null>(null);
   #restartedAt = $state<number | null>(null);
   #paused = $state(false);
+  #past = $state<'no' | 'yes' | 'leaving'>('no');
   #askingSeconds = $state<number | null>(null);
   #paceSeconds = $state(0);
   #stream: Stream;
@@ -67,6 +68,22 @@ export class Connection {
     return this.#paused;
   }
 
+  /** Whether a moment of the past is shown, which what comes in does not touch. */
+  get past(): boolean {
+    return this.#past !== 'no';
+  }
+
+  set past(yes: boolean) {
+    if (yes) {
+      this.#past = 'yes';
+      this.#cancelFlush();
+    } else if (this.#past === 'yes') {
+      // Until the present has come, what is shown is not it.
+      this.#past = 'leaving';
+      this.refresh();
+    }
+  }
+
   /** At least this long between two redraws; 0 shows every change. */
   get paceSeconds(): number {
     return this.#paceSeconds;
@@ -79,7 +96,7 @@ export class Connection {
 
   /** Whether what is shown may be called live. */
   get isCurrent(): boolean {
-    return this.status === 'live' && !this.#paused;
+    return this.status === 'live' && !this.#paused && !this.past;
   }
 
   start(): () => void {
@@ -136,7 +153,10 @@ export class Connection {
     if (this.#status !== 'live') this.#flushedAt = -Infinity;
     this.#status = 'live';
     this.#why = this.#retryAt = null;
+    if (this.#past === 'yes' || (this.past && message.kind !== 'snapshot')) return;
     this.fleet.queue(message);
+    if (this.past) this.fleet.flush();
+    this.#past = 'no';
     this.#schedule();
   }
 
@@ -155,7 +175,7 @@ export class Connection {
 
   /** Show what came in, once per frame at most. */
   #schedule(): void {
-    if (this.#paused || this.#flushFrame !== undefined) return;
+    if (this.#paused || this.past || this.#flushFrame !== undefined) return;
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
     const hidden = document.visibilityState !== 'visible';

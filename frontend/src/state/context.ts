@@ -8,6 +8,7 @@ import type { Preferences } from './preferences.svelte';
 import type { Client } from '../api/client';
 import type { Selection } from './selection.svelte';
 import type { Router } from './router.svelte';
+import type { Session } from './session.svelte';
 import type { BoardView } from './view.svelte';
 
 /** Everything the pages read, made once in main.ts. */
@@ -17,6 +18,7 @@ export interface App {
   connection: Connection;
   router: Router;
   preferences: Preferences;
+  session: Session;
   language: Language;
   view: BoardView;
   need: Need;

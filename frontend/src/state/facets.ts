@@ -1,11 +1,11 @@
 /** What the filter could say next, with how many GPUs that would leave. Pure: fleet in, choices out. */
 
 import { VERDICTS, type VerdictWord } from '../api/wire';
-import { chosenVerdicts, isSamePerson, toggleVerdict, wordTerm, type Filter } from './filter';
+import { chosenVerdicts, toggleVerdict, wordTerm, type Filter } from './filter';
 import { parseFilter } from './grammar';
 import { BOX_SHARE } from './models';
 import { factsFor } from './passing';
-import { usersOf } from './people';
+import { namesOn, speller } from './people';
 import { split, splitAt, verdictOf } from './pieces';
 import { natural, type FleetNode, type Gpu } from './fleet.svelte';
 
@@ -114,16 +114,11 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
   const factsOf = factsFor(filter, now, me);
   const sizes = new Map<number, number>();
   const families = new Map<string, number>();
-  // Names that differ by case only are one person's: the first one stands for all.
-  const spellings = new Map<string, string>();
-  const spelt = (name: string) => {
-    const known = spellings.get(name.toLowerCase());
-    if (known === undefined) spellings.set(name.toLowerCase(), name);
-    return known ?? name;
-  };
-  for (const node of nodes) families.set(familyOf(node), (families.get(familyOf(node)) ?? 0) + 1);
-  for (const node of nodes) {
-    const family = familyOf(node);
+  const spelt = speller();
+  const familyNames = nodes.map(familyOf);
+  for (const family of familyNames) raise(families, family, 1);
+  for (const [place, node] of nodes.entries()) {
+    const family = familyNames[place]!;
     const names = [node.record.name, ...(family.length > 1 && families.get(family)! > 1 ? [family] : [])];
     let passing = 0;
     for (const gpu of node.gpus) {
@@ -176,13 +171,6 @@ function familyOf({ record }: FleetNode): string {
   return record.name.replace(/\d+\D*$/, '*');
 }
 
-/** Who has a GPU, as the people page counts: by use, unless its node is silent, or by a booking. */
-function namesOn(gpu: Gpu['record']): string[] {
-  const users = usersOf(gpu);
-  const who = gpu.claim?.who;
-  return who && !users.some((name) => isSamePerson(name, who)) ? [...users, who] : users;
-}
-
 function boxOf(bytes: number): number {
   return BOXES.findLast((box) => bytes / 2 ** 30 >= BOX_SHARE * box) ?? 0;
 }
@@ -210,7 +198,19 @@ function valuesOf(
     isFamily(b) - isFamily(a) ||
     (key === 'group' ? 0 : counts.get(b)! - counts.get(a)!) ||
     natural.compare(a, b);
-  return values.sort(order).slice(0, MOST);
+  return foremost(values, order);
+}
+
+/** The first few of an order. Thousands of names need not be put into it for six. */
+function foremost(values: string[], order: (a: string, b: string) => number): string[] {
+  const first: string[] = [];
+  for (const value of values) {
+    if (first.length === MOST && order(value, first[MOST - 1]!) >= 0) continue;
+    const place = first.findIndex((each) => order(value, each) < 0);
+    first.splice(place < 0 ? first.length : place, 0, value);
+    first.length = Math.min(first.length, MOST);
+  }
+  return first;
 }
 
 function wordsFor({ key, word }: Fragment, named: boolean): string[] {

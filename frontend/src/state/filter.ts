@@ -45,15 +45,6 @@ export interface Filter {
   errors: FilterError[];
 }
 
-/** Whether two names are one person's: they may differ by case. Nobody is nobody's. */
-export function isSamePerson(name: string | null | undefined, other: string | null): boolean {
-  return !!name && name.toLowerCase() === other?.toLowerCase();
-}
-
-export function isMine({ gpu, me }: Pick<Facts, 'gpu' | 'me'>): boolean {
-  return !!gpu.users?.some((use) => isSamePerson(use.name, me)) || isSamePerson(gpu.claim?.who, me);
-}
-
 /** The terms of a filter. Until it can be read, each word is one. */
 function split(text: string): string[] {
   return grammar(text)?.split(text) ?? text.split(' ').filter(Boolean);

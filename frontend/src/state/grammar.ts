@@ -1,16 +1,10 @@
 /** How a filter is read; `filter.ts` says what it may look like. It comes with the first one that is asked for. */
 
 import type { GpuRow } from '../api/wire';
-import {
-  isMine,
-  type ErrorCode,
-  type Facts,
-  type Filter,
-  type FilterError,
-  type Term,
-  type Test,
-} from './filter';
+import { steadyUse } from './figures';
+import type { ErrorCode, Facts, Filter, FilterError, Term, Test } from './filter';
 import { BOX_SHARE, nominalModel } from './models';
+import { isMine, isSamePerson, usesOf } from './people';
 import { isWordless, split, splitAt, verdictOf } from './pieces';
 import { expand } from './ranges';
 
@@ -41,7 +35,7 @@ const NUMBERS: Record<string, Figure> = {
         : gpu.memory_total_bytes - gpu.memory_used_bytes,
     read: readBytes,
   },
-  use: { of: ({ gpu }) => gpu.utilization_percent, read: readNumber },
+  use: { of: ({ gpu }) => steadyUse(gpu), read: readNumber },
   temperature: { of: ({ gpu }) => gpu.temperature_celsius, read: readNumber },
   power: { of: ({ gpu }) => gpu.power_watts, read: readNumber },
   since: { of: ({ gpu, now }) => (gpu.since === null ? null : now - gpu.since), read: readSeconds },
@@ -71,7 +65,7 @@ const WORDS: Record<string, (value: string, quoted: boolean) => Test | null> = {
   },
   user: (value, quoted) => {
     if (value === 'me' && !quoted) return isMine;
-    return isOf(quoted ? wildcard(value) : beginning(value));
+    return isOf(quoted ? exactPerson(value) : beginning(value));
   },
   uuid: (value) => {
     const match = containing(value);
@@ -79,8 +73,13 @@ const WORDS: Record<string, (value: string, quoted: boolean) => Test | null> = {
   },
 };
 
-/** Somebody uses it, has booked it or had: by any name that the row has. */
+/** Somebody uses it or has booked it, as the people page counts: by name or by account. */
 function isOf(match: Match): Test {
+  return ({ gpu }) => usesOf(gpu).some((use) => match(use.name) || match(use.user)) || match(gpu.claim?.who);
+}
+
+/** Whoever had it or waits for it too: by any name that the row has. */
+function isNamedOn(match: Match): Test {
   return ({ gpu: { users, claim, ended_claim } }) =>
     !!users?.some((use) => match(use.name) || match(use.user)) ||
     match(claim?.who) ||
@@ -91,7 +90,8 @@ function isOf(match: Match): Test {
 /** As the driver says it, the board or the page; `a100-80` is an A100 with 80 GB. */
 function isModel(value: string): (gpu: GpuRow) => boolean {
   const match = containing(squeeze(value));
-  // Neighbours are alike, and nearly all that come after.
+  // Neighbours are alike, and thousands of nodes have a handful of models.
+  const known = new Map<string, boolean>();
   let last: GpuRow | null = null;
   let answer = false;
   return (gpu) => {
@@ -100,7 +100,15 @@ function isModel(value: string): (gpu: GpuRow) => boolean {
       gpu.driver_model !== last.driver_model ||
       gpu.memory_total_bytes !== last.memory_total_bytes
     ) {
-      answer = [gpu.model, gpu.driver_model, nominalModel(gpu)].some((name) => match(squeeze(name ?? '')));
+      const { model, driver_model, memory_total_bytes, memory_unified, mig_profile, mig_parent_uuid } = gpu;
+      const kind = JSON.stringify([
+        [model, driver_model, memory_total_bytes],
+        [memory_unified, mig_profile, !mig_parent_uuid],
+      ]);
+      answer =
+        known.get(kind) ??
+        [model, driver_model, nominalModel(gpu)].some((name) => match(squeeze(name ?? '')));
+      known.set(kind, answer);
       last = gpu;
     }
     return answer;
@@ -229,7 +237,7 @@ function bare(value: string, quoted: boolean): Test | null {
   if (verdict) return ({ gpu }) => gpu.verdict === verdict;
   const match = !quoted && /[[\]]/.test(value) ? exactly(value, false) : containing(value);
   if (!match) return null;
-  const isTheirs = isOf(match);
+  const isTheirs = isNamedOn(match);
   const isOne = isModel(value);
   return (facts) =>
     match(facts.gpu.node) || match(facts.node?.display_name) || isOne(facts.gpu) || isTheirs(facts);
@@ -258,6 +266,10 @@ function exactly(value: string, quoted: boolean): Match | null {
   }
   const set = new Set(names);
   return (text) => !!text && set.has(text.toLowerCase());
+}
+
+function exactPerson(value: string): Match {
+  return value.includes('*') ? wildcard(value) : (text) => isSamePerson(text, value);
 }
 
 function wildcard(value: string): Match {

@@ -61,8 +61,7 @@ function mended({ code, part, text }: FilterError): string | null {
       return name + sign + (number ? number + unit : exampleOf(name));
     }
     case 'badWord': {
-      const words = [...Object.keys(VERDICTS_MEANT), ...FLAGS];
-      const word = meant(value || text, VERDICTS_MEANT) ?? nearest(value || text, words)[0];
+      const word = verdictMeant(value || text, FLAGS);
       return word ? `is:${word}` : null;
     }
     case 'badSign':
@@ -74,6 +73,11 @@ function mended({ code, part, text }: FilterError): string | null {
     case 'noWord':
       return null;
   }
+}
+
+/** The verdict that a word nearly is, or stands for elsewhere; or one of these other words. */
+function verdictMeant(word: string, others: string[] = []): string | undefined {
+  return meant(word, VERDICTS_MEANT) ?? nearest(word, [...Object.keys(VERDICTS_MEANT), ...others])[0];
 }
 
 function exampleOf(name: string): string {
@@ -137,9 +141,11 @@ function instead({ key, text }: Term, names: Map<string, string>): string[] {
   const digits = /\[(\d\d+)\]/;
   const commas = text.replace(digits, (_, inside: string) => `[${[...inside].join(',')}]`);
   if (commas !== text) return [commas];
-  return nearest(value, [...names.keys()])
+  const verdict = key ? undefined : verdictMeant(value);
+  const near = nearest(value, [...names.keys()])
     .slice(0, 3)
     .map((name) => wordTerm(key || names.get(name)!, name));
+  return verdict ? [verdict, ...near] : near;
 }
 
 /** Names that one may look for, each with its key. */

@@ -1,6 +1,6 @@
 import type { Client } from '../api/client';
 import type { FreeBlock } from '../api/wire';
-import { freeByModel, isOffered, type ModelCount } from './answers';
+import { freeByModel, type ModelCount } from './answers';
 import { toggleTerm, wordTerm, type Filter, type Term } from './filter';
 import { BOX_SHARE } from './models';
 import type { Fleet, Gpu } from './fleet.svelte';
@@ -17,9 +17,7 @@ const NUMBER = /^free>=(\d+)$/i;
 const MEMORY = /^mem(?:ory)?>=(.+)$/i;
 const MODEL = /^model:"?([^"]+)"?$/i;
 // What is going on on a GPU, not what it is: whoever looks for one to take means none of these.
-const DOING =
-  /^-?(?:(?:is|user|use|util|since|temp\w*|power|memory_free)[:<>=]|(?:free|busy|idle|booked|stale|broken|unknown)(?:[\s,]|$))/i;
-const KEYED = /^-?\w+\s*[:<>=]/;
+const DOING = ['is', 'user', 'use', 'since', 'temperature', 'power', 'memory_free'];
 
 const size = (offers: Offer[]) => offers.reduce((sum, { gpus }) => sum + gpus.length, 0);
 const suffices = (offers: Offer[], count: number, oneNode: boolean) =>
@@ -38,7 +36,7 @@ export class Need {
   /** The part of the filter that says what a GPU is. */
   readonly filter = $derived.by((): Filter => {
     const isKind = (term: Term) =>
-      !DOING.test(term.text) && !NUMBER.test(term.text) && (KEYED.test(term.text) || this.#isHardware(term));
+      !DOING.includes(term.key) && !NUMBER.test(term.text) && (!!term.key || this.#isHardware(term));
     return { terms: this.view.filter.terms.filter(isKind), errors: [] };
   });
   readonly #found = $derived(this.#find());
@@ -58,8 +56,11 @@ export class Need {
   readonly most = $derived(
     this.oneNode ? Math.max(0, ...this.#found.map(({ gpus }) => gpus.length)) : size(this.#found),
   );
+  readonly #takeable = $derived(this.#takeableOf(this.#found));
   /** How many GPUs can be taken for it. */
-  readonly fitting = $derived(this.oneNode && !this.isEnough ? 0 : size(this.#found));
+  readonly fitting = $derived(this.#takeable.length);
+  /** The same by model. */
+  readonly fittingModels = $derived(freeByModel(this.#takeable));
   readonly #changes = $derived(
     this.#found.map(({ key, fresh, since, gpus }) => [key, fresh, since, gpus.map((gpu) => gpu.record.uuid)]),
   );
@@ -115,23 +116,24 @@ export class Need {
     return this.filter.terms.length > 0 || this.oneNode;
   }
 
-  /** The models, each with how many are free by all that is asked for but the model. */
+  /** The models, each with how many could be taken by all that is asked for but the model. */
   readonly models = $derived.by((): Omit<ModelCount, 'total'>[] => {
-    const fits = this.view.passing({
-      terms: this.filter.terms.filter(({ text }) => !MODEL.test(text)),
-      errors: [],
-    });
-    const fitting: Gpu[] = [];
+    const terms = this.filter.terms.filter(({ text }) => !MODEL.test(text));
+    const fits = this.view.passing({ terms, errors: [] });
+    const isSame = terms.length === this.filter.terms.length;
+    const found = isSame ? this.fittingModels : freeByModel(this.#takeableOf(this.#find(terms)));
+    const free = new Map(found.map((each) => [each.model, each.free]));
+    const known: Gpu[] = [];
     for (const node of this.fleet.nodes.values()) {
       let last: string | undefined;
       for (const gpu of node.gpus) {
-        // Neighbours are alike: of those that nobody can take, one tells that there is such a model.
-        if (!gpu.record.counted || (!isOffered(gpu.record) && gpu.model === last)) continue;
+        // Neighbours are alike: one of them tells that there is such a model.
+        if (!gpu.record.counted || gpu.model === last || !fits(gpu, node)) continue;
         last = gpu.model;
-        if (fits(gpu, node)) fitting.push(gpu);
+        known.push(gpu);
       }
     }
-    return freeByModel(fitting);
+    return freeByModel(known).map((each) => ({ ...each, free: free.get(each.model) ?? 0 }));
   });
 
   get sizes(): number[] {
@@ -140,7 +142,8 @@ export class Need {
 
   /** Whether another wish could be met: without a term of the filter, with another number, or on more nodes. */
   wouldBeEnough(without: string | null, count = this.count, oneNode = this.oneNode): boolean {
-    return suffices(this.#find(without, count, oneNode), count, oneNode);
+    const terms = this.filter.terms.filter(({ text }) => text !== without);
+    return suffices(this.#find(terms, count, oneNode), count, oneNode);
   }
 
   /** The GPUs of an offer that somebody wants: those the board has chosen, unless they were changed. */
@@ -195,20 +198,25 @@ export class Need {
   /** Whether a bare word names a node or a model; otherwise it is a person's, and no wish. */
   #isHardware(term: Term): boolean {
     const passes = this.view.passing({ terms: [term], errors: [] });
+    const isNegated = /^[-!]/.test(term.text);
     for (const node of this.fleet.nodes.values()) {
       let last: string | undefined;
       for (const { record, model } of node.gpus) {
         if (model === last) continue;
         last = model;
         const nobodys = { ...record, users: null, claim: null, ended_claim: null };
-        if (passes({ record: nobodys } as unknown as Gpu, node)) return true;
+        if (passes({ record: nobodys } as unknown as Gpu, node) !== isNegated) return true;
       }
     }
     return false;
   }
 
-  #find(without: string | null = null, gpus = this.count, oneNode = this.oneNode): Offer[] {
-    const terms = this.filter.terms.filter(({ text }) => text !== without);
+  /** The GPUs of offers; none where they have to be on one node, and none has enough. */
+  #takeableOf(offers: Offer[]): Gpu[] {
+    return !this.oneNode || suffices(offers, this.count, true) ? offers.flatMap(({ gpus }) => gpus) : [];
+  }
+
+  #find(terms = this.filter.terms, gpus = this.count, oneNode = this.oneNode): Offer[] {
     const fits = this.view.passing({ terms, errors: [] });
     const { at, justFreedSeconds, nodes } = this.fleet;
     return findOffers(nodes.values(), fits, { gpus, oneNode }, at ?? 0, justFreedSeconds);

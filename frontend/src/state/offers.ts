@@ -17,8 +17,10 @@ export interface Offer {
   fresh: number;
   /** How many of them, the first, to take for the wish. */
   chosen: number;
-  /** Since when all are free that are not just freed. */
+  /** Since when all are free that are not just freed; null: nobody can tell. */
   since: number | null;
+  /** Whether that is only since when they have been seen so: some may have been free before. */
+  isSeen: boolean;
 }
 
 export type Fits = (gpu: Gpu, node: FleetNode) => boolean;
@@ -47,15 +49,17 @@ export function findOffers(
       const short = counted.length < wanted;
       const { name } = node.record;
       const sinces = counted.flatMap(({ record }) => record.since ?? []);
-      const since = sinces.length ? Math.max(...sinces) : null;
+      const since = boundOf(counted);
+      const isSeen = sinces.length < counted.length;
+      const fresh = gpus.length - settled.length;
       found.push({
-        offer: { key: `${name} ${model}`, node, gpus, fresh: gpus.length - settled.length, chosen: 0, since },
+        offer: { key: `${name} ${model}`, node, gpus, fresh, chosen: 0, since, isSeen },
         rank: [
           Number(!settled.length),
           Number(short),
           short ? -counted.length : counted.length,
           Math.min(...free.map(({ record }) => record.memory_total_bytes ?? Infinity)),
-          since ?? 0,
+          Math.max(0, ...sinces),
           name,
           model,
         ],
@@ -74,6 +78,12 @@ export function findOffers(
     });
 }
 
+/** Since when at least all of them are free; null: of one nobody can tell. */
+function boundOf(gpus: Gpu[]): number | null {
+  const bounds = gpus.map(({ record }) => record.since ?? record.reason.values['seen_since']);
+  return bounds.every((bound) => typeof bound === 'number') ? Math.max(...bounds) : null;
+}
+
 function compare(a: (number | string)[], b: (number | string)[]): number {
   const place = a.findIndex((value, at) => value !== b[at]);
   return place < 0 ? 0 : a[place]! < b[place]! ? -1 : 1;
@@ -82,13 +92,20 @@ function compare(a: (number | string)[], b: (number | string)[]): number {
 // What is printed on boxes, in GB; where two are close, the smaller: it is asked for with "at least".
 const BOXES = [4, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 80, 94, 128, 141, 180, 256, 288];
 
-/** The sizes of memory that the fleet has, as people say them; `share` of a box is what cards tell at least. */
+// What people ask for, whether or not a card has just that: half of an 80 GB card, or the smaller of two.
+const ASKED = [40];
+
+/** The sizes of memory that the fleet has and what lies between them, as people say them; `share` of a box is what cards tell at least. */
 export function sizesOf(gpus: Iterable<Gpu>, share: number): number[] {
+  // Thousands of cards have a handful of sizes.
+  const told = new Set<number>();
+  for (const { record } of gpus) if (record.counted) told.add(record.memory_total_bytes ?? 0);
   const found = new Set<number>();
-  for (const { record } of gpus) {
-    const size = record.counted && (record.memory_total_bytes ?? 0) / 2 ** 30;
-    const box = size && BOXES.findLast((each) => size >= share * each);
+  for (const bytes of told) {
+    const box = BOXES.findLast((each) => bytes / 2 ** 30 >= share * each);
     if (box) found.add(box);
   }
+  const [least, most] = [Math.min(...found), Math.max(...found)];
+  for (const size of ASKED) if (least < size && size < most) found.add(size);
   return [...found].sort((a, b) => a - b);
 }

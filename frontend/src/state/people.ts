@@ -1,6 +1,6 @@
-/** Who holds what now. Pure: fleet in, people out. */
+/** Who holds what now. Pure: fleet in, people out. The board's own rule; one table of cases holds both. */
 
-import { isSamePerson } from './filter';
+import type { HolderView } from '../api/wire';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
 /** GPUs of one node that somebody uses, or that are only booked for them. */
@@ -19,6 +19,8 @@ export interface Holder {
   booked: number;
   /** Of these, how many somebody uses: the board counts them as busy or idle. */
   taken: number;
+  /** Both, each GPU once: what `user:` finds. */
+  total: number;
   /** When the last of their bookings ends; null: none has an end. */
   until: number | null;
   memoryBytes: number;
@@ -27,32 +29,63 @@ export interface Holder {
 }
 
 /**
- * People by weight: GPUs, then bookings, then memory. What a silent node said last is no news of who uses it; a
- * booking holds all the same. Names that differ by case only are one person's. `passes` may leave out what somebody has.
+ * People by weight: all that they have, then what they use, then memory. `passes` may leave out what somebody has.
  */
 export function people(
   nodes: Iterable<FleetNode>,
   passes: (gpu: Gpu, name: string, node: FleetNode) => boolean = () => true,
 ): Holder[] {
   const found = new Map<string, Holder>();
+  const spelt = speller();
   const claimed: Gpu[] = [];
   for (const node of nodes)
     for (const gpu of node.gpus) {
       if (!gpu.record.counted) continue;
-      for (const name of usersOf(gpu.record)) if (passes(gpu, name, node)) use(personOf(found, name), gpu);
+      for (const name of usersOf(gpu.record))
+        if (passes(gpu, name, node)) use(personOf(found, spelt(name)), gpu);
       const who = gpu.record.claim?.who;
       if (who && passes(gpu, who, node)) claimed.push(gpu);
     }
-  for (const gpu of claimed) book(personOf(found, gpu.record.claim!.who!), gpu);
+  for (const gpu of claimed) book(personOf(found, spelt(gpu.record.claim!.who!)), gpu);
   return [...found.values()].sort(
     (a, b) =>
-      b.gpus - a.gpus || b.booked - a.booked || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
+      b.total - a.total || b.gpus - a.gpus || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
   );
+}
+
+/** A name without its case, as the board folds it. */
+export function folded(name: string): string {
+  return name.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ');
+}
+
+/** Whether two names are one person's: they may differ by case. Nobody is nobody's. */
+export function isSamePerson(name: string | null | undefined, other: string | null): boolean {
+  return !!name && !!other && (name === other || folded(name) === folded(other));
+}
+
+/** Gives names that differ by case only one spelling: that of the first. */
+export function speller(): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    let first = known.get(name);
+    if (first === undefined) {
+      // The same name comes thousands of times, and is folded once.
+      const key = folded(name);
+      first = known.get(key) ?? name;
+      known.set(key, first).set(name, first);
+    }
+    return first;
+  };
+}
+
+/** Whether it is one of those that the viewer has. */
+export function isMine({ gpu, me }: { gpu: Gpu['record']; me: string | null }): boolean {
+  return me !== null && namesOn(gpu).some((name) => isSamePerson(name, me));
 }
 
 /** Whether `people` would name somebody. */
 export function isHeld(gpu: Gpu['record']): boolean {
-  return isUsed(gpu) || (gpu.counted && !!gpu.claim?.who);
+  return gpu.counted && namesOn(gpu).length > 0;
 }
 
 /** Whether a booking of it was over not long ago, and nobody has come since. */
@@ -60,20 +93,28 @@ export function isEnded({ counted, ended_claim, verdict }: Gpu['record']): boole
   return verdict === 'free' && counted && !!ended_claim?.until;
 }
 
-export function isUsed(gpu: Gpu['record']): boolean {
-  return gpu.counted && usersOf(gpu).length > 0;
+/** Who has a GPU: by use or by a booking, which holds whatever its node says. */
+export function namesOn(gpu: Gpu['record']): string[] {
+  const users = usersOf(gpu);
+  const who = gpu.claim?.who;
+  return who && !users.some((name) => isSamePerson(name, who)) ? [...users, who] : users;
 }
 
-/** Who uses a GPU; of a silent node nobody knows. */
-export function usersOf({ verdict, users }: Gpu['record']): string[] {
-  if (verdict === 'stale' || !users) return [];
+/** Who uses a GPU. */
+function usersOf(gpu: Gpu['record']): string[] {
+  const uses = usesOf(gpu);
   // Nearly always there is one; thousands of small sets would cost.
-  if (users.length < 2) return users.map(({ name }) => name);
-  return [...new Map(users.map(({ name }) => [name.toLowerCase(), name])).values()];
+  if (uses.length < 2) return uses.map(({ name }) => name);
+  return [...new Map(uses.map(({ name }) => [folded(name), name])).values()];
+}
+
+/** Its use by people: what a silent node said last is no news of it. */
+export function usesOf({ verdict, users }: Gpu['record']): HolderView[] {
+  return verdict === 'stale' || !users ? [] : users;
 }
 
 function personOf(found: Map<string, Holder>, user: string): Holder {
-  const known = found.get(user.toLowerCase());
+  const known = found.get(user);
   if (known) return known;
   const person = {
     user,
@@ -81,17 +122,19 @@ function personOf(found: Map<string, Holder>, user: string): Holder {
     idle: 0,
     booked: 0,
     taken: 0,
+    total: 0,
     until: null,
     memoryBytes: 0,
     processes: 0,
     holdings: [],
   };
-  found.set(user.toLowerCase(), person);
+  found.set(user, person);
   return person;
 }
 
 function use(person: Holder, gpu: Gpu): void {
   person.gpus++;
+  person.total++;
   if (gpu.record.verdict === 'idle') person.idle++;
   for (const each of gpu.record.users ?? [])
     if (isSamePerson(each.name, person.user)) {
@@ -108,7 +151,9 @@ function book(person: Holder, gpu: Gpu): void {
   const until = gpu.record.claim?.until;
   if (until) person.until = Math.max(person.until ?? 0, until);
   // What they use already stands there.
-  if (!users.some((name) => isSamePerson(name, person.user))) place(person, gpu, true);
+  if (users.some((name) => isSamePerson(name, person.user))) return;
+  person.total++;
+  place(person, gpu, true);
 }
 
 function place({ holdings }: Holder, gpu: Gpu, booked: boolean): void {

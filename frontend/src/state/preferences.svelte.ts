@@ -14,6 +14,8 @@ interface Kept {
   paceSeconds: number;
   /** How many nodes there were last time, for the skeleton. */
   lastNodes: number;
+  /** For how long was booked last. */
+  bookingSeconds: number;
 }
 
 const DEFAULTS: Kept = {
@@ -25,6 +27,7 @@ const DEFAULTS: Kept = {
   speaksTotals: true,
   paceSeconds: 0,
   lastNodes: 8,
+  bookingSeconds: 4 * 3600,
 };
 // public/theme.js reads the same key before the first paint.
 const KEY = 'gpuboard';
@@ -66,6 +69,10 @@ export class Preferences {
 
   get lastNodes(): number {
     return this.#kept.lastNodes;
+  }
+
+  get bookingSeconds(): number {
+    return this.#kept.bookingSeconds;
   }
 
   set(change: Partial<Kept>): void {

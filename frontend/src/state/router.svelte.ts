@@ -1,16 +1,22 @@
+/** What is about who looks: it needs nothing of the fleet. */
+export type AccountPart = 'sign-in' | 'sign-in/link' | 'account' | 'audit';
+
 export type Route =
   | { page: 'board' }
   | { page: 'node'; name: string }
   | { page: 'gpu'; uuid: string }
   | { page: 'people' }
+  | { page: 'bookings' }
+  | { page: 'account'; part: AccountPart }
   | { page: 'missing' };
 
 export function parseRoute(path: string): Route {
+  if (/^(sign-in(\/link)?|account|audit)$/.test(path)) return { page: 'account', part: path as AccountPart };
   const [first = '', second, ...rest] = path.split('/').map(decode);
   if (rest.length) return { page: 'missing' };
   if (second === undefined || second === '') {
     if (first === '' || first === 'index.html') return { page: 'board' };
-    if (first === 'people') return { page: 'people' };
+    if (first === 'people' || first === 'bookings') return { page: first };
   } else if (first === 'nodes') return { page: 'node', name: second };
   else if (first === 'gpus') return { page: 'gpu', uuid: second };
   return { page: 'missing' };
@@ -36,12 +42,21 @@ interface Step {
   under?: number;
 }
 
+/** The moment of the past that an address asks for, in Unix seconds; a screen on a wall has no hands to come back. */
+export function momentOf(query: URLSearchParams): number | null {
+  const text = (!query.has('wall') && query.get('at')) || '';
+  const at = /^-?[\d.]+$/.test(text) ? Number(text) : Date.parse(text) / 1000;
+  // Nobody knows the future; a viewer's own clock may be wrong by hours.
+  return at > 0 && at < Date.now() / 1000 + 86_400 ? Math.floor(at) : null;
+}
+
 /** Where we are, below whatever path the board is served under. */
 export class Router {
   readonly base: URL;
   #path = $state('');
   #query = $state.raw(new URLSearchParams());
   #route = $derived(parseRoute(this.#path));
+  #at = $derived(momentOf(this.#query));
   #step: Step | null = null;
   /** The address that one came from, where a step led back to what was seen before. */
   cameBackFrom: string | null = null;
@@ -59,6 +74,11 @@ export class Router {
     return this.#query;
   }
 
+  /** The moment of the past that is shown; null: now. All links stay in it. */
+  get at(): number | null {
+    return this.#at;
+  }
+
   /** The address of what is shown now. */
   get here(): string {
     const text = this.#query.toString();
@@ -68,6 +88,7 @@ export class Router {
   /** The address of a page of ours, `path` being relative to the base. */
   href(path: string, query: Record<string, string> = {}): string {
     const url = new URL(path, this.base);
+    if (this.#at !== null) url.searchParams.set('at', String(this.#at));
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
     return url.pathname + url.search;
   }
@@ -108,15 +129,17 @@ export class Router {
     }
   }
 
-  /** Change the shared part of the view without a new step in the history. */
-  setQuery(change: Record<string, string | null>): void {
+  /** Change the shared part of the view, without a new step in the history unless that is wanted. */
+  setQuery(change: Record<string, string | null>, isStep = false): void {
     const query = new URLSearchParams(this.#query);
     for (const [key, value] of Object.entries(change)) {
       if (value === null || value === '') query.delete(key);
       else query.set(key, value);
     }
     const text = query.toString();
-    history.replaceState(history.state, '', location.pathname + (text ? `?${text}` : ''));
+    const href = location.pathname + (text ? `?${text}` : '');
+    if (isStep) history.pushState((this.#step = { ...this.#step, place: this.#place + 1 }), '', href);
+    else history.replaceState(history.state, '', href);
     this.#query = query;
   }
 

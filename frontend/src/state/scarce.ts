@@ -1,7 +1,9 @@
 /** What can be said where nothing fits: what will be free, and who holds what without using it. Pure. */
 
+import type { GpuRow } from '../api/wire';
 import type { FleetNode, Gpu } from './fleet.svelte';
 import type { Fits, Wish } from './offers';
+import { speller } from './people';
 
 export interface Soonest {
   /** Where; null: on several nodes. */
@@ -33,7 +35,7 @@ export function soonest(nodes: Iterable<FleetNode>, fits: Fits, { gpus, oneNode 
 
 export interface Idler {
   user: string;
-  gpus: number;
+  gpus: GpuRow[];
   /** Since when the longest idle one is; null: nobody knows. */
   since: number | null;
 }
@@ -41,22 +43,26 @@ export interface Idler {
 /** Who holds fitting GPUs and does not work on them, the longest first; nobody where names are hidden. */
 export function idlers(nodes: Iterable<FleetNode>, fits: Fits): { gpus: number; people: Idler[] } {
   const found = new Map<string, Idler>();
+  const spelt = speller();
   let gpus = 0;
   for (const node of nodes)
     for (const gpu of node.gpus) {
       if (!isIdle(gpu) || !fits(gpu, node)) continue;
       gpus++;
       const { since, users } = gpu.record;
-      for (const name of new Set(users?.map((use) => use.name))) {
-        const idler = found.get(name) ?? { user: name, gpus: 0, since: null };
-        idler.gpus++;
+      for (const name of new Set(users?.map((use) => spelt(use.name)))) {
+        const idler = found.get(name) ?? { user: name, gpus: [], since: null };
+        idler.gpus.push(gpu.record);
         if (since !== null) idler.since = Math.min(since, idler.since ?? Infinity);
         found.set(name, idler);
       }
     }
   const people = [...found.values()];
   people.sort(
-    (a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || b.gpus - a.gpus || (a.user < b.user ? -1 : 1),
+    (a, b) =>
+      (a.since ?? Infinity) - (b.since ?? Infinity) ||
+      b.gpus.length - a.gpus.length ||
+      (a.user < b.user ? -1 : 1),
   );
   return { gpus, people };
 }

@@ -2,6 +2,7 @@
 export class Selection {
   #uuid = $state<string | null>(null);
   #pinned = $state(false);
+  #booking = $state.raw<readonly string[]>([]);
   #anchor = $state.raw<DOMRect | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -15,6 +16,11 @@ export class Selection {
 
   /** The one that was chosen; pointing at others does not change it. */
   readonly chosen = $derived(this.#pinned ? this.#uuid : null);
+
+  /** Those that somebody is about to book, the chosen one first; none: nobody has said so. */
+  get booking(): readonly string[] {
+    return this.#booking;
+  }
 
   /** Where on the screen the GPU was drawn. */
   get anchor(): DOMRect | null {
@@ -38,13 +44,21 @@ export class Selection {
     this.#open(uuid, anchor, true);
   }
 
+  /** Open the first of these to book them all. */
+  book(uuids: readonly string[]): void {
+    this.pin(uuids[0]!, null);
+    this.#booking = uuids;
+  }
+
   close(): void {
     clearTimeout(this.#timer);
+    this.#booking = [];
     this.#uuid = this.#anchor = null;
     this.#pinned = false;
   }
 
   #open(uuid: string, anchor: DOMRect | null, pinned: boolean): void {
+    if (uuid !== this.#uuid) this.#booking = [];
     this.#uuid = uuid;
     this.#anchor = anchor;
     this.#pinned = pinned;

@@ -4,6 +4,7 @@ import { isOffered } from './answers';
 import type { Filter } from './filter';
 import type { FleetNode, Gpu } from './fleet.svelte';
 import { matches } from './passing';
+import { isSamePerson } from './people';
 
 export function passesAs(
   filter: Filter,
@@ -13,7 +14,7 @@ export function passesAs(
   return ({ record }, name, node) => {
     if (!filter.terms.length) return true;
     // As if nobody else were on it: who shares a GPU with somebody is not found by their name.
-    const is = (other: string | null | undefined) => other?.toLowerCase() === name.toLowerCase();
+    const is = (other: string | null | undefined) => isSamePerson(other, name);
     const claim = record.claim && is(record.claim.who) ? { ...record.claim, behind: [] } : null;
     const users = record.users?.filter((use) => is(use.name)) ?? null;
     const nodeFree = node.gpus.filter((gpu) => isOffered(gpu.record)).length;

@@ -3,6 +3,8 @@ import { grammar, parseFilter, toggleVerdict, type Filter } from './filter';
 import { countVerdicts, type Fleet, type FleetNode, type Gpu } from './fleet.svelte';
 import type { Density, Preferences } from './preferences.svelte';
 import type { Router } from './router.svelte';
+import type { Session } from './session.svelte';
+import type { Strips } from './strips.svelte';
 
 const REST_MS = 10_000;
 const CARDS_UP_TO = 16;
@@ -41,6 +43,7 @@ export class BoardView {
     private readonly fleet: Fleet,
     private readonly router: Router,
     private readonly preferences: Preferences,
+    private readonly session: Pick<Session, 'me'>,
   ) {}
 
   get text(): string {
@@ -99,6 +102,20 @@ export class BoardView {
     return this.#shown;
   }
 
+  /** The one node that the filter names, if it leaves no other. */
+  readonly named = $derived.by((): FleetNode | null => {
+    const asked = this.#filter.terms.flatMap(({ key, text }) =>
+      key === '' || key === 'node' ? text.toLowerCase().replace(/^node[:=]|"/g, '') : [],
+    );
+    const nodes = asked.length
+      ? new Set(this.#sections.flatMap(({ rows }) => rows.map(({ node }) => node)))
+      : null;
+    if (nodes?.size !== 1) return null;
+    const [node] = nodes;
+    const { display_name, name } = node!.record;
+    return asked.some((word) => `${name}\n${display_name}`.toLowerCase().includes(word)) ? node! : null;
+  });
+
   readonly counts = $derived(countVerdicts(this.#shown));
 
   /** What there is of each verdict, whichever of them the filter asks for. */
@@ -111,6 +128,9 @@ export class BoardView {
     const nodes = [...this.fleet.nodes.values()];
     return countVerdicts(nodes.flatMap((node) => node.gpus.filter((gpu) => passes(gpu, node))));
   });
+
+  /** What is drawn in the place of cells, if something is. */
+  strips = $state.raw<Strips | null>(null);
 
   #collapsed = $state.raw<ReadonlySet<string>>(new Set());
 
@@ -147,7 +167,7 @@ export class BoardView {
 
   /** Whether a GPU passes a filter, as things are now. */
   passing(filter: Filter): (gpu: Gpu, node: FleetNode) => boolean {
-    const { me } = this.preferences;
+    const { me } = this.session;
     // What has terms was read; only what is empty passes unread.
     const read = filter.terms[0] && grammar(filter.terms[0].text);
     return read ? read.passing(filter, this.fleet.at ?? 0, me) : () => true;

@@ -2,11 +2,14 @@ import { untrack } from 'svelte';
 import type { remedies } from './de/remedies';
 import type { trouble } from './de/trouble';
 import type { Words } from './en/words';
+import type { AccountWords } from './en/account';
+import type { BookingWords } from './en/bookings';
 import type { MoreWords } from './en/more';
+import type { PastWords } from './en/past';
 
 export type TroubleWords = Record<keyof typeof trouble, string>;
 export type RemedyWords = Record<keyof typeof remedies, string>;
-type AllWords = Words & MoreWords & TroubleWords & RemedyWords;
+type AllWords = Words & MoreWords & PastWords & AccountWords & BookingWords & TroubleWords & RemedyWords;
 export type Key = keyof AllWords;
 
 interface Spoken {
@@ -188,6 +191,14 @@ export class Language {
   person = (name: string): string => (name === 'unknown' ? this.say('unknown') : name);
 
   list = (items: string[]): string => this.#list.format(items);
+
+  /** Day, year and time to the second: for paper, which is read on any day. */
+  moment = (at: number): string =>
+    new Date(at * 1000).toLocaleString(this.tag, {
+      dateStyle: 'medium',
+      timeStyle: 'medium',
+      hourCycle: 'h23',
+    });
 
   /** To the second; another day than today is dated. */
   exactTime = (at: number | null | undefined, now: number): string => {

@@ -12,6 +12,8 @@ from tests.browser import running_chromium, visit
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave the tests of a file to one worker: they share its browser and its boards."""
     item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    if "demo" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.demo)
 
 
 # No longer than a module: while it lives, its event loop is in the way of every asynchronous test.

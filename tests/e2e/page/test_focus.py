@@ -1,11 +1,17 @@
 """Where the focus is: on the page that one has come to, and back where one was."""
 
 import re
+import signal
+import time
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.board import RunningBoard
+from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.units import GIB
+from gpuboard.wire.drop import encode_drop
+from tests.board import RunningBoard, running_board
 from tests.browser import keep, visit
 
 CELLS = ".cell[data-uuid]"
@@ -129,3 +135,95 @@ def test_what_a_button_copied_is_said(page: Page, demo: RunningBoard) -> None:
     page.goto(f"{demo.url}gpus/{uuid}")
     page.get_by_role("button", name="Copy UUID").click()
     expect(page.locator("[role=status]:not(button *)", has_text="Copied")).to_have_count(1)
+
+
+def focused_uuid(page: Page) -> str | None:
+    """The GPU whose cell has the focus."""
+    uuid: str | None = page.evaluate("document.activeElement.dataset.uuid ?? null")
+    return uuid
+
+
+def leave_only(page: Page, query: str) -> None:
+    """Filter as a link of the page does, with the focus where it is."""
+    page.evaluate(
+        "(query) => { history.pushState(null, '', query); dispatchEvent(new PopStateEvent('popstate')); }",
+        query,
+    )
+
+
+def test_a_cell_that_is_filtered_away_gives_its_focus_to_the_nearest_of_its_row(
+    page: Page, demo: RunningBoard
+) -> None:
+    """Whoever works with keys goes on from there, not from the top of the page."""
+    open_rows(page, demo)
+    row = page.locator("[data-row]:has(.cell.fill-free):has(.cell.fill-busy)").first
+    row.locator(".cell.fill-busy").first.focus()
+    key = row.get_attribute("data-row")
+    page.wait_for_load_state("networkidle")
+    leave_only(page, "?view=rows&q=free")
+    here = page.locator(f"[data-row='{key}'] .cell:focus")
+    expect(here).to_have_count(1)
+    expect(here).to_have_class(re.compile("fill-free"))
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".cell:focus")).to_have_count(1)
+
+
+def test_with_nothing_left_the_focus_is_on_the_line_that_says_so(page: Page, demo: RunningBoard) -> None:
+    """It is read out, and Tab goes on from it."""
+    open_rows(page, demo)
+    page.locator(CELLS).nth(20).focus()
+    page.wait_for_load_state("networkidle")
+    leave_only(page, "?view=rows&q=node:nowhere")
+    expect(page.locator("[data-results]")).to_be_focused()
+    expect(page.locator("[data-results]")).to_contain_text("0 of 96 GPUs")
+
+
+def test_what_one_leaves_by_oneself_is_not_called_back(page: Page, demo: RunningBoard) -> None:
+    """A click beside everything means that nothing has the focus."""
+    open_rows(page, demo)
+    page.locator(CELLS).nth(20).focus()
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.activeElement.blur()")
+    leave_only(page, "?view=rows&q=free")
+    expect(page.locator("[data-results]")).to_contain_text("of 96 GPUs")
+    assert focused_uuid(page) is None
+
+
+def folder_of(share: Path, node: str) -> str:
+    """The settings of a folder in which one node has left what it says."""
+    share.mkdir()
+    gpus = tuple(
+        GpuReading(
+            uuid=f"GPU-{node}-{index}",
+            index=index,
+            model="NVIDIA L4",
+            memory_total_bytes=24 * GIB,
+            memory_used_bytes=0,
+            utilization_percent=0.0,
+            processes=(),
+        )
+        for index in range(4)
+    )
+    report = NodeReport(node=node, taken_at=time.time(), interval_seconds=3600, gpus=gpus)
+    (share / f"{node}.json").write_bytes(encode_drop(report))
+    return f'[[source]]\nkind = "folder"\npath = "{share}"\n'
+
+
+def test_a_node_that_leaves_gives_its_focus_to_the_nearest_cell(browser: Browser, tmp_path: Path) -> None:
+    """Its GPU has a neighbour above or below."""
+    stays, leaves = folder_of(tmp_path / "a", "stays"), folder_of(tmp_path / "b", "leaves")
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(stays + leaves)
+    # Who leaves is forgotten at once.
+    limits = {"gpuboard.fleet.left.MAX_LEFT_NODES": 0}
+    with (
+        running_board("--config", str(config), log=tmp_path / "log", limits=limits) as board,
+        visit(browser, board.url) as page,
+    ):
+        open_rows(page, board)
+        page.locator("[data-uuid='GPU-leaves-2']").focus()
+        page.wait_for_load_state("networkidle")
+        config.write_text(stays)
+        board.process.send_signal(signal.SIGHUP)
+        expect(page.locator("[data-uuid='GPU-leaves-2']")).to_have_count(0)
+        expect(page.locator("[data-uuid='GPU-stays-2']")).to_be_focused()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.board import RunningBoard
-from tests.browser import Size, keep, visit
+from tests.browser import PHONE, Size, keep, visit
 
 CELLS = ".cell[data-uuid]"
 
@@ -98,6 +98,59 @@ def test_a_key_leads_from_the_filter_to_the_first_result(page: Page, demo: Runni
     found = page.locator("main article a, main .cell, main .keys").and_(page.locator(":focus"))
     expect(found).to_have_count(1)
     expect(page.locator("#filter")).to_have_value("model:a100")
+
+
+@pytest.mark.parametrize("view", ["rows", "map", "text"])
+@pytest.mark.parametrize("size", [(1440, 900), PHONE], ids=["desk", "phone"])
+def test_who_names_one_node_is_led_to_it(browser: Browser, demo: RunningBoard, size: Size, view: str) -> None:
+    """By Enter and Enter again, or one tap."""
+    with visit(browser, demo.url, size=size) as page:
+        page.goto(f"{demo.url}?view={view}")
+        expect(page.locator("[data-results]")).to_have_count(1)
+        page.keyboard.type("/dgx-03")
+        link = page.locator("[data-results]").get_by_role("link", name="dgx-03")
+        expect(link).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(link).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="dgx-03", level=1)).to_be_visible()
+
+
+def test_whom_nobody_named_is_no_node_to_be_led_to(page: Page, demo: RunningBoard) -> None:
+    """One node may be left by chance: Enter leads to its GPUs."""
+    open_rows(page, demo)
+    page.keyboard.type("/broken")
+    expect(page.locator("[data-results]")).to_contain_text("1 of 96 GPUs")
+    expect(page.locator("[data-results] a")).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(page.locator(CELLS).first).to_be_focused()
+
+
+def test_a_menu_that_a_key_opened_is_used_with_keys(page: Page, demo: RunningBoard) -> None:
+    """Enter leads into it, arrows through it, Escape back to where one was."""
+    open_rows(page, demo)
+    copy = page.get_by_role("button", name=re.compile("^Copy")).first
+    copy.focus()
+    page.keyboard.press("Enter")
+    forms = page.get_by_role("dialog").get_by_role("button")
+    expect(forms.nth(0)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(forms.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(forms.last).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(copy).to_be_focused()
+
+
+def test_a_menu_that_a_pointer_opened_leaves_the_focus_where_it_is(page: Page, demo: RunningBoard) -> None:
+    """No mark appears around what nobody has chosen."""
+    open_rows(page, demo)
+    copy = page.get_by_role("button", name=re.compile("^Copy")).first
+    copy.click()
+    expect(page.get_by_role("dialog").get_by_role("button").first).to_be_visible()
+    expect(copy).to_be_focused()
 
 
 @pytest.mark.parametrize(("view", "part"), [("cards", "GpuCards"), ("map", "FleetMap")])

@@ -17,18 +17,24 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
-from tests.board import RunningBoard, running_board
+from tests.board import RunningBoard, computing, running_board
 from tests.browser import DESKTOP, PHONE, assert_fits, keep, visit
 from tests.cli.conftest import COMMAND
 from tests.pushing import wait_until
 
 LAPTOP: Final = (1280, 720)
-# As many as stood above the first row of this fleet when "Take one of these" did, at 460.
-MOST_CONTROLS: Final = 55
+# As many as stood above the first row of this fleet when "Take one of these" did, at 460; and Book beside
+# each of the three offers.
+MOST_CONTROLS: Final = 58
 # What the panel offers: nodes, and the GPUs that are chosen.
 OFFERED: Final = """() => [...document.querySelectorAll('[aria-labelledby=need] li')].map((offer) =>
   `${offer.querySelector('a').textContent}:${
     [...offer.querySelectorAll('[aria-pressed=true]')].map((chip) => chip.textContent)}`)"""
+# What fits, and the sum of what fits of each model.
+ADDED: Final = """() => [
+  Number(document.querySelector('.answer strong').textContent),
+  [...document.querySelectorAll('.answer + ul b')].reduce((sum, each) => sum + Number(each.textContent), 0),
+]"""
 ABOVE: Final = """() => {
   const first = document.querySelector('[role=row][data-row]').getBoundingClientRect().top;
   const controls = [...document.querySelectorAll('main :is(a, button, select, input)')];
@@ -77,6 +83,9 @@ def test_a_wish_is_offered_as_the_api_offers_it(page: Page, demo: RunningBoard) 
     panel(page).get_by_role("button", name="2", exact=True).click()
     expect(page).to_have_url(re.compile("need=2"))
     expect_best(page, demo, gpus=2)
+    # Nobody has 40 GB, and that is what people ask for.
+    sizes = panel(page).get_by_role("combobox", name="Memory").get_by_role("option")
+    expect(sizes).to_have_text(["any memory", "≥ 24 GB", "≥ 40 GB", "≥ 48 GB", "≥ 80 GB"])
     panel(page).get_by_role("combobox", name="Memory").select_option("48G")
     panel(page).get_by_role("checkbox", name="on one node").check()
     expect(page.locator("#filter")).to_have_value("memory>=48G free>=2")
@@ -103,15 +112,53 @@ def test_number_chips_and_rows_follow_the_wish(page: Page, demo: RunningBoard) -
     wait_until(lambda: answer.locator("strong").inner_text() == str(fitting()))
     expect(answer).to_contain_text(re.compile(r"of 96 GPUs fit.*\d+ free in all", re.DOTALL))
     wait_until(lambda: f"free {fitting()}" in chips.inner_text().lower().replace("\n", " "))
-    assert {each.split(":")[0][:6] for each in page.evaluate(OFFERED)} == {"vision"}
+    # At some hours none of them is free.
+    wait_until(
+        lambda: (
+            {each.split(":")[0][:6] for each in page.evaluate(OFFERED)}
+            == ({"vision"} if fitting() else set())
+        )
+    )
     every.click()
     expect(page.locator("#filter")).to_have_value("")
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?q=free>%3D2", "?q=free>%3D4+memory>%3D40G", "?q=model:4090+free>%3D8"]
+)
+def test_the_chips_of_the_models_add_up_to_what_fits(page: Page, demo: RunningBoard, query: str) -> None:
+    """They counted all that is free of a model, wherever it is: 845 below a 312, and some below a 0."""
+    page.goto(f"{demo.url}{query}")
+    expect(page.locator(".answer strong")).to_be_visible()
+    others = page.get_by_role("button", name=re.compile("more models?$"))
+    if others.count():
+        others.click()
+    wait_until(lambda: len(set(page.evaluate(ADDED))) == 1)
+
+
+def test_how_long_something_is_idle_is_no_wish(page: Page, demo: RunningBoard) -> None:
+    """Nothing free has been idle for an hour: it said that nothing fits."""
+    open_board(page, demo, "?q=40+gb")
+    large = httpx.get(f"{demo.url}api/v1/free?memory=40G").json()["free"]
+    assert large
+    page.locator("#filter").fill("40 gb idle>1h")
+    expect(page.locator(".answer")).to_contain_text("GPUs fit")
+    wait_until(
+        lambda: (
+            page.locator(".answer strong").inner_text()
+            == str(httpx.get(f"{demo.url}api/v1/free?memory=40G").json()["free"])
+        )
+    )
+    expect(panel(page).get_by_role("listitem").first).to_be_visible()
 
 
 def test_the_chosen_gpus_can_be_changed_and_what_is_copied_is_seen(page: Page, demo: RunningBoard) -> None:
     """One is chosen, not the whole node; each form stands there before it is taken."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    open_board(page, demo, "?q=free>%3D2&need=1")
+    # Of one node that has two: at some hours the first offers of all have one each.
+    blocks = httpx.get(f"{demo.url}api/v1/free").json()["blocks"]
+    roomy = next(block["node"] for block in blocks if len(block["labels"]) > 1)
+    open_board(page, demo, f"?q={roomy}+free>%3D2&need=1")
     panel(page).get_by_role("button", name="1", exact=True).click()
     offer = panel(page).get_by_role("listitem").filter(has=page.locator(".chips button:nth-of-type(2)")).first
     chips = offer.locator(".chips button")
@@ -143,13 +190,33 @@ def test_the_chosen_gpus_can_be_changed_and_what_is_copied_is_seen(page: Page, d
 
 def test_where_nothing_fits_it_says_what_would(page: Page, demo: RunningBoard) -> None:
     """Who holds idle ones, and which wish to drop; dropping it brings the offers back."""
-    page.goto(f"{demo.url}?q=model:H100+free>%3D8")
-    expect(panel(page)).to_contain_text(re.compile(r"Not enough for this right now: \d of 8\."))
+    # As many as one model has on a node at this hour; of another there are fewer.
+    blocks = httpx.get(f"{demo.url}api/v1/free").json()["blocks"]
+    sizes = {
+        word: max((len(block["labels"]) for block in blocks if word in block["model"]), default=0)
+        for word in ("H100", "A100", "A6000", "4090")
+    }
+    most, scarce = max(sizes.values()), min(sizes, key=lambda word: sizes[word])
+    page.goto(f"{demo.url}?q=model:{scarce}+free>%3D{most}")
+    expect(panel(page)).to_contain_text(re.compile(rf"Not enough for this right now: \d of {most}\."))
     expect(panel(page)).to_contain_text(re.compile(r"held but idle; ask:.*\(\d+"))
     keep(page, "need-nothing")
-    panel(page).get_by_role("button", name="without model:H100").click()
-    expect(page.locator("#filter")).to_have_value("free>=8")
-    expect_best(page, demo, gpus=8, same_node="true")
+    panel(page).get_by_role("button", name=f"without model:{scarce}").click()
+    expect(page.locator("#filter")).to_have_value(f"free>={most}")
+    expect_best(page, demo, gpus=most, same_node="true")
+
+
+def test_who_holds_idle_ones_is_one_click_away(page: Page, demo: RunningBoard) -> None:
+    """Where the admin says no way to ask, the name leads to the person: what they hold, and since when."""
+    model = re.search("H100|A100|A6000|4090", computing(demo, "idle")[1]["model"])[0]  # type: ignore[index]
+    # More than any node has.
+    page.goto(f"{demo.url}?q=model:{model}+free>%3D9")
+    holder = panel(page).locator("p", has_text="ask:").get_by_role("link").first
+    name = holder.inner_text()
+    holder.click()
+    expect(page.get_by_role("heading", name="People", level=1)).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody tr th")).to_contain_text(name)
 
 
 def test_names_of_idle_holders_are_told_only_where_names_are(browser: Browser, tmp_path: Path) -> None:
@@ -171,6 +238,15 @@ def test_old_data_offers_nothing(page: Page, demo: RunningBoard) -> None:
     expect(asked).to_be_visible()
     expect(asked.get_by_role("button", name=re.compile("^Copy")).first).to_be_disabled()
     expect(asked.locator(".chips button").first).to_be_disabled()
+    expect(page.get_by_role("heading", name="Who had the others")).to_be_visible()
+    page.locator(".cell.fill-busy[data-uuid]").first.click()
+    detail = page.get_by_role("dialog")
+    expect(detail).to_contain_text(re.compile(r"last known \d+ %"))
+    assert "now " not in detail.inner_text()
+    page.goto(f"{demo.url}people")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_text(re.compile(r"\d+ people held \d+ GPUs"))).to_be_visible()
 
 
 def test_on_a_phone_the_wish_is_one_line_that_opens(browser: Browser, demo: RunningBoard) -> None:

@@ -114,7 +114,7 @@ def test_instances_are_drawn_inside_of_their_card(
     """The card is an edge around them with its number, and no busy GPU beside them."""
     with visit(browser, mig_board.url, size=size) as page:
         page.goto(f"{mig_board.url}?view=rows")
-        expect(page.locator(".cell").first).to_be_visible()
+        expect(page.locator(".cut").first).to_be_visible()
         assert page.evaluate(INSIDE) == ["MIG-1", "MIG-2"]
         expect(page.locator(".cell[data-uuid='GPU-0']")).to_have_count(0)
         page.locator("[data-uuid='GPU-0']").click()

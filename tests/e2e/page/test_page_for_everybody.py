@@ -1,5 +1,6 @@
 """The page for people who do not see it, or not all of its colours: axe-core finds nothing to say."""
 
+import time
 from typing import Any, get_args
 
 import pytest
@@ -7,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, computing
 from tests.browser import DESKTOP, PHONE, ROOT, Size, Theme, visit
+from tests.e2e.page.remembered import DAY, HOUR, Remembered
 from tests.parts import missing
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -97,6 +99,38 @@ def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, ax
     expect(page.get_by_role("combobox", name="Jump to")).to_be_focused()
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Jump to")).to_have_count(0)
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Filter words", exact=True)).to_be_visible()
     assert violations(page, axe) == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_no_page_of_the_past_breaks_a_rule(
+    browser: Browser, demo: RunningBoard, axe: str, size: Size
+) -> None:
+    """Plots with their table, strips, and the board of a moment."""
+    past = Remembered(demo.url, now=time.time())
+    uuid = next(iter(past.gpus))
+    node, _ = past.gpus[uuid]
+    evening = int(time.time()) // DAY * DAY - DAY + 20 * HOUR
+    with visit(browser, demo.url, size=size) as page:
+        past.install(page)
+        page.goto(f"{demo.url}gpus/{uuid}")
+        expect(page.locator(".gaps")).to_be_visible()
+        page.get_by_role("slider").focus()
+        page.keyboard.press("ArrowLeft")
+        page.get_by_role("button", name="Show as table").click()
+        expect(page.get_by_role("region", name="History")).to_be_visible()
+        assert violations(page, axe) == []
+        page.goto(f"{demo.url}nodes/{node}")
+        expect(page.get_by_role("list", name="Use of each GPU")).to_be_visible()
+        assert violations(page, axe) == []
+        page.goto(f"{demo.url}?at={evening}&view=rows&strips=1")
+        expect(page.locator("main .cell").first).to_be_visible()
+        assert violations(page, axe) == []
+        page.goto(f"{demo.url}gpus/{uuid}?at={evening}")
+        expect(page.locator(".gaps")).to_be_visible()
+        # As tall as the page: a phone's bars lie over whatever happens to be scrolled below them.
+        page.set_viewport_size({"width": size[0], "height": 4000})
+        assert violations(page, axe) == []

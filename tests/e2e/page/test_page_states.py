@@ -276,7 +276,8 @@ def test_who_may_see_nothing_is_told_so(browser: Browser, tmp_path: Path) -> Non
     ):
         page.goto(board.url)
         expect(page.get_by_text("The board does not show itself to you")).to_be_visible()
-        expect(page.get_by_text("To get in, ask whoever runs it")).to_be_visible()
+        page.get_by_text("No way to sign in?").click()
+        expect(page.get_by_text("To get in as a visitor, ask whoever runs the board")).to_be_visible()
         expect(page.get_by_text('anonymous = "counts"')).to_be_visible()
         expect(page.get_by_text("gpuboard status", exact=True)).to_be_visible()
         keep(page, "refused")

@@ -18,6 +18,14 @@ from tests.browser import PHONE, assert_fits, keep, visit
 from tests.pushing import wait_until
 
 NODES = 40
+# The GPUs whose numbers are marked, one by one.
+MARKED = """() => [...document.querySelectorAll('.where em')].flatMap((each) => {
+  const node = each.closest('a').firstChild.textContent.trim();
+  return each.firstChild.textContent.split(', ').flatMap((range) => {
+    const [first, last = first] = range.split('\u2013').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, place) => `${node} ${first + place}`);
+  });
+})"""
 
 
 def computing(number: int, user: str, use: float) -> GpuReading:
@@ -135,6 +143,35 @@ def test_what_is_typed_chooses_people_at_once(browser: Browser, board: RunningBo
         expect(page.locator("tbody tr")).to_have_count(2)
 
 
+def test_the_heading_counts_what_the_filter_leaves(browser: Browser, board: RunningBoard) -> None:
+    """It went on about everybody."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        heading = page.locator("header", has=page.get_by_role("heading", name="People"))
+        expect(heading).to_contain_text("2 people hold 125 GPUs")
+        page.keyboard.type("/ben")
+        expect(heading).to_contain_text("1 of 2 people, with 5 GPUs")
+
+
+def test_only_the_numbers_of_idle_gpus_are_marked(browser: Browser, demo: RunningBoard) -> None:
+    """Beside one idle GPU all the others of a node looked idle too."""
+    with visit(browser, demo.url) as page:
+        open_people(page, demo)
+        wait_until(lambda: set(page.evaluate(MARKED)) == idle_gpus(demo))
+        assert idle_gpus(demo)
+
+
+def idle_gpus(board: RunningBoard) -> set[str]:
+    """All of them, as the API tells it."""
+    nodes = httpx.get(f"{board.url}api/v1/fleet").json()["nodes"]
+    return {
+        f"{node['name']} {gpu['label']}"
+        for node in nodes
+        for gpu in node["gpus"]
+        if gpu["verdict"]["word"] == "idle"
+    }
+
+
 def test_who_holds_idle_gpus_can_be_asked(browser: Browser, board: RunningBoard) -> None:
     """By the admin's way, with the evidence; from the page, and from the GPU itself."""
     with visit(browser, board.url) as page:
@@ -154,6 +191,19 @@ def test_who_holds_idle_gpus_can_be_asked(browser: Browser, board: RunningBoard)
         page.goto(f"{board.url}gpus/GPU-2")
         expect(page.get_by_role("link", name="anneliese")).to_be_visible()
         expect(page.get_by_role("link", name="Ask", exact=False)).to_have_count(0)
+
+
+def test_who_holds_idle_gpus_can_be_asked_where_nothing_fits(browser: Browser, board: RunningBoard) -> None:
+    """On the board itself, with the text that their page has."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        there = page.get_by_role("link", name="Ask Ben B").get_attribute("href") or ""
+        page.goto(board.url)
+        ask = page.get_by_role("link", name="Ask Ben B")
+        expect(ask).to_have_text("Ben B")
+        here = ask.get_attribute("href") or ""
+        until = re.compile(r"idle%20for.*?(?=%0A)")
+        assert until.sub("", here) == until.sub("", there)
 
 
 def test_who_one_is_is_chosen_once(browser: Browser, board: RunningBoard) -> None:

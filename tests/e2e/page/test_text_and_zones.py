@@ -10,6 +10,14 @@ from tests.board import RunningBoard, computing, running_board
 from tests.browser import PHONE, assert_fits, keep, visit
 
 LINES = ".line[data-uuid]"
+# Where a word of a line ends.
+ENDS = """(line, word) => {
+  const text = line.lastChild;
+  const range = document.createRange();
+  range.setStart(text, text.data.indexOf(word));
+  range.setEnd(text, text.data.indexOf(word) + word.length);
+  return range.getBoundingClientRect().right;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +67,19 @@ def test_the_text_fits_a_phone_and_keeps_its_lines_whole(browser: Browser, demo:
         keep(page, "text-phone")
 
 
+def test_on_a_phone_the_text_shows_who_is_on_a_gpu(browser: Browser, demo: RunningBoard) -> None:
+    """Behind model and figures nobody saw them."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        _, gpu = computing(demo)
+        page.goto(f"{demo.url}?view=text")
+        line = page.locator(f".line[data-uuid='{gpu['uuid']}'] span")
+        user = gpu["reading"]["processes"][0]["user"]
+        expect(line).to_contain_text(user)
+        end = line.evaluate(ENDS, user)
+        assert end < PHONE[0] - 20
+        keep(page, "text-phone-who")
+
+
 def test_a_viewer_in_another_zone_is_told_so(browser: Browser, berlin: RunningBoard) -> None:
     """Which zone the times are in, and what the board's clock shows."""
     with visit(browser, berlin.url, zone="Asia/Tokyo") as page:
@@ -86,7 +107,7 @@ def test_a_thumb_finds_every_tab_and_no_wall(browser: Browser, demo: RunningBoar
     with visit(browser, demo.url, size=PHONE) as page:
         page.goto(demo.url)
         tabs = page.get_by_role("navigation", name="Pages").locator("a:visible, button:visible")
-        expect(tabs).to_have_text(["Board", "People", "More"])
+        expect(tabs).to_have_text(["Board", "Bookings", "People", "More"])
         for tab in tabs.all():
             box = tab.bounding_box()
             assert box is not None

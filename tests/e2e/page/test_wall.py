@@ -35,6 +35,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board whose nodes would need more turns of rows than anybody waits for."""
+    with running_board("--demo", "120", log=tmp_path_factory.mktemp("crowded") / "log") as running:
+        yield running
+
+
 def open_wall(page: Page, board: RunningBoard, query: str = "") -> None:
     """The wall with its GPUs."""
     page.goto(f"{board.url}?wall=1{query}")
@@ -71,6 +78,42 @@ def test_what_does_not_fit_comes_in_turns(browser: Browser, large: RunningBoard)
         assert look["cut"] == []
         assert not look["scrolls"]
         expect(page.get_by_text(re.compile(r"^2 / \d$"))).to_be_visible(timeout=60_000)
+
+
+# What is told of trouble beyond the edge of its place, and how many nodes have no room.
+TOLD = """() => {
+  const place = document.querySelector('.ticker > span').getBoundingClientRect();
+  const parts = [...document.querySelectorAll('.ticker > span > span')];
+  return {
+    cut: parts.filter((each) => each.getBoundingClientRect().right > place.right + 1
+      || each.getBoundingClientRect().bottom > place.bottom + 1
+      || each.scrollWidth > each.clientWidth).map((each) => each.textContent),
+    told: parts.length,
+    more: parseInt(document.querySelector('.ticker small')?.textContent ?? '0'),
+    sick: parseInt(document.querySelector('.ticker > b').textContent),
+  };
+}"""
+
+
+@SCREENS
+def test_many_nodes_come_as_maps_in_a_few_turns(browser: Browser, crowded: RunningBoard, size: Size) -> None:
+    """Of a thousand nodes the last came after a quarter of an hour; what has no room below is counted."""
+    with visit(browser, crowded.url, size=size) as page:
+        page.goto(f"{crowded.url}?wall=1")
+        drawn = page.locator(".wall [role=img]")
+        expect(drawn).to_have_attribute("aria-label", re.compile(r"A100 80 GB, .*\d+ free$"))
+        # All of them at once: nobody waits for a turn.
+        expect(page.get_by_text(re.compile(r"^\d / \d+$"))).to_have_count(0)
+        expect(drawn.locator("canvas")).to_be_visible()
+        canvas, place = drawn.locator("canvas").bounding_box(), drawn.bounding_box()
+        assert canvas is not None
+        assert place is not None
+        assert canvas["height"] <= place["height"] + 1
+        assert canvas["height"] > place["height"] / 2
+        told = page.evaluate(TOLD)
+        assert told["cut"] == []
+        assert told["told"] + told["more"] == told["sick"]
+        keep(page, f"wall-map-{size[1]}")
 
 
 def test_it_is_left_by_key_and_by_pointer(page: Page, demo: RunningBoard) -> None:

@@ -1,5 +1,6 @@
 import type { Row } from '../../state/arrange';
 import type { App } from '../../state/context';
+import { going } from '../shell/going';
 
 export interface Spot {
   row: number;
@@ -18,7 +19,7 @@ const LETTERS: Record<string, string> = { h: 'ArrowLeft', j: 'ArrowDown', k: 'Ar
 
 /** The arrow that a key stands for, or the key itself. */
 export function arrowOf(key: string, letters: boolean): string {
-  return (letters ? LETTERS[key] : undefined) ?? key;
+  return (letters && !going.timer ? LETTERS[key] : undefined) ?? key;
 }
 
 /** Where a key leads in the table of GPUs; null if it leads nowhere. Only shown GPUs are stepped on. */

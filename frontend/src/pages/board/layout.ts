@@ -1,8 +1,6 @@
-import type { GpuRow } from '../../api/wire';
 import type { Row, Section } from '../../state/arrange';
 import { cutCards, type Card } from '../../state/cards';
 import type { Gpu } from '../../state/fleet.svelte';
-import { isEnded, isHeld } from '../../state/people';
 
 /** What the list draws, one below the other. */
 export type Item = { kind: 'section'; section: Section } | { kind: 'row'; row: Row; index: number };
@@ -12,13 +10,7 @@ export const CELL = 34;
 export const SMALL_CELL = 40;
 const CELL_GAP = 5;
 const ROW_EDGE = 9;
-const SECTION = 40;
-// A phone's card: edges and name; then per line of cells; then who is on it, whose booking is over, or two lines of trouble. NodeCard.svelte draws exactly this.
-const CARD_EDGE = 80;
-const CARD_LINE = SMALL_CELL + 22;
-const CARD_USERS = 28;
-const CARD_TROUBLE = 50;
-export const CARD_SLOTS = 8;
+export const SECTION = 40;
 
 export function items(sections: Section[], isCollapsed: (title: string) => boolean): Item[] {
   const result: Item[] = [];
@@ -62,21 +54,6 @@ export function rowHeight(item: Item, slots: number): number {
   if (item.kind === 'section') return SECTION;
   const count = linesOf(item.row.node.gpus, slots);
   return count * CELL + (count - 1) * CELL_GAP + ROW_EDGE;
-}
-
-export function cardHeight(item: Item): number {
-  if (item.kind === 'section') return SECTION;
-  const { record, gpus } = item.row.node;
-  const cells = linesOf(
-    gpus.filter((gpu) => item.row.shown.has(gpu)),
-    CARD_SLOTS,
-  );
-  const some = (holds: (gpu: GpuRow) => boolean) => gpus.some((gpu) => holds(gpu.record));
-  const foot =
-    record.state !== 'live' || record.problems.length
-      ? CARD_TROUBLE
-      : CARD_USERS * (Number(some(isHeld)) + Number(some(isEnded)));
-  return CARD_EDGE + cells * CARD_LINE + foot;
 }
 
 /** How many cells of a node fit beside each other. */

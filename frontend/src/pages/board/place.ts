@@ -20,13 +20,11 @@ export function placeTip(
     : { left, top: null, bottom: screen.height - anchor.top + MARGIN };
 }
 
-/** Where a docked panel begins: under the answers on top of the board, as far as these are seen. */
-export function dockTop(side: 'left' | 'right', answers: DOMRect | undefined): number {
-  return side === 'left' ? Math.max(0, answers?.bottom ?? 0) : 0;
-}
-
-/** At which edge a panel is docked: at the right one, unless it would cover what it is about. */
-export function dockSide(anchor: DOMRect | null, width: number, screenWidth = innerWidth): 'left' | 'right' {
-  const room = width + 3 * MARGIN;
-  return anchor && anchor.right > screenWidth - room && anchor.left >= room ? 'left' : 'right';
+/** By how much the page must move up so that a panel of this height at the foot of the screen does not cover it. */
+export function hiddenBelow(
+  anchor: Pick<DOMRect, 'bottom'>,
+  height: number,
+  screenHeight = innerHeight,
+): number {
+  return Math.max(0, anchor.bottom + 2 * MARGIN - (screenHeight - height));
 }

@@ -1,6 +1,6 @@
 import { flushSync } from 'svelte';
 
-/** Leads to the first GPU, or person, that the page shows; false if there is none yet. Then it leads there once there is one. */
+/** Leads to the node that was named, or the first GPU or person that the page shows; false if there is none yet. Then it leads there once there is one. */
 export function focusResults(): boolean {
   // What was typed last is drawn first: a result that goes away takes the focus with it.
   flushSync();
@@ -22,6 +22,12 @@ export function focusResults(): boolean {
 const OTHERWISE = ['keydown', 'pointerdown'] as const;
 
 function focusFirst(): boolean {
+  // Whoever has named one node goes to that.
+  const named = document.querySelector<HTMLElement>('main [data-results] a');
+  if (named) {
+    named.focus();
+    return true;
+  }
   const first = document.querySelector<HTMLElement>(
     'main :is(.cell[tabindex="0"], .map [tabindex="0"], .cards article a, .lines a, tbody th a)',
   );

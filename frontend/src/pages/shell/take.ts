@@ -7,7 +7,7 @@ import { copyText } from '../../ui/copy';
 
 /** Copies the command of the GPU that is looked at, if it is offered; returns what to tell about it. */
 export async function take(app: App): Promise<string> {
-  const { fleet, language, preferences, router, selection } = app;
+  const { fleet, language, router, selection, session } = app;
   const { say } = language;
   const shown = router.route.page === 'gpu' ? router.route.uuid : '';
   const uuid = selection.chosen ?? focused() ?? selection.uuid ?? shown;
@@ -17,7 +17,7 @@ export async function take(app: App): Promise<string> {
   const name = `${gpu.node} ${say('gpu')} ${gpu.label}`;
   const why = whyNot(gpu, app);
   if (why) return say('nothingCopied', { gpu: name, why });
-  const done = await copyText(takeCommand(fleet, gpu.node, [gpu], preferences.me));
+  const done = await copyText(takeCommand(fleet, gpu.node, [gpu], session.me));
   return done ? `${say('copied')}. ${name}` : say('nothingCopied', { gpu: name, why: say('copyFailed') });
 }
 
@@ -27,7 +27,8 @@ function focused(): string | undefined {
 }
 
 function whyNot(gpu: GpuRow, { connection, fleet, language: { say } }: App): string {
-  if (!connection.isCurrent) return say(connection.paused ? 'paused' : connection.status);
+  if (!connection.isCurrent)
+    return say(connection.past ? 'notLive' : connection.paused ? 'paused' : connection.status);
   if (isIgnored(gpu)) return say('notCounted');
   if (!isOffered(gpu)) return gpu.verdict === 'free' ? 'MIG' : say(gpu.verdict);
   return takeCommand(fleet, gpu.node, [gpu]) ? '' : say('copyFailed');

@@ -23,3 +23,28 @@ export function sheets(sections: Section[], room: number): WallSheet[] {
     }));
   });
 }
+
+/** How many turns of rows somebody may wait for a node; where there are more, maps are shown. */
+export const MOST_TURNS = 6;
+// As many nodes as one map can show in squares that are told apart across a room.
+const NODES_ON_A_MAP = 250;
+
+/** As few maps as that: small sections together, large ones in maps of about the same size. */
+export function maps(sections: Section[], most = NODES_ON_A_MAP): Section[][] {
+  const result: Section[][] = [];
+  let left = 0;
+  for (const section of sections) {
+    const count = Math.ceil(section.rows.length / most);
+    const each = Math.ceil(section.rows.length / count);
+    for (let first = 0; first < section.rows.length; first += each) {
+      const part = { ...section, rows: section.rows.slice(first, first + each) };
+      left -= part.rows.length;
+      if (left >= 0) result.at(-1)!.push(part);
+      else {
+        result.push([part]);
+        left = most - part.rows.length;
+      }
+    }
+  }
+  return result;
+}

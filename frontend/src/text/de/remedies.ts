@@ -37,6 +37,8 @@ export const remedies = {
     'Sonst geht nichts verloren; nachsehen, welche Prozesse oder Probleme so viele oder so lang sind.',
   'remedy_too-many-gpus':
     'Gezeigt werden die ersten; die übrigen werden weder gezählt noch als frei angeboten.',
+  'remedy_gpus-unrecorded':
+    'Gezeigt werden alle; im Verlauf fehlen die neuesten. Nach dreißig Tagen ist wieder Platz.',
   'remedy_too-many-processes': 'Gezeigt werden die mit dem meisten Speicher.',
   'remedy_disk-hung': 'Mit df und dmesg suchen; ein hängendes Laufwerk braucht meist einen Neustart.',
   'remedy_processes-hung':

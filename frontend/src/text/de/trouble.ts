@@ -20,6 +20,8 @@ export const trouble = {
     'Die GPUs eines Herstellers können nicht gelesen werden, die der anderen schon',
   'problem_report-too-large': 'Dieser Knoten hat mehr zu sagen, als ein Bericht fasst; es fehlen',
   'problem_too-many-gpus': 'Hier sind mehr GPUs und Instanzen, als ein Bericht fasst',
+  'problem_gpus-unrecorded':
+    'Dieser Knoten hat mehr verschiedene GPUs genannt, als im Verlauf aufgehoben werden',
   'problem_too-many-processes': 'Auf den GPUs laufen mehr Prozesse, als ein Bericht fasst',
   'problem_disk-hung': 'Ein Laufwerk antwortet nicht; darum ist auch von den GPUs nichts bekannt',
   'problem_processes-hung':
@@ -31,8 +33,7 @@ export const trouble = {
   'problem_gpu-replaced': 'Durch eine andere ersetzt',
   'problem_gpu-renumbered': 'Eine andere Nummer als zuvor',
   'problem_numbers-moved': 'Die Nummern der GPUs können sich verschoben haben',
-  'problem_second-file':
-    'Jemand anderes schreibt eine zweite Datei über diesen Knoten; sie wird nicht gelesen',
+  'problem_second-file': 'Es gibt eine zweite Datei über diesen Knoten; sie wird nicht gezeigt',
   'problem_unknown-age': 'Wie alt die Zeilen der Datei sind, ist nicht zu erkennen',
   'problem_unreadable-file': 'Die Datei des Knotens ist gerade nicht lesbar',
   problem_xid: 'Der Treiber hat einen Fehler der GPU gemeldet',
@@ -65,6 +66,7 @@ export const trouble = {
   'reason_file-hung': 'Eine Datei antwortet nicht: ihr Laufwerk hängt.',
   'reason_folder-hung': 'Der Ordner antwortet nicht: sein Laufwerk hängt.',
   'reason_folder-unreadable': 'Der Ordner ist nicht lesbar.',
+  'reason_folder-waits': 'Der Ordner wird noch nicht gelesen: die Datenbank der Tafel ist nicht erreichbar.',
   reason_certificate: 'Das Zertifikat wird nicht angenommen.',
   reason_tls: 'Keine TLS-Verbindung möglich.',
   'reason_bad-report': 'Was der Knoten schickt, ist kein Bericht.',
@@ -78,6 +80,7 @@ export const trouble = {
     'Eine GPU dieses Knotens ist gebucht, und die Nummern können sich verschoben haben: sie kann es sein.',
   'reason_number-unread':
     'Eine Buchung dieses Knotens nennt keine lesbare Nummer: sie kann diese GPU meinen.',
+  'reason_bookings-unread': 'Die Buchungen sind nicht lesbar: sie kann gebucht sein.',
   'reason_stray-process':
     'Auf ihrer Karte läuft ein Prozess, dessen Instanz niemand kennt: es kann diese sein.',
   reason_unwritable: 'Was davon bekannt ist, lässt sich nicht zeigen; das Protokoll der Tafel sagt, warum.',
@@ -103,6 +106,8 @@ export const trouble = {
   'reason_not-http': 'Was dort antwortet, spricht kein HTTP; vielleicht TLS.',
   'reason_secret-in-clear': 'Das Geheimnis ginge unverschlüsselt über das Netz; darum wird nicht gefragt.',
   'reason_too-large': 'Die Antwort ist zu groß.',
+  'reason_booked-gpus': 'Etwas ist auf GPUs gebucht, die ihre Knoten nicht haben; es gilt nirgends.',
+  'reason_unmatched-names': 'Die Einstellungen nennen Rechner, die keine Quelle kennt.',
   'reason_booked-hosts': 'Etwas ist auf Rechnern gebucht, die keine Quelle kennt; es gilt nirgends.',
   'reason_comments-entries': 'Einige Buchungen in der Datei sind nicht lesbar; ihre GPUs gelten als gebucht.',
   'reason_comments-json': 'Die Datei der Buchungen ist nicht lesbar; die früheren gelten weiter.',
@@ -110,6 +115,13 @@ export const trouble = {
   'reason_consul-error': 'Consul antwortet mit einem Fehler.',
   'reason_consul-filtered': 'Consul verbirgt vor diesem Token alle Knoten: seine Rechte prüfen.',
   'reason_consul-refused': 'Consul nimmt das Token der Tafel nicht an, oder will eines.',
+  reason_history: 'Der Verlauf ist nicht benutzbar.',
+  'reason_history-damaged': 'Der Verlauf war beschädigt; ein neuer wurde begonnen.',
+  'reason_history-hung': 'Der Verlauf antwortet nicht.',
+  'reason_history-paused': 'Die Platte ist fast voll: Vom Jetzt wird nichts aufgehoben.',
+  reason_past: 'So war es damals; warum, ist nicht aufgehoben.',
+  'reason_not-observed': 'Von diesem Moment ist nichts bekannt.',
+  'reason_certificate-ends': 'Das Zertifikat der Tafel ist abgelaufen oder läuft bald ab.',
   reason_descriptors: 'Fast alle Dateien, die die Tafel öffnen darf, sind in Gebrauch.',
   reason_failed: 'Dieser Teil der Tafel ist abgebrochen und wird neu gestartet.',
   'reason_folder-overfull': 'Im Ordner ist mehr, als angesehen wird.',
@@ -119,6 +131,8 @@ export const trouble = {
   'reason_storage-damaged': 'Die Datenbank der Tafel ist beschädigt.',
   'reason_storage-hung': 'Die Datenbank der Tafel antwortet nicht.',
   'reason_storage-shared': 'Eine andere Tafel benutzt die Datenbank dieser Tafel.',
+  'reason_storage-lost':
+    'Die Datenbank der Tafel war beim Start weg und wurde neu angelegt; Token sind verloren.',
   'reason_storage-replaced': 'Die Datenbank der Tafel wurde gelöscht oder ersetzt.',
   'reason_too-many': 'Es sind mehr Knoten, als erlaubt sind; einige fehlen.',
 };

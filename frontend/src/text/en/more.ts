@@ -31,8 +31,8 @@ export const more = {
   paceEvery: 'every {time}',
   liveExplained: 'Every change of the fleet arrives here as it happens.',
   refusedTitle: 'The board does not show itself to you',
-  refusedText:
-    'The board shows nothing to visitors. To get in, ask whoever runs it to allow it in its settings:',
+  refusedElse: 'No way to sign in?',
+  refusedText: 'To get in as a visitor, ask whoever runs the board to allow it in its settings:',
   refusedHere: 'Without that, on a node itself this shows its GPUs:',
   unreachableTitle: 'The board does not answer',
   unreachableText: 'The page keeps trying. If you run the board: is this still running?',
@@ -81,6 +81,11 @@ export const more = {
   was_notEnough: 'There was not enough for this: {some} of {count}.',
   was_mapLabel: 'Map of {total} GPUs, {free} were free. Arrow keys move; the list beside it says the same.',
   was_about_free: 'Nobody was on it when the board was last heard; somebody may be by now.',
+  was_idleHidden: { one: '{count} GPU was held but idle.', other: '{count} GPUs were held but idle.' },
+  was_idleHeld: {
+    one: '{count} GPU was held but idle; ask:',
+    other: '{count} GPUs were held but idle; ask:',
+  },
   mapList: 'Nodes on the map',
 
   // Empty states
@@ -152,6 +157,7 @@ export const more = {
   minutesAgo: '60 min ago',
   now: 'now',
   useNow: 'now {percent} %',
+  was_useNow: 'last known {percent} %',
   restarted: 'The board restarted at {time}; the page is up to date again.',
   processes: 'Processes',
   process: { one: '{count} process', other: '{count} processes' },
@@ -222,9 +228,7 @@ export const more = {
   persistence: 'Persistence mode',
   mig: 'MIG',
   migParent: 'part of {uuid}',
-  seenFree: 'seen free since {time}',
   seenFreeStart: 'seen free since the board started, {time}',
-  was_seenFree: 'was free since {time} or longer',
   was_seenFreeStart: 'was free since the board started, {time}',
 
   // People page
@@ -233,12 +237,18 @@ export const more = {
   namesHidden: 'Names are hidden from visitors.',
   idleExplained: 'Striped: memory held, no work',
   peopleIntro: { one: '{count} person holds {gpus}', other: '{count} people hold {gpus}' },
+  was_peopleIntro: { one: '{count} person held {gpus}', other: '{count} people held {gpus}' },
+  peopleFound: {
+    one: '{some} of {count} person, with {gpus}',
+    other: '{some} of {count} people, with {gpus}',
+  },
   person: 'Person',
   held: 'GPUs',
   holdings: 'Where',
   whoAreYou: 'Who are you?',
   notSaid: 'not said',
   noPeople: 'Nobody holds a GPU right now.',
+  was_noPeople: 'Nobody held a GPU.',
   you: 'you',
   meExplained: 'Your own GPUs are marked on the board, in this browser only.',
   people_gpus: 'GPUs',
@@ -269,7 +279,7 @@ export const more = {
   key_pin: 'Keep the detail of the GPU open',
   key_copy: 'Copy the command for this GPU',
   key_density: 'Cards, rows, map, text',
-  key_go: 'Go to board, people',
+  key_go: 'Go to board, bookings, people',
   key_theme: 'Light or dark',
   key_pause: 'Pause or resume',
   key_refresh: 'Refresh now',

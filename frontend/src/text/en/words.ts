@@ -19,9 +19,12 @@ export const words = {
 
   // Shell
   board: 'Board',
+  bookings: 'Bookings',
+  bookIt: 'Book',
   people: 'People',
   mine: 'Mine',
   more: 'More',
+  signIn: 'Sign in',
   pages: 'Pages',
   clearFilter: 'Clear the filter',
   searchLabel: 'Filter the board',
@@ -39,6 +42,7 @@ export const words = {
 
   // Connection
   live: 'Live',
+  notLive: 'Not live',
   connecting: 'Connecting…',
   reconnecting: 'Reconnecting',
   refused: 'Refused',
@@ -54,6 +58,7 @@ export const words = {
   why_restarting: 'The board is restarting.',
   why_crowded: 'The board has too many viewers; it asked to try later.',
   why_refused: 'The board does not let this page in.',
+  why_ended: 'The session is over.',
   why_silent: 'The board fell silent.',
   why_gap: 'A message got lost.',
 
@@ -67,6 +72,7 @@ export const words = {
   gpusUnknown: { one: '{count} unknown', other: '{count} unknown' },
   attention: { one: '{count} node needs a look', other: '{count} nodes need a look' },
   attentionAll: 'All of it, with what to do',
+  plusCauses: { one: '+{count} cause', other: '+{count} causes' },
   nLate: '{count} late',
   someOf: '{some} of {count}',
   lastKnown: 'last known',
@@ -82,7 +88,7 @@ export const words = {
   copy: 'Copy',
   moreBlocks: { one: '{count} more node', other: '{count} more nodes' },
   freeSince: 'free since {time}',
-  freeSinceUnknown: 'since when unknown',
+  seenFree: 'seen free since {time}',
   justFreed: 'just freed',
   plusFreed: { one: '+{count} just freed', other: '+{count} just freed' },
   whoHas: 'Who has the others',
@@ -96,6 +102,7 @@ export const words = {
 
   // The same by old data: then nothing is offered. “was_” before a key stands for it.
   freeUnknown: '? free',
+  was_whoHas: 'Who had the others',
   was_free: 'was free',
   was_freeNow: 'Were free',
   was_ofGpusFree: { one: 'of {count} GPU was free', other: 'of {count} GPUs were free' },
@@ -103,9 +110,11 @@ export const words = {
   was_freeInAll: { one: '{count} was free in all', other: '{count} were free in all' },
   was_iNeed: 'Asked for',
   was_freeSince: 'was free since {time}',
+  was_seenFree: 'was free since {time} or longer',
   was_justFreed: 'had just been freed',
   was_plusFreed: { one: '+{count} that had just been freed', other: '+{count} that had just been freed' },
   was_nFree: { one: '{count} was free', other: '{count} were free' },
+  was_nobodyHas: 'Nobody held a GPU.',
 
   // Tools
   arrange: 'Arrange',

@@ -34,6 +34,8 @@ export const remedies: RemedyWords = {
   'remedy_report-too-large':
     'Rien d’autre n’est perdu ; voir quels processus ou problèmes sont si nombreux ou si longs.',
   'remedy_too-many-gpus': 'On montre les premiers ; les autres ne sont ni comptés ni proposés comme libres.',
+  'remedy_gpus-unrecorded':
+    'Tous sont montrés ; l’historique n’a pas les plus récents. Après trente jours, il y a de nouveau de la place.',
   'remedy_too-many-processes': 'On montre ceux qui ont le plus de mémoire.',
   'remedy_disk-hung':
     'Le trouver avec df et dmesg ; un disque bloqué demande le plus souvent un redémarrage.',

@@ -21,6 +21,7 @@ export const trouble: TroubleWords = {
   'problem_vendor-unreadable': 'Les GPU d’un fabricant ne peuvent pas être lus, ceux des autres si',
   'problem_report-too-large': 'Ce nœud a plus à dire qu’un rapport ne peut en contenir ; il manque',
   'problem_too-many-gpus': 'Il y a ici plus de GPU et d’instances qu’un rapport ne peut en contenir',
+  'problem_gpus-unrecorded': 'Ce nœud a nommé plus de GPU différents que l’historique n’en garde',
   'problem_too-many-processes': 'Il y a plus de processus sur les GPU qu’un rapport ne peut en contenir',
   'problem_disk-hung': 'Un disque ne répond pas : on ne sait donc rien des GPU non plus',
   'problem_processes-hung':
@@ -32,7 +33,7 @@ export const trouble: TroubleWords = {
   'problem_gpu-replaced': 'Remplacé par un autre',
   'problem_gpu-renumbered': 'Un autre numéro qu’avant',
   'problem_numbers-moved': 'Les numéros des GPU ont pu changer',
-  'problem_second-file': 'Quelqu’un d’autre écrit un second fichier sur ce nœud ; il n’est pas lu',
+  'problem_second-file': 'Il y a un second fichier sur ce nœud ; il n’est pas montré',
   'problem_unknown-age': 'L’âge des lignes du fichier est impossible à dire',
   'problem_unreadable-file': 'Le fichier du nœud est illisible pour le moment',
   problem_xid: 'Le pilote a signalé une erreur du GPU',
@@ -63,6 +64,7 @@ export const trouble: TroubleWords = {
   'reason_file-hung': 'Un fichier ne répond pas : son montage est bloqué.',
   'reason_folder-hung': 'Le dossier ne répond pas : son montage est bloqué.',
   'reason_folder-unreadable': 'Le dossier est illisible.',
+  'reason_folder-waits': 'Le dossier n’est pas encore lu : la base de données du tableau est injoignable.',
   reason_certificate: 'Le certificat est refusé.',
   reason_tls: 'Pas de connexion TLS possible.',
   'reason_bad-report': 'Le nœud envoie un rapport qui n’en est pas un.',
@@ -75,6 +77,7 @@ export const trouble: TroubleWords = {
   'reason_numbers-moved':
     'Un GPU de ce nœud est réservé, et les numéros ont pu changer : c’est peut-être celui-ci.',
   'reason_number-unread': 'Une réservation de ce nœud n’a pas de numéro lisible : c’est peut-être ce GPU.',
+  'reason_bookings-unread': 'Les réservations sont illisibles : il est peut-être réservé.',
   'reason_stray-process':
     'Un processus de sa carte n’est d’aucune instance connue : c’est peut-être celle-ci.',
   reason_unwritable: 'Ce qu’on en sait ne peut être montré ; le journal du tableau dit pourquoi.',
@@ -100,6 +103,9 @@ export const trouble: TroubleWords = {
   'reason_not-http': 'Ce qui répond là ne parle pas HTTP ; peut-être TLS.',
   'reason_secret-in-clear': 'Le secret passerait en clair sur le réseau ; on n’interroge donc pas.',
   'reason_too-large': 'La réponse est trop grande.',
+  'reason_booked-gpus':
+    'Quelque chose est réservé sur des GPU que leurs nœuds n’ont pas ; cela ne vaut nulle part.',
+  'reason_unmatched-names': 'Les réglages nomment des machines qu’aucune source ne connaît.',
   'reason_booked-hosts':
     'Quelque chose est réservé sur des machines qu’aucune source ne connaît ; cela ne vaut nulle part.',
   'reason_comments-entries':
@@ -109,6 +115,13 @@ export const trouble: TroubleWords = {
   'reason_consul-error': 'Consul répond par une erreur.',
   'reason_consul-filtered': 'Consul cache tous les nœuds à ce jeton : vérifier ses droits.',
   'reason_consul-refused': 'Consul refuse le jeton du tableau, ou en veut un.',
+  reason_history: 'L’historique est inutilisable.',
+  'reason_history-damaged': 'L’historique était abîmé ; un nouveau a été commencé.',
+  'reason_history-hung': 'L’historique ne répond pas.',
+  'reason_history-paused': 'Le disque est presque plein : rien du présent n’est gardé.',
+  reason_past: 'C’était ainsi alors ; la raison n’est pas gardée.',
+  'reason_not-observed': 'On ne sait rien de ce moment.',
+  'reason_certificate-ends': 'Le certificat du tableau a expiré ou expire bientôt.',
   reason_descriptors: 'Presque tous les fichiers que le tableau peut ouvrir sont utilisés.',
   reason_failed: 'Cette partie du tableau s’est arrêtée ; elle est relancée.',
   'reason_folder-overfull': 'Le dossier contient plus que ce qui est lu.',
@@ -118,6 +131,8 @@ export const trouble: TroubleWords = {
   'reason_storage-damaged': 'La base de données du tableau est abîmée.',
   'reason_storage-hung': 'La base de données du tableau ne répond pas.',
   'reason_storage-shared': 'Un autre tableau utilise la base de données de celui-ci.',
+  'reason_storage-lost':
+    'La base de données du tableau avait disparu à son démarrage et a été refaite ; les jetons sont perdus.',
   'reason_storage-replaced': 'La base de données du tableau a été supprimée ou remplacée.',
   'reason_too-many': 'Il y a plus de nœuds que permis ; certains manquent.',
 };

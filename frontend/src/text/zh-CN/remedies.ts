@@ -21,6 +21,7 @@ export const remedies: RemedyWords = {
   'remedy_vendor-unreadable': '请修复该厂商的驱动程序；冒号后说明其问题。',
   'remedy_report-too-large': '其他内容不受影响；请查看哪些程序或问题过多或过长。',
   'remedy_too-many-gpus': '只显示前面的；其余不计入，也不列为空闲。',
+  'remedy_gpus-unrecorded': '全部都会显示；最新的不在历史记录中。三十天后会再有空位。',
   'remedy_too-many-processes': '显示占用显存最多的程序。',
   'remedy_disk-hung': '用 df 与 dmesg 找出；磁盘卡住多半需要重启。',
   'remedy_processes-hung': '在该处试 ps aux 与 getent passwd；目录服务器（LDAP）可能停止。',

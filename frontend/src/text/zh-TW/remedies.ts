@@ -21,6 +21,7 @@ export const remedies: RemedyWords = {
   'remedy_vendor-unreadable': '請修復該廠商的驅動程式；冒號後說明其問題。',
   'remedy_report-too-large': '其他內容不受影響；請查看哪些程序或問題過多或過長。',
   'remedy_too-many-gpus': '只顯示前面的；其餘不計入，也不列為空閒。',
+  'remedy_gpus-unrecorded': '全部都會顯示；最新的不在歷史記錄中。三十天後會再有空位。',
   'remedy_too-many-processes': '顯示占用記憶體最多的程序。',
   'remedy_disk-hung': '用 df 與 dmesg 找出；磁碟卡住多半需要重新開機。',
   'remedy_processes-hung': '在該處試 ps aux 與 getent passwd；目錄伺服器（LDAP）可能停擺。',

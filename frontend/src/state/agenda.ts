@@ -1,0 +1,55 @@
+/** Bookings as a list by day, and what is not as it was booked. Pure. */
+
+import type { BookingView } from '../api/bookings';
+import type { GpuRow } from '../api/wire';
+import { isSamePerson } from './people';
+
+const OVERRUN_SECONDS = 3600;
+
+export interface AgendaDay {
+  /** The moment at which it begins; null: what runs now. */
+  day: number | null;
+  bookings: BookingView[];
+}
+
+/** Running first, then what is to come by the viewer's days. */
+export function agendaOf(bookings: readonly BookingView[]): AgendaDay[] {
+  const days = new Map<number | null, BookingView[]>();
+  const open = bookings.filter(({ state }) => state === 'running' || state === 'upcoming');
+  open.sort((a, b) => Number(b.state === 'running') - Number(a.state === 'running') || a.start - b.start);
+  for (const one of open) {
+    const day = one.state === 'running' ? null : new Date(one.start * 1000).setHours(0, 0, 0, 0) / 1000;
+    days.set(day, [...(days.get(day) ?? []), one]);
+  }
+  return [...days].map(([day, found]) => ({ day, bookings: found }));
+}
+
+/** Those of a person, with what an admin may change of others left out; running first. */
+export function ownOf(bookings: readonly BookingView[], person: string | null): BookingView[] {
+  const own = bookings.filter(({ who, kind }) => kind === 'booking' && isSamePerson(who, person));
+  return agendaOf(own).flatMap((day) => day.bookings);
+}
+
+/** One thing that is not as it was booked. */
+export type Oddity =
+  | { kind: 'no-show'; booking: BookingView; who: string }
+  | { kind: 'trespass'; gpu: GpuRow; who: string; booker: string }
+  | { kind: 'overrun'; gpu: GpuRow; who: string; until: number };
+
+export function odditiesOf(bookings: readonly BookingView[], gpus: Iterable<GpuRow>, now: number): Oddity[] {
+  const found: Oddity[] = bookings.flatMap((booking) =>
+    booking.no_show && booking.who !== null ? [{ kind: 'no-show' as const, booking, who: booking.who }] : [],
+  );
+  for (const gpu of gpus) {
+    const names = gpu.users?.map(({ name }) => name) ?? [];
+    const booker = gpu.claim?.who;
+    const other = names.find((name) => !isSamePerson(name, booker ?? null));
+    if (booker && other !== undefined && gpu.flags.includes('trespass'))
+      found.push({ kind: 'trespass', gpu, who: other, booker });
+    const { who, until } = gpu.ended_claim ?? {};
+    const isThere = names.some((name) => isSamePerson(name, who ?? null));
+    if (who && until && !gpu.claim && isThere && now - until < OVERRUN_SECONDS)
+      found.push({ kind: 'overrun', gpu, who, until });
+  }
+  return found;
+}
