@@ -16,9 +16,11 @@ MICRO: Final = 1e6
 
 # What runs in the other tree: its own board, its own load, and the one figure that is compared.
 _MEASURE: Final = """
-import json, sys
+import inspect, json, sys
 from bench._server import load_board
-figures, cost = load_board(**json.load(sys.stdin))
+order = json.load(sys.stdin)
+known = inspect.signature(load_board).parameters
+figures, cost = load_board(**{name: value for name, value in order.items() if name in known})
 found = {"cpu_seconds": cost.cpu_seconds, "peak_bytes": cost.peak_bytes, "measured": figures.measured}
 print(json.dumps(found))
 """
@@ -86,8 +88,9 @@ def _git(*arguments: str) -> None:
 
 
 def report_cost(tree: Path, *, nodes: int, interval: float, seconds: float) -> Measured:
-    """What a report costs the board of this tree, and its peak memory."""
-    order = {"nodes": nodes, "viewers": 1, "interval": interval, "warm_up": 5, "seconds": seconds}
+    """What a report costs the board of this tree, and its peak memory; without a history, like with like."""
+    order: dict[str, float] = {"nodes": nodes, "viewers": 1, "interval": interval, "has_history": False}
+    order |= {"warm_up": 5, "seconds": seconds}
     found = json.loads(run_in(tree, [sys.executable, "-c", _MEASURE], json.dumps(order).encode()))
     cost = found["cpu_seconds"] / found["measured"] * MICRO
     return {"CPU a report, us": cost, "peak memory, MB": found["peak_bytes"] / 1e6}

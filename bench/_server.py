@@ -18,6 +18,7 @@ from tests.board import free_port, wait_for
 from tests.pushing import enrol
 
 _CONFIG: Final = '[[source]]\nkind = "push"\n'
+_NO_HISTORY: Final = '[history]\nkind = "none"\n'
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -46,14 +47,20 @@ class Meter:
 
 
 def load_board(
-    *, nodes: int, viewers: int, interval: float, warm_up: float, seconds: float
+    *,
+    nodes: int,
+    viewers: int,
+    interval: float,
+    warm_up: float,
+    seconds: float,
+    has_history: bool = True,
 ) -> tuple[Figures, Cost]:
     """Run a board of its own under this load."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tokens = enrol(folder / "state", *node_names(nodes))
         port = free_port()
-        with push_board(folder, port) as board:
+        with push_board(folder, port, _CONFIG if has_history else _CONFIG + _NO_HISTORY) as board:
             order = Order(
                 port=port,
                 tokens=tokens,
@@ -74,9 +81,9 @@ def load_board(
 
 
 @contextmanager
-def push_board(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def push_board(folder: Path, port: int, config: str = _CONFIG) -> Iterator[subprocess.Popen[bytes]]:
     """A board that agents may push to; none of them is there yet, so it is alive but not ready."""
-    (folder / "gpuboard.toml").write_text(_CONFIG)
+    (folder / "gpuboard.toml").write_text(config)
     address, log = f"127.0.0.1:{port}", folder / "log"
     command = [
         sys.executable, "-m", "gpuboard", "serve", "--listen", address,

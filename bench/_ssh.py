@@ -73,6 +73,7 @@ class Ages:
         addresses: Mapping[str, str] | None = None,
         *,
         files: Mapping[str, str] | None = None,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Know them already."""
 

@@ -57,16 +57,28 @@ def compare_reports(arguments: argparse.Namespace) -> None:
             lambda tree: report_cost(tree, nodes=500, interval=0.5, seconds=15),
         )
         return
-    ours, theirs = [], []
+    ours: list[float] = []
+    bare: list[float] = []
+    theirs: list[float] = []
+    peaks: dict[bool, list[int]] = {True: [], False: []}
     for _ in range(arguments.rounds):
-        figures, cost = load_board(nodes=500, viewers=1, interval=0.5, warm_up=5, seconds=15)
-        ours.append(_per_report(figures, cost))
-        _line("gpuboard", ours[-1], figures.measured / figures.seconds, cost)
+        for found, has_history in ((ours, True), (bare, False)):
+            figures, cost = load_board(
+                nodes=500, viewers=1, interval=0.5, warm_up=5, seconds=15, has_history=has_history
+            )
+            found.append(_per_report(figures, cost))
+            peaks[has_history].append(cost.peak_bytes)
+            name = "gpuboard" if has_history else "gpuboard, no history"
+            _line(name, found[-1], figures.measured / figures.seconds, cost)
         if not is_installed():
             continue
         scrapes, cost = load_prometheus(nodes=500, interval=0.5, warm_up=5, seconds=15)
         theirs.append(cost.cpu_seconds / scrapes.measured * MICRO)
         _line(f"prometheus ({scrapes.series:.0f} series)", theirs[-1], scrapes.measured / 15, cost)
+    ratio = statistics.median(ours) / statistics.median(bare)
+    print(f"  with history / without: {ratio:.2f} (goal at most 1.25)")
+    more = statistics.median(peaks[True]) - statistics.median(peaks[False])
+    print(f"  peak memory with history above without: {more / 1e6:.0f} MB (goal at most 60)")
     if theirs:
         ratio = statistics.median(ours) / statistics.median(theirs)
         print(f"  gpuboard / prometheus: {ratio:.2f} (goal at most 0.50)")

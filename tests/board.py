@@ -20,8 +20,9 @@ from tests.forked import ForkedProcess, can_be_forked, fork
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 20
 Process = ForkedProcess | subprocess.Popen[bytes]
-# Who computes what in a demo depends on the hour; a test must not.
-DEMO_TIME = "2026-11-16T10:00:00Z"
+# Who computes what in a demo depends on the hour; a test must not. For an hour from here on nobody
+# comes or goes.
+DEMO_TIME = "2026-11-16T11:40:00Z"
 
 
 class RunningBoard:
@@ -33,12 +34,15 @@ class RunningBoard:
         self.state = state
 
 
-def computing(board: RunningBoard) -> tuple[str, dict[str, Any]]:
-    """A GPU on which somebody computes now, whoever and wherever it is, with the name of its node."""
+def computing(board: RunningBoard, word: str = "busy") -> tuple[str, dict[str, Any]]:
+    """A GPU on which somebody computes now, whoever and wherever it is, with the name of its node.
+
+    With another word, one of which that is said.
+    """
     with urllib.request.urlopen(f"{board.url}api/v1/fleet", timeout=10) as answer:
         nodes = json.load(answer)["nodes"]
     return next(
-        (node["name"], gpu) for node in nodes for gpu in node["gpus"] if gpu["verdict"]["word"] == "busy"
+        (node["name"], gpu) for node in nodes for gpu in node["gpus"] if gpu["verdict"]["word"] == word
     )
 
 

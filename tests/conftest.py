@@ -45,11 +45,31 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(stage or ("ci" if os.environ.get("CI") == "true" else "desk"))
 
 
+# Boards that the tests of several files share.
+SHARED_BOARDS = ("board", "push_board")
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave the tests on PostgreSQL to one worker: a cluster takes its time to be made."""
+    """Leave tests that share a cluster or a board to one worker: these take their time to be made."""
+    group = _shared_part(item)
+    if group is not None and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _shared_part(item: pytest.Item) -> str | None:
     chosen = getattr(getattr(item, "callspec", None), "params", {})
-    if chosen.get("database_url") == "postgresql" or "postgres" in getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.xdist_group("postgresql"))
+    wanted: tuple[str, ...] = getattr(item, "fixturenames", ())
+    if chosen.get("database_url") == "postgresql" or "postgres" in wanted:
+        return "postgresql"
+    scopes = {name: _scope(item, name) for name in wanted}
+    if "module" in scopes.values():
+        return item.nodeid.split("::")[0]
+    return next((name for name in SHARED_BOARDS if scopes.get(name) == "session"), None)
+
+
+def _scope(item: pytest.Item, fixture: str) -> str | None:
+    found = item.session._fixturemanager.getfixturedefs(fixture, item)
+    return found[-1].scope if found else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -97,7 +117,10 @@ def _no_blocking_calls() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def push_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     """A board to which nodes push; every test has nodes of its own."""
-    with running_board("--demo", "1", log=tmp_path_factory.mktemp("board") / "log") as running:
+    folder = tmp_path_factory.mktemp("board")
+    (folder / "gpuboard.toml").write_text('[history]\nkind = "none"\n')
+    config = str(folder / "gpuboard.toml")
+    with running_board("--demo", "1", "--config", config, log=folder / "log") as running:
         yield running
 
 

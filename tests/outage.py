@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -10,6 +12,13 @@ from gpuboard.wire.ingest import Acknowledgement, Backfill, Live, Sample, Welcom
 from tests.pushing import Wire, report_of
 
 INTERVAL_SECONDS = 0.2
+
+
+def quick_history(folder: Path) -> str:
+    """Settings of a board that agents push to and that writes its history every second."""
+    settings = folder / "gpuboard.toml"
+    settings.write_text('[[source]]\nkind = "push"\n[history]\nkind = "embedded"\ngrid = "1s"\n')
+    return str(settings)
 
 
 class Sampling:
@@ -63,6 +72,16 @@ def acknowledged(wire: Wire) -> list[int]:
             under_way = [sequence for sequence in under_way if sequence > (message.taken or -1)]
         under_way += [sample.sequence for sample in handed_over(message)]
     return done
+
+
+def all_safe(wires: Mapping[str, Wire], offered: Mapping[str, Iterable[int]]) -> bool:
+    """Whether agents were told of all these samples that they are safe; they hear it with a later answer."""
+    return all(max(offered[node]) <= newest_safe(wire) for node, wire in wires.items())
+
+
+def newest_safe(wire: Wire) -> int:
+    """How far an agent was told that all is safe."""
+    return next((answer.taken for answer in reversed(wire.heard) if answer.taken is not None), -1)
 
 
 def any_taken(wire: Wire) -> bool:

@@ -112,3 +112,14 @@ def test_a_report_of_another_hour_keeps_its_ages() -> None:
     ages = [then - p.started_at for gpu in report.gpus or () for p in gpu.processes or () if p.started_at]
     assert ages
     assert [now - p.started_at for g in shown.gpus or () for p in g.processes or () if p.started_at] == ages
+
+
+def test_nobody_comes_or_goes_while_tests_look_at_the_demo() -> None:
+    """What the API said a moment ago is still so on the page."""
+    begins = datetime.fromisoformat(DEMO_TIME).timestamp()
+
+    def processes(minute: int) -> list[list[int]]:
+        reports = [simulate(node, begins + 60 * minute) for node in NODES]
+        return [[one.pid for one in gpu.processes or ()] for report in reports for gpu in report.gpus or ()]
+
+    assert [minute for minute in range(60) if processes(minute) != processes(0)] == []

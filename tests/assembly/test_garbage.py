@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuboard.assembly.board import collect_garbage_seldom
+from gpuboard.assembly.memory import collect_garbage_seldom
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """SIGHUP: a real board takes up new settings, and what has not changed goes on."""
 
 import contextlib
+import datetime as dt
 import json
 import os
 import signal
@@ -71,9 +72,18 @@ class Live:
 
     def settings(self) -> tuple[str, str | None]:
         """How the component is that reads the settings, and why."""
-        parts = self.get("readyz")["components"]
-        (state,) = [(part["state"], part["reason"]) for part in parts if part["component"] == "settings"]
+        parts = [part for part in self.parts() if part["component"] == "settings"]
+        (state,) = [(part["state"], part["reason"]) for part in parts]
         return state
+
+    def parts(self) -> list[dict[str, Any]]:
+        """How the board's parts are, whether it is ready or not."""
+        try:
+            document = self.get("readyz")
+        except urllib.error.HTTPError as error:
+            document = json.load(error)
+        parts: list[dict[str, Any]] = document["components"]
+        return parts
 
     def children(self) -> set[str]:
         """The processes that it has started."""
@@ -105,6 +115,36 @@ def test_tables_come_go_and_change_while_the_others_are_not_interrupted(tmp_path
         assert live.nodes()["gpu01"]["gpus"]
 
 
+def listed(path: Path) -> str:
+    """The table of nodes in a hosts file, none of which answers."""
+    return f'[[source]]\nkind = "pull"\ndiscover = {{ hosts_file = "{path}" }}\n'
+
+
+def test_a_hosts_file_that_is_not_there_is_named_and_takes_nothing_away(tmp_path: Path) -> None:
+    """A slip in its path: at the start nobody says "no GPU", later nobody's nodes leave; others go on."""
+    config, hosts = tmp_path / "gpuboard.toml", tmp_path / "hosts.txt"
+    config.write_text(listed(hosts))
+    with running_board("--config", str(config), log=tmp_path / "log", until="healthz") as board:
+        live = Live(board, config, tmp_path / "log")
+
+        def says(path: Path) -> bool:
+            [part] = [part for part in live.parts() if part["kind"] == "hosts_file"]
+            why = f"{path} cannot be read: No such file or directory; write it, or correct hosts_file"
+            return why in str(part["reason"])
+
+        eventually(lambda: says(hosts))
+        eventually(lambda: live.get("api/v1/summary")["sources_unknown"] == 1)
+        assert live.get("api/v1/summary")["gpus_known"] is False
+        hosts.write_text("127.0.0.1:1\n")
+        eventually(lambda: live.nodes().keys() == {"127.0.0.1"})
+        live.take(listed(tmp_path / "typo") + folder(tmp_path, "gpu01"))
+        eventually(lambda: live.nodes().get("gpu01", {}).get("state") == "live")
+        eventually(lambda: says(tmp_path / "typo"))
+        assert live.nodes()["127.0.0.1"]["state"] != "left"
+        live.take(listed(hosts) + folder(tmp_path, "gpu01"))
+        eventually(lambda: all(part["state"] == "ok" for part in live.parts()))
+
+
 def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
     """For nodes that say nothing new, too."""
     config = tmp_path / "gpuboard.toml"
@@ -126,7 +166,7 @@ def test_groups_of_nodes_hold_at_once(tmp_path: Path) -> None:
     with running_board("--config", str(config), log=tmp_path / "log") as board:
         live = Live(board, config, tmp_path / "log")
         eventually(lambda: "gpu01" in live.nodes())
-        live.take(f'[groups.nodes]\nrack-a = ["gpu[01-16]"]\nrack-b = []\n{folder(tmp_path, "gpu01")}')
+        live.take(f'[groups.nodes]\nrack-a = ["gpu[01-16]"]\nrack-b = ["gpu99"]\n{folder(tmp_path, "gpu01")}')
         eventually(lambda: live.nodes()["gpu01"]["groups"] == ["rack-a"])
         everything, rack_a, rack_b = (
             live.get(f"api/v1/free{query}")["blocks"] for query in ("", "?group=rack-a", "?group=rack-b")
@@ -262,6 +302,38 @@ def test_a_renewed_certificate_is_shown_to_those_who_come(tmp_path: Path) -> Non
         board.process.send_signal(signal.SIGHUP)
         eventually(lambda: "settings not taken up" in log.read_text())
         assert shown_certificate(board, authority.ca_file) == now
+
+
+def test_a_certificate_that_has_expired_is_said(tmp_path: Path) -> None:
+    """In the log and in /readyz, until a valid one is taken up; the log says that one was."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    config, log = tmp_path / "gpuboard.toml", tmp_path / "log"
+    config.write_text(
+        f'[board]\ntls_certificate = "{certificate}"\ntls_key = "{key}"\n{folder(tmp_path, "gpu01")}'
+    )
+    with running_board("--config", str(config), log=log, ca_file=authority.ca_file) as board:
+        assert certificate_of(board)["state"] == "ok"
+        authority.certificate("127.0.0.1", begins=dt.timedelta(days=-30))
+        board.process.send_signal(signal.SIGHUP)
+        eventually(lambda: certificate_of(board)["state"] == "trouble")
+        told = certificate_of(board)
+        assert told["code"] == "certificate-ends"
+        assert f"{certificate} expired on " in told["reason"]
+        assert f"{certificate} expired on " in log.read_text()
+        authority.certificate("127.0.0.1")
+        board.process.send_signal(signal.SIGHUP)
+        eventually(lambda: certificate_of(board)["state"] == "ok")
+        assert log.read_text().count(f"certificate taken up: path={certificate} valid=") == 2
+
+
+def certificate_of(board: RunningBoard) -> dict[str, Any]:
+    """How the board's certificate is, by /readyz, for somebody who does not verify it."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(f"{board.url}readyz", timeout=10, context=context) as answer:
+        parts: list[dict[str, Any]] = json.load(answer)["components"]
+    return next(part for part in parts if part["kind"] == "certificate")
 
 
 def shown_certificate(board: RunningBoard, ca_file: Path) -> bytes | None:

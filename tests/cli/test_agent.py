@@ -172,3 +172,14 @@ def test_doctor_names_an_expat_that_is_known_to_be_vulnerable(version: str, name
     findings = list(check_expat(version))
     assert [name for finding in findings for name in re.findall(r"CVE-[\d-]+", finding.text)] == named
     assert all(finding.remedy for finding in findings)
+
+
+def test_a_name_that_is_not_the_tokens_is_refused_when_pushing_too(run: Run, tmp_path: Path) -> None:
+    """As with --drop: it would be another node than somebody thinks."""
+    token = tmp_path / "node.token"
+    token.write_text(make_token("gpu01", "s" * 43))
+    token.chmod(0o600)
+    words = ("--push", "http://127.0.0.1:9", "--token-file", str(token), "--once")
+    wrong = run(nvml.zero_gpus(), "agent", *words, "--node", "other")
+    assert (wrong.returncode, "is of gpu01, not of other: say --node gpu01" in wrong.stderr) == (2, True)
+    assert run(nvml.zero_gpus(), "agent", *words, "--node", "gpu01").returncode == 0

@@ -92,6 +92,16 @@ def test_why_numbers_do_not_name_them_is_said() -> None:
     assert "a GPU of gpu07 is missing" in free._why_unnamed(answer)
 
 
+def test_a_group_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    """With those that are: a typing mistake must not look as if nobody could tell."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[groups]\nnodes = { rack-a = ["dgx-*"], rack-b = ["nlp-*"] }\n')
+    with running_board("--config", str(config), "--demo", "4", log=tmp_path / "log") as board:
+        done = run("free", "--board", board.url, "--group", "rack-z")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no group 'rack-z'; there are rack-a, rack-b" in done.stderr
+
+
 def test_json_is_the_boards_own_answer(board: RunningBoard) -> None:
     """For programs."""
     done = run("free", "--board", board.url, "--format", "json", "--model", "a100")
@@ -200,6 +210,23 @@ def test_a_board_with_a_certificate_of_its_own_is_asked(tmp_path: Path) -> None:
             without = run(*words, "--board", board.url)
             assert (given.returncode, by_environment.returncode, without.returncode) == (0, 0, 3)
             assert "--ca-file" in without.stderr
+
+
+@pytest.mark.parametrize(
+    ("cannot_tell", "unread", "says"),
+    [
+        (11, 11, "; 11 more would fit, but the bookings cannot be read"),
+        (3, 0, "; 3 more would fit, but their nodes do not tell"),
+        (3, 1, "; 2 more would fit, but their nodes do not tell; 1 more would fit, but the bookings cannot"),
+    ],
+)
+def test_nodes_that_do_tell_are_not_blamed(cannot_tell: int, unread: int, says: str) -> None:
+    """Where only a booking cannot be read, looking at the node would be in vain."""
+    answer = FreeAnswer(
+        at=0.0, wanted=12, free=0, cannot_tell=cannot_tell, bookings_unread=unread, nodes_unknown=0,
+        enough=False, could_be_enough=True, blocks=(),
+    )  # fmt: skip
+    assert f"0 fitting GPUs are free, 12 wanted{says}" in free._why_not(answer)
 
 
 def test_one_node_that_was_never_read_is_one() -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import asyncssh
@@ -13,11 +13,13 @@ import pytest
 
 from gpuboard.assembly import hosts
 from gpuboard.cli import main, read_words
+from gpuboard.discovery.base import Target
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.probes.simulated import simulate
 from gpuboard.sources.ssh import words
 from gpuboard.wire.drop import encode_drop
+from tests.sources.pull.agents import TOKEN, Agent
 from tests.sources.ssh.server import running_server
 
 PLACE = words.SshHost(name="gpu01", host="gpu01")
@@ -63,6 +65,40 @@ def test_hosts_that_the_settings_name_are_refused_with_4_too(
     config = tmp_path / "gpuboard.toml"
     config.write_text('[[source]]\nkind = "ssh"\nhosts = ["gpu[01-02]"]\n')
     assert main([*command, "--config", str(config)]) == 4
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked", "read"),
+    [
+        (["box:2222[1-2]"], "box:22222", ("box-22222", 22222)),
+        (["box:2222[1-2]"], "box:22229", ("box", 22229)),
+        (["box:2222[1-2]"], "box-22222", ("box-22222", 22222)),
+        (["box:22221"], "box:22229", ("box", 22229)),
+        (["box", "box:2222"], "box", ("box", None)),
+        (["box", "box:2222"], "box:2222", ("box-2222", 2222)),
+        (["box.a.example", "box.b.example"], "box.b.example:2222", ("box.b.example", 2222)),
+    ],
+    ids=["listed", "not listed", "by its name", "alone", "without a port", "both", "listed without a port"],
+)
+def test_a_host_asked_for_with_a_port_is_the_listed_one_with_that_port_or_itself(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    listed: list[str],
+    asked: str,
+    read: tuple[str, int | None],
+) -> None:
+    """Or the GPUs of one machine are shown under the name of another."""
+    seen: list[tuple[str, int | None]] = []
+
+    async def read_once(targets: Sequence[Target], _: object) -> Outcomes:
+        seen.extend((target.node, target.port) for target in targets)
+        return {target.node: simulate(target.node, 1e9) for target in targets}
+
+    monkeypatch.setattr(hosts, "read_once", read_once)
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "ssh"\nhosts = {json.dumps(listed)}\n')
+    assert main(["status", "--config", str(config), asked]) == 0
+    assert seen == [read]
 
 
 @pytest.mark.parametrize(
@@ -180,3 +216,48 @@ def test_a_folder_is_read_by_its_pattern(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gpuboard", "status", "--json", "--folder", str(tmp_path)]
     done = subprocess.run([*command, "--pattern", "cml*"], capture_output=True, check=False, timeout=60)
     assert [node["name"] for node in json.loads(done.stdout)["nodes"]] == ["cml01"]
+
+
+def test_a_node_of_the_settings_is_asked_as_they_say_whatever_it_is_called(tmp_path: Path) -> None:
+    """An agent that listens is not tried over ssh, by its own name or by what people call it."""
+    agent = Agent()
+    try:
+        (tmp_path / "home").mkdir()
+        (tmp_path / "token").write_text(TOKEN)
+        (tmp_path / "token").chmod(0o600)
+        path = tmp_path / "gpuboard.toml"
+        path.write_text(
+            '[names]\nnodes = { localhost = "Big one" }\n'
+            f'[[source]]\nkind = "pull"\nhosts = ["localhost:{agent.port}", "127.0.0.1:1"]\n'
+            f'token_file = "{tmp_path}/token"\n'
+        )
+        done = [run(path, "status", "--json", name) for name in ("localhost", "big ONE")]
+    finally:
+        agent.stop()
+    seen = [[(node["name"], node["source"]) for node in json.loads(one.stdout)["nodes"]] for one in done]
+    assert seen == [[("localhost", "pull")]] * 2
+
+
+def test_agents_that_listen_are_asked_once_as_the_settings_say(tmp_path: Path) -> None:
+    """With their token; one that is away says why beside the others, and nobody waits for those that push."""
+    agent = Agent()
+    try:
+        (tmp_path / "home").mkdir()
+        (tmp_path / "token").write_text(TOKEN)
+        (tmp_path / "token").chmod(0o600)
+        path = tmp_path / "gpuboard.toml"
+        path.write_text(
+            f'[[source]]\nkind = "pull"\nhosts = ["localhost:{agent.port}", "127.0.0.1:1"]\n'
+            f'token_file = "{tmp_path}/token"\n[[source]]\nkind = "push"\n'
+        )
+        done, exported = run(path, "status", "--json"), run(path, "export", "json")
+    finally:
+        agent.stop()
+    assert (done.returncode, exported.returncode) == (0, 0), done.stderr
+    nodes = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
+    assert (nodes["localhost"]["state"], len(nodes["localhost"]["gpus"])) == ("live", 1)
+    assert nodes["127.0.0.1"]["reason"]["code"] == "connection-refused"
+    # What is written for others lacks them too.
+    assert {done.stderr, exported.stderr} == {
+        "gpuboard: nodes that push to the board are left out; ask the board with --board URL\n"
+    }

@@ -1,6 +1,7 @@
 """`gpuboard node`: what the administrator sees and the exit codes."""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from gpuboard.accounts.connected import ConnectedNodes, Connection
 from gpuboard.accounts.tokens import NodeTokens
-from gpuboard.cli import main
+from gpuboard.cli import main, service_board
 from gpuboard.cli.enroll_hints import hint
 from gpuboard.fleet.places import Places
 from gpuboard.storage.named import NamedValues
@@ -68,6 +69,43 @@ def test_a_directory_that_no_board_uses_is_said_and_left_alone(
     told = capsys.readouterr()
     assert (told.out, "no board uses" in told.err, "--config" in told.err) == ("", True, True)
     assert (tmp_path / "state").exists() == is_there
+
+
+def test_a_directory_of_nobody_is_said_though_the_services_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was asked for is named; the other only as a hint."""
+    (tmp_path / "service").mkdir()
+    monkeypatch.setattr(service_board, "DIRECTORY", tmp_path / "service")
+    monkeypatch.setattr(service_board, "SETTINGS", tmp_path / "gpuboard.toml")
+    # Root may everything.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (tmp_path / "gpuboard.toml").touch()
+    assert node(tmp_path / "none", "list") == 1
+    told = capsys.readouterr().err
+    assert f"no board uses {tmp_path}/none" in told
+    assert f"the settings of the service are {tmp_path}/gpuboard.toml" in told
+    assert f"its directory is {tmp_path}/service" in told
+
+
+@pytest.mark.parametrize("has_settings", [True, False])
+def test_the_board_of_the_service_is_meant_where_no_other_is_named(
+    state: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    has_settings: bool,
+) -> None:
+    """As root, or as its user from a shell: systemd tells the directory to the service alone."""
+    monkeypatch.setattr(service_board, "DIRECTORY", state)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    settings = tmp_path / "gpuboard.toml"
+    settings.write_text("[board]\n")
+    named = ["--config", str(settings)] if has_settings else []
+    assert main(["node", "enroll", "gpu01", *named]) == 0
+    assert redeem(state, capsys.readouterr().out.split()[1]) == "gpu01"
 
 
 def test_the_settings_of_the_board_name_its_directory(
@@ -196,6 +234,20 @@ def test_a_name_that_cannot_be_a_nodes_is_a_usage_error(
     """Exit code 2, with what is allowed."""
     assert node(state, "enroll", name) == 2
     assert "cannot name a node" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("by_url", [True, False])
+def test_another_board_on_the_database_is_told_with_what_to_set(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, by_url: bool
+) -> None:
+    """Where the settings name a database, a state_dir would change nothing."""
+    config = tmp_path / "gpuboard.toml"
+    named = f'[storage]\nurl = "sqlite:///{state}/{FILE_NAME}"\n' if by_url else ""
+    config.write_text(f'[board]\nlisten = "127.0.0.1:9999"\nstate_dir = "{state}"\n{named}')
+    main(["node", "list", "--config", str(config)])
+    told = capsys.readouterr().err
+    assert "it may be another board" in told
+    assert ("[storage] url" in told, "a state_dir of its own" in told) == (by_url, not by_url)
 
 
 def test_a_state_directory_that_cannot_be_used_is_said_in_words(

@@ -7,6 +7,7 @@ import pytest
 
 from gpuboard.cli import main
 from tests.board import running_board
+from tests.started import eventually
 
 
 @pytest.mark.parametrize("command", [["status"], ["status", "--json"], ["export", "html"]])
@@ -20,6 +21,18 @@ def test_a_folder_without_a_nodes_file_is_said_in_words(
     said = capsys.readouterr().err
     assert (f"no file in {tmp_path} is a node's" in said, (pattern or "") in said) == (True, True), said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("by_config", [True, False])
+def test_a_folder_that_is_away_cannot_be_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, by_config: bool
+) -> None:
+    """Its mount may come back, so it is no wrong use."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{tmp_path}/away"\n')
+    where = ["--config", str(config)] if by_config else ["--folder", f"{tmp_path}/away"]
+    assert main(["status", *where]) == 3
+    assert f"{tmp_path}/away cannot be read: No such file" in capsys.readouterr().err
 
 
 def test_a_node_that_has_fallen_silent_is_shown_with_what_to_do(
@@ -42,5 +55,10 @@ def test_a_board_without_nodes_is_said_in_words(tmp_path: Path, capsys: pytest.C
     config = tmp_path / "gpuboard.toml"
     config.write_text('[[source]]\nkind = "push"\n')
     with running_board("--config", str(config), log=tmp_path / "log", until="healthz") as board:
-        assert main(["status", "--board", board.url]) == 3
-    assert "has no nodes yet" in capsys.readouterr().err
+
+        def says_so() -> bool:
+            """Until it has read its tokens it does not know its nodes."""
+            assert main(["status", "--board", board.url]) == 3
+            return "has no nodes yet" in capsys.readouterr().err
+
+        eventually(says_so)

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.board import running_board
+from tests.board import free_port, running_board, wait_for
 from tests.fakes import nvml
 from tests.started import eventually
+
+# Each starts a program of its own, most of them a whole board.
+pytestmark = pytest.mark.slow
 
 SERVE = [sys.executable, "-m", "gpuboard", "serve"]
 
@@ -54,6 +58,41 @@ def test_checking_names_paths_that_are_not_there_and_is_content(tmp_path: Path) 
     assert f"{tmp_path}/here" not in done.stderr
 
 
+def test_checking_names_files_of_the_board_that_are_not_there(tmp_path: Path) -> None:
+    """Key, authority and tokens: without them no node is read."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        f'[[source]]\nkind = "ssh"\nhosts = ["gpu01"]\nkey_file = "{tmp_path}/key"\n'
+        f'[[source]]\nkind = "pull"\nhosts = ["gpu02"]\ntls = true\nca_file = "{tmp_path}/ca.pem"\n'
+        f'token_folder = "{tmp_path}/tokens"\n'
+        f'[[source]]\nkind = "pull"\nhosts = ["gpu03"]\ntls = true\ntoken_file = "{tmp_path}/token"\n'
+    )
+    done = serve("--config", str(config), "--check")
+    assert done.returncode == 0
+    for key, name in (
+        ("key_file", "key"),
+        ("ca_file", "ca.pem"),
+        ("token_folder", "tokens"),
+        ("token_file", "token"),
+    ):
+        assert f"{key} = '{tmp_path}/{name}' is not there" in done.stderr
+
+
+def test_checking_names_lines_and_entries_that_cannot_be_read(tmp_path: Path) -> None:
+    """The board would leave them out."""
+    (tmp_path / "hosts.txt").write_text("gpu01\ngpu 02\n")
+    (tmp_path / "comments.json").write_text('{"gpu01": {"first": {"name": "ana", "date": "2099-01-01"}}}')
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        f'[bookings]\ncomments_json = "{tmp_path}/comments.json"\n'
+        f'[[source]]\nkind = "ssh"\ndiscover = {{ hosts_file = "{tmp_path}/hosts.txt" }}\n'
+    )
+    done = serve("--config", str(config), "--check")
+    assert done.returncode == 0
+    assert f"hosts_file = '{tmp_path}/hosts.txt': line 2: 'gpu 02' is no host" in done.stderr
+    assert "1 of 1 entry cannot be wholly read: gpu01:first names no GPU" in done.stderr
+
+
 def test_checking_names_a_pull_source_whose_secret_would_never_be_sent(tmp_path: Path) -> None:
     """The board would refuse each of its nodes, and nobody had been told."""
     config = tmp_path / "gpuboard.toml"
@@ -81,6 +120,30 @@ def test_checking_names_what_is_wrong_in_any_source(tmp_path: Path) -> None:
     done = serve("--config", str(config), "--check")
     assert done.returncode == 2
     assert '[[source]] 2: hosts = "gpu01": expected a list' in done.stderr
+
+
+def test_a_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Neither in the directory of a real board nor anywhere else, once it is stopped."""
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    here = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
+    here.pop("XDG_STATE_HOME", None)
+    log, port = tmp_path / "log", free_port()
+    with log.open("wb") as out:
+        board = subprocess.Popen(
+            [*SERVE, "--demo", "1", "--listen", f"127.0.0.1:{port}"], stderr=out, env=here
+        )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/readyz", board, log)
+        assert list(temporary.glob("gpuboard-demo-*/gpuboard.sqlite"))
+        board.terminate()
+        assert board.wait(30) == 0
+    finally:
+        board.kill()
+        board.wait()
+    assert not list(temporary.glob("gpuboard-demo-*"))
+    assert not list(home.rglob("*.sqlite"))
 
 
 def test_a_demo_of_less_than_nothing_is_refused() -> None:
@@ -158,6 +221,29 @@ def test_a_second_board_on_the_same_state_directory_is_refused(tmp_path: Path) -
         board.process.wait()
     with running_board("--demo", "1", log=tmp_path / "log"):
         pass
+
+
+def test_a_board_goes_on_while_the_database_that_it_was_told_to_use_is_damaged(tmp_path: Path) -> None:
+    """It says so and shows what it reaches itself; a copy that is put back is taken up without a restart."""
+    database = tmp_path / "state" / "gpuboard.sqlite"
+    with running_board("--demo", "1", log=tmp_path / "log"):
+        pass
+    whole = database.read_bytes()
+    database.write_text("garbage")
+    with running_board("--demo", "1", log=tmp_path / "log") as board:
+        trouble = _storage(board.url)
+        assert trouble["state"] == "trouble"
+        assert "it is damaged" in trouble["reason"]
+        copy = database.with_suffix(".copy")
+        copy.write_bytes(whole)
+        copy.replace(database)
+        eventually(lambda: _storage(board.url)["state"] == "ok")
+
+
+def _storage(url: str) -> dict[str, str]:
+    with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
+        parts = json.load(answer)["components"]
+    return next(part for part in parts if part["kind"] == "storage")
 
 
 @pytest.mark.slow

@@ -35,3 +35,10 @@ def test_what_is_no_public_key(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out, err = capsys.readouterr()
     assert out == ""
     assert str(path) in err
+
+
+def test_a_key_that_is_not_there_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without numbers of errors."""
+    path = tmp_path / "nope.pub"
+    assert main(["ssh-command", str(path)]) == 2
+    assert capsys.readouterr().err == f"gpuboard: {path} cannot be read: No such file or directory\n"

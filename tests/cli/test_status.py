@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import TimedReport
-from gpuboard.cli import main
+from gpuboard.cli import main, status
+from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.views import fleet_view
+from gpuboard.model.identity import Tier
+from gpuboard.model.node import NodeState
+from gpuboard.model.verdict import Reason
 from gpuboard.probes.simulated import simulate
 from tests.cli.conftest import Run
+from tests.clock import HandClock
 from tests.fakes import nvml
 
 
@@ -166,3 +173,20 @@ def test_a_file_that_is_no_nodes_is_not_named_where_nobody_looks(
     write_drop(tmp_path, "dgx-01", TimedReport(simulate("dgx-01", time.time()), 0.0))
     (tmp_path / "README.txt").write_text("what this folder is for\n")
     assert (main([*command, "--folder", str(tmp_path)]), capsys.readouterr().err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("tier", "state", "is_said"),
+    [("counts", "error", True), ("counts", "live", False), ("names", "error", False)],
+)
+def test_where_reasons_are_general_the_full_ones_are_pointed_at(
+    capsys: pytest.CaptureFixture[str], tier: Tier, state: NodeState, *, is_said: bool
+) -> None:
+    """An administrator who sees codes alone has to know where the rest is."""
+    fleet = Fleet(HandClock())
+    fleet.sink("ssh").trouble("gpu12", Reason(code="file-open", text="chmod"))
+    fleet.settle()
+    view = fleet_view(fleet)
+    nodes = tuple(replace(node, state=state) for node in view.nodes)
+    status._say_if_hidden(replace(view, tier=tier, nodes=nodes))
+    assert ("the board's log" in capsys.readouterr().err) == is_said

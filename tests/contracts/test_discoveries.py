@@ -186,11 +186,11 @@ async def test_an_outage_or_an_emptied_list_wipes_nothing(place: Place) -> None:
 
 
 async def test_a_place_that_is_silent_at_the_start_is_waited_for(place: Place) -> None:
-    """The board starts with nobody rather than not at all."""
+    """Nobody is told meanwhile that there are no nodes: a board would take those of before away."""
     await place.fall_silent()
     async with following(place.discovery) as lists:
-        await lists.until([])
         await trouble_is(place.discovery, there=True)
+        assert lists.all == []
         await place.come_back()
         await place.list_nodes("gpu1")
         await lists.until(["gpu1"])

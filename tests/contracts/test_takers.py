@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -15,9 +16,12 @@ from gpuboard.agent.conversation import AGAIN_SECONDS, Conversation
 from gpuboard.agent.drop import write_drop
 from gpuboard.agent.outlet import TimedReport
 from gpuboard.agent.serve import ListenOptions, ListenOutlet
+from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.state import Fleet
+from gpuboard.history.gathering import News
+from gpuboard.history.recorder import Recorder
 from gpuboard.model.errors import SourceError
 from gpuboard.model.problems import problem
 from gpuboard.model.report import NodeReport
@@ -33,6 +37,7 @@ from gpuboard.sources.simulated import SimulatedOptions, SimulatedSource
 from gpuboard.wire.ingest import Hello, decode_from_board, encode_sample
 from tests.contracts.test_sources import KINDS as SUBJECTS
 from tests.contracts.test_sources import Subject, nothing
+from tests.fakes.history import WrittenDown
 from tests.fakes.sink import running
 from tests.pushing import report_of
 from tests.sources.pull.agents import TOKEN, at, pull, with_token
@@ -214,6 +219,47 @@ async def test_every_sample_of_every_source_is_taken_once_and_in_order(
         is_late = [one.is_backfill for one in taker.samples]
         assert is_late == sorted(is_late, reverse=True)
         assert set(is_late) == {True, False}
+
+
+class Both:
+    """A taker that remembers, and a recorder that writes down what it took."""
+
+    def __init__(self, taker: RecordingTaker, recorder: Recorder) -> None:
+        self._taker = taker
+        self._recorder = recorder
+
+    def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
+        """Let both take it."""
+        return self._taker.take(node, report, source=source, is_backfill=is_backfill) and self._recorder.take(
+            node, report, source=source, is_backfill=is_backfill
+        )
+
+    def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
+        """Nobody else has these nodes."""
+        self._taker.pass_over(node, report, source=source)
+
+
+async def test_every_sample_of_every_source_reaches_the_history_once(
+    subject: Subject, fleet: Watched
+) -> None:
+    """As many of each GPU as were taken of its node."""
+    history, taker, tracker = WrittenDown(), fleet.recorder, ChangeTracker(fleet)
+    recorder = Recorder(history, fleet)
+    recorder.start({}, News([], [], []))
+    fleet.taker = Both(taker, recorder)
+    async with running(subject.source, fleet.sink(subject.source.kind)):
+
+        def is_enough() -> bool:
+            recorder.follow(tracker.tick())
+            return all(len(taker.of(node)) >= ENOUGH for node in subject.nodes)
+
+        await until(is_enough, subject.stir)
+    recorder.follow(tracker.tick())
+    await recorder.finish()
+    for node in subject.nodes:
+        gpus = {place.gpu for batch in history.batches for place in batch.places if place.node == node}
+        written = Counter(one.gpu for one in history.samples if one.gpu in gpus)
+        assert written == dict.fromkeys(gpus, len(taker.of(node)))
 
 
 async def test_not_now_stops_no_live_view_and_brings_nothing_twice(subject: Subject, fleet: Watched) -> None:

@@ -26,6 +26,26 @@ ROWS: dict[str, tuple[str, str]] = {
         f"{limits.MAX_UNTAKEN_BYTES_OF_ONE // MIB} MiB of one address",
     ),
     "MAX_UNTAKEN_BYTES": ("answers that wait to be taken", f"{limits.MAX_UNTAKEN_BYTES // MIB} MiB in all"),
+    "HISTORY_PER_SECOND": ("questions about the past", f"{limits.HISTORY_PER_SECOND:g} a second"),
+    "HISTORY_BURST": ("questions about the past", f"{limits.HISTORY_BURST:g} at once"),
+    "MAX_HISTORY_OF_ONE": ("questions about the past", f"{limits.MAX_HISTORY_OF_ONE} under way"),
+    "MAX_HISTORY": ("threads that read the past", f"{limits.MAX_HISTORY} questions under way"),
+    "MAX_HISTORY_READ_FOR_ONE": (
+        "threads that read the past",
+        f"{limits.MAX_HISTORY_READ_FOR_ONE} for one address",
+    ),
+    "HISTORY_CPU_SECONDS_PER_SECOND": (
+        "the processor's time for the questions about the past of one address",
+        f"{100 * limits.HISTORY_CPU_SECONDS_PER_SECOND:g} %",
+    ),
+    "HISTORY_CPU_SECONDS_BURST": (
+        "the processor's time for the questions about the past of one address",
+        f"{limits.HISTORY_CPU_SECONDS_BURST:g} s at once",
+    ),
+    "MAX_HISTORY_POINTS": ("one question about the past", f"{limits.MAX_HISTORY_POINTS:,} points"),
+    "MAX_HISTORY_VALUES": ("one question about the past", f"{limits.MAX_HISTORY_VALUES:,} values"),
+    "MAX_HISTORY_NAMED": ("one question about the past", f"{limits.MAX_HISTORY_NAMED} GPUs or nodes"),
+    "MAX_HISTORY_ROWS": ("one question about the past", f"{limits.MAX_HISTORY_ROWS:,} rows"),
     "MAX_VISITORS": ("connections that are nobody's yet", f"{limits.MAX_VISITORS:,}"),
     "MAX_VISITORS_OF_ONE": (
         "connections that are nobody's yet",
@@ -65,6 +85,16 @@ ROWS: dict[str, tuple[str, str]] = {
     ),
     "TOKEN_FAILURES": ("wrong tokens of one address", f"{limits.TOKEN_FAILURES} a minute"),
     "TOKEN_FAILURES_SECONDS": ("wrong tokens of one address", "a minute"),
+    "VOUCHES_PER_SECOND": ("people who sign in from one node", f"{limits.VOUCHES_PER_SECOND:g} a second"),
+    "VOUCHES_BURST": ("people who sign in from one node", f"{limits.VOUCHES_BURST:g} at once"),
+    "REDIRECTS_PER_SECOND": (
+        "visits to the provider that one address begins",
+        f"{limits.REDIRECTS_PER_SECOND:g} a second",
+    ),
+    "REDIRECTS_BURST": (
+        "visits to the provider that one address begins",
+        f"{limits.REDIRECTS_BURST:g} at once",
+    ),
     "CODE_FAILURES": ("wrong enrolment codes of one address", f"{limits.CODE_FAILURES} in"),
     "CODE_FAILURES_SECONDS": (
         "wrong enrolment codes of one address",

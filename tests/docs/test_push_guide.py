@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,10 +25,9 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "push.md"
 class Walk:
     """Somebody who types what the guide says, on one machine that is board and node."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, text: str, **environment: str) -> None:
         self.folder = folder
         self.port = free_port()
-        text = GUIDE.read_text().split("### Without a certificate")[0]
         for printed, here in (
             ("/etc/gpuboard", f"{folder}/etc"),
             ("/var/lib/gpuboard-agent", f"{folder}/agent"),
@@ -42,7 +42,7 @@ class Walk:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         unset = {"STATE_DIRECTORY", "XDG_STATE_HOME"}
         self._environment = {name: value for name, value in os.environ.items() if name not in unset} | {
-            "PATH": path, "HOME": str(folder), "GPUBOARD_PROBE": "simulated",
+            "PATH": path, "HOME": str(folder), **environment,
         }  # fmt: skip
 
     def run(self, command: str, given: str = "") -> str:
@@ -73,7 +73,7 @@ class Walk:
 def test_the_guide_leads_from_nothing_to_a_live_node(tmp_path: Path) -> None:
     """Certificate, board, code, token, agent: nothing has to be guessed in between."""
     require("openssl")
-    walk = Walk(tmp_path)
+    walk = Walk(tmp_path, GUIDE.read_text().split("### Without a certificate")[0], GPUBOARD_PROBE="simulated")
     certificate, serve, enroll, agent = walk.shell
     ca_file = tmp_path / "etc" / "ca.pem"
     walk.run(certificate)
@@ -91,10 +91,27 @@ def test_the_guide_leads_from_nothing_to_a_live_node(tmp_path: Path) -> None:
         walk.run(enroll, given=f"{told.split()[1]}\n")
         with walk.running(agent, tmp_path / "agent.log"):
             context = ssl.create_default_context(cafile=ca_file)
+            wait_until(lambda: node_in(url, "gpu01", context).get("state") == "live", 60)
 
-            def state() -> str:
-                with urllib.request.urlopen(f"{url}api/v1/fleet", context=context) as answer:
-                    nodes = msgspec.json.decode(answer.read())["nodes"]
-                return {node["name"]: str(node["state"]) for node in nodes}.get("gpu01", "")
 
-            wait_until(lambda: state() == "live", 60)
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_an_agent_can_be_tried_without_a_gpu(tmp_path: Path) -> None:
+    """Two terminals of one machine; the node has GPUs and is called as it was enrolled."""
+    walk = Walk(tmp_path, GUIDE.read_text().split("### On a machine without a GPU")[1].split("\n## ")[0])
+    serve, node = walk.shell
+    *enrolling, agent = node.strip().splitlines()
+    with walk.running(serve, tmp_path / "board.log") as board:
+        url = f"http://127.0.0.1:{walk.port}/"
+        wait_for(f"{url}readyz", board, tmp_path / "board.log", None)
+        for line in enrolling:
+            walk.run(line)
+        with walk.running(agent, tmp_path / "agent.log"):
+            wait_until(lambda: node_in(url, "trial-node").get("gpus"), 60)
+
+
+def node_in(url: str, name: str, context: ssl.SSLContext | None = None) -> dict[str, Any]:
+    """What the board says of a node; nothing while it does not know it."""
+    with urllib.request.urlopen(f"{url}api/v1/fleet", context=context) as answer:
+        nodes: list[dict[str, Any]] = msgspec.json.decode(answer.read())["nodes"]
+    return next((node for node in nodes if node["name"] == name), {})

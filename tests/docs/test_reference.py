@@ -13,6 +13,7 @@ from gpuboard.model import report
 from gpuboard.model.problems import ProblemKind
 from gpuboard.model.verdict import Flag, VerdictWord
 from gpuboard.probes.registry import PROBES
+from gpuboard.settings.access import OidcTable
 from gpuboard.settings.board import TABLES
 from gpuboard.sources.registry import SOURCES
 
@@ -121,6 +122,11 @@ def documented_keys(heading: str) -> set[str]:
 def test_every_setting_has_its_row(table: str) -> None:
     """No more and no less."""
     assert documented_keys(f"## [{table}]") == set(TABLES[table].__struct_fields__)
+
+
+def test_every_setting_of_the_provider_has_its_row() -> None:
+    """A table within a table."""
+    assert documented_keys("## [access.oidc]") == set(OidcTable.__struct_fields__)
 
 
 @pytest.mark.parametrize("kind", list(SOURCES))

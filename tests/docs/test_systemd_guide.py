@@ -98,6 +98,16 @@ def test_an_agent_with_a_certificate_listens_to_other_machines(board: Machine) -
     board.until_live("gpu01")
 
 
+def test_a_renewed_certificate_of_an_agent_is_shown(board: Machine) -> None:
+    """Though systemd hands the agent only copies."""
+    look = "openssl s_client -connect 127.0.0.1:8043 </dev/null 2>/dev/null | openssl x509 -noout -serial"
+    before = board.run(look)
+    board.run(f"{CERTIFICATE.partition('ssh root@')[0]}\ncp gpu01.pem node.pem && cp gpu01.key node.key")
+    renewed = board.run("openssl x509 -noout -serial -in /etc/gpuboard/node.pem")
+    assert renewed != before
+    eventually(lambda: board.run(f"{look} || true") == renewed)
+
+
 def test_an_agent_pushes_as_a_service(board: Machine) -> None:
     """To a board that is one."""
     require("openssl")
@@ -142,6 +152,21 @@ def test_what_a_board_needs_for_ssh_is_readable_for_its_user(board: Machine) -> 
     for name in ("ssh_key", "ssh_key.pub", "known_hosts"):
         board.run(f"runuser -u gpuboard -- test -r /etc/gpuboard/{name}")
         board.run(f"runuser -u nobody -- test -r /etc/gpuboard/{name}", fails=True)
+
+
+def test_what_a_board_needs_for_consul_is_readable_for_its_user(board: Machine) -> None:
+    """As the guide to Consul has written it; before, the check says which is not."""
+    (as_service,) = printed(GUIDES / "consul.md", "As a service", "sh")
+    settings = printed(GUIDES / "consul.md", "Step by step", "json", "sh", "sh", "sh", "toml", "sh")[4]
+    written = "umask 027 && mkdir -p /etc/gpuboard/agents && cd /etc/gpuboard"
+    board.run(f"{written} && echo t > consul.token && echo t > agents/gpu01 && touch lab-ca.pem")
+    board.run("chgrp -R root /etc/gpuboard/consul.token /etc/gpuboard/agents")
+    settle(board, settings)
+    check = next(line for line in as_service.splitlines() if line.endswith("--check"))
+    assert "consul.token' cannot be read by user gpuboard" in board.run(f"{check} 2>&1")
+    board.run(as_service)
+    assert "/etc/gpuboard/agents" not in (told := board.run(f"{check} 2>&1"))
+    assert "consul.token" not in told
 
 
 def _without_first_line(text: str) -> str:

@@ -32,7 +32,9 @@ def make_wheels(folder: Path, *wanted: str) -> None:
 
 
 def _write(found: Distribution, folder: Path) -> None:
-    tag = re.findall(r"^Tag: (\S+)", found.read_text("WHEEL") or "", re.MULTILINE)[0]
+    tags = re.findall(r"^Tag: (\S+)", found.read_text("WHEEL") or "", re.MULTILINE)
+    # One that is for several Pythons names each of them in a line of its own.
+    tag = next((one for one in tags if not one.startswith("py2-")), tags[0])
     name = re.sub(r"[-_.]+", "_", found.metadata["Name"])
     with zipfile.ZipFile(folder / f"{name}-{found.version}-{tag}.whl", "w") as wheel:
         for file in found.files or ():

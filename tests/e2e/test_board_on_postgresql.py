@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gpuboard.agent.drop import write_drop
+from gpuboard.agent.outlet import TimedReport
 from gpuboard.model.report import NodeReport
 from gpuboard.wire.enrolment import node_of_token
 from tests.board import RunningBoard, free_port, running_board
@@ -72,8 +74,13 @@ def holder(board: RunningBoard) -> str:
 
 def storage(board: RunningBoard) -> dict[str, Any]:
     """How the database fares."""
+    return part(board, "storage")
+
+
+def part(board: RunningBoard, kind: str) -> dict[str, Any]:
+    """How a part of the board fares."""
     health = json.loads(_body(f"{board.url}readyz"))
-    found: dict[str, Any] = next(each for each in health["components"] if each["kind"] == "storage")
+    found: dict[str, Any] = next(each for each in health["components"] if each["kind"] == kind)
     return found
 
 
@@ -138,6 +145,29 @@ def test_a_board_runs_without_its_server_and_goes_on_when_it_is_there(
             wait_until(lambda: get(board, "api/v1/nodes/gpu01")["sampled_at"] != seen)
             postgres.start()
             wait_until(lambda: storage(board)["state"] == "ok", 60)
+    finally:
+        postgres.start()
+
+
+def test_a_folder_waits_for_the_server_and_says_so(tmp_path: Path, postgres: RealPostgres) -> None:
+    """Its nodes are not simply absent: the part `folder` and commands say that not all are known."""
+    share = tmp_path / "share"
+    share.mkdir()
+    write_drop(share, "gpu02", TimedReport(report_of("gpu02"), 0.0))
+    site = Site(tmp_path, postgres)
+    table = f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "500ms"\n'
+    site.settings.write_text(site.settings.read_text() + table)
+    postgres.stop()
+    try:
+        with running_board("--config", str(site.settings), "--demo", "1", log=site.log) as board:
+            wait_until(lambda: part(board, "folder")["code"] == "folder-waits")
+            status = site.run("status", "--board", board.url)
+            free = site.run("free", "-n", "1024", "--board", board.url)
+            assert "does not know all nodes yet" in status.stdout
+            assert (free.returncode, "not all nodes are known yet" in free.stderr) == (3, True)
+            postgres.start()
+            wait_until(lambda: part(board, "folder")["state"] == "ok", 60)
+            wait_until(lambda: part(board, "folder")["nodes"] == 1)
     finally:
         postgres.start()
 

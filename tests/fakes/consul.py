@@ -98,6 +98,8 @@ def _catalog(entry: dict[str, Any]) -> dict[str, Any]:
         "ServiceName": service["Service"],
         "ServiceAddress": service.get("Address", ""),
         "ServicePort": service.get("Port", 0),
+        "ServiceTags": service.get("Tags", []),
+        "ServiceMeta": service.get("Meta", {}),
     }
 
 
@@ -109,6 +111,8 @@ def _health(entry: dict[str, Any]) -> dict[str, Any]:
             "Service": service["Service"],
             "Address": service.get("Address", ""),
             "Port": service.get("Port", 0),
+            "Tags": service.get("Tags", []),
+            "Meta": service.get("Meta", {}),
         },
         "Checks": [entry["Check"]],
     }

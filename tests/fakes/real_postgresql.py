@@ -1,5 +1,6 @@
 """A private PostgreSQL cluster: real, small, and gone with the tests."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -104,7 +105,9 @@ class RealPostgres:
         assert self._process is not None
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         for pid in (self._process.pid, *map(int, children)):
-            os.kill(pid, number)
+            # One that served a connection may have ended since it was listed.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def kill(self) -> None:
         """End it as a power cut would."""

@@ -18,6 +18,7 @@ class RecordingSink:
         self.expected: list[set[str]] = []
         self.addresses: dict[str, str] = {}
         self.files: dict[str, str] = {}
+        self.groups: dict[str, tuple[str, ...]] = {}
         self.reports: list[tuple[str, NodeReport]] = []
         self.troubles: list[tuple[str, Reason, str]] = []
         self.lasting: list[str] = []
@@ -31,11 +32,13 @@ class RecordingSink:
         addresses: Mapping[str, str] | None = None,
         *,
         files: Mapping[str, str] | None = None,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Take the list of nodes."""
         self.expected.append(set(nodes))
         self.addresses = dict(addresses or {})
         self.files = dict(files or {})
+        self.groups = dict(groups or {})
         self._news.set()
 
     def recall(self, nodes: Iterable[str]) -> None:

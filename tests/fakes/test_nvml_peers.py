@@ -117,9 +117,13 @@ def _sleepers(count: int) -> Iterator[list[int]]:
             process.wait()
 
 
+def _is_whole(metrics: str) -> bool:
+    return metrics.count("\ngpu_temperature_C{") >= 8 and metrics.count("\nprocess_gpu_memory_MiB{") >= 16
+
+
 @contextmanager
 def _exporter(environment: dict[str, str]) -> Iterator[str]:
-    """Yield what the exporter serves once it serves processes."""
+    """Yield what the exporter serves once it serves all GPUs and processes: it starts with some."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "nvitop_exporter", "--bind-address", "127.0.0.1", "--port", str(port)]
@@ -127,7 +131,7 @@ def _exporter(environment: dict[str, str]) -> Iterator[str]:
     try:
         deadline = time.monotonic() + PATIENCE_SECONDS
         metrics = ""
-        while metrics.count("process_gpu_memory_MiB{") < 16 and time.monotonic() < deadline:
+        while not _is_whole(metrics) and time.monotonic() < deadline:
             time.sleep(0.2)
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:

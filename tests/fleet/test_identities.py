@@ -6,8 +6,10 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.identities import LONGEST, Identities, own_name
 from gpuboard.fleet.state import Fleet
+from gpuboard.metrics.fleet import fleet_families
 from gpuboard.model.names import device_uuid
 from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.wire.redact import hide_names_in_node_row
 from tests.clock import HandClock
 from tests.fleet.test_state import GPU, INSTANCE, REPORT
 
@@ -48,6 +50,20 @@ def test_a_uuid_that_two_nodes_have_names_neither() -> None:
         assert node is not None
         assert [p.kind for p in node.problems()] == ["duplicate-gpu"]
         assert other in node.problems()[0].text
+
+
+def test_twins_whose_names_are_hidden_are_told_once() -> None:
+    """The same words three times tell nothing more, and a series of Prometheus may not come twice."""
+    board = Board()
+    for node in ("one", "two", "three", "four"):
+        board.say(node, "GPU-1")
+    board.look()
+    row = board._tracker.nodes["four"]
+    assert [found.kind for found in row.problems] == ["duplicate-gpu"] * 3
+    assert [found.kind for found in hide_names_in_node_row(row).problems] == ["duplicate-gpu"]
+    families = fleet_families([row], (), now=0.0)
+    (said,) = [family for family in families if family.name == "gpuboard_node_problem"]
+    assert len(said.samples) == 1
 
 
 def test_a_node_that_claims_the_names_first_hides_nobody() -> None:

@@ -71,7 +71,7 @@ def test_booked_and_used_are_told_apart() -> None:
         for person in people
     }
     assert found == {"Ana": (["1", "3"], ["1"]), "ben": (["0"], []), "cem": ([], ["0", "2"])}
-    assert [(person.gpus, person.booked_gpus) for person in people] == [(2, 1), (1, 0), (0, 2)]
+    assert [(person.gpus, person.booked_gpus) for person in people] == [(2, 1), (0, 2), (1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,17 @@ def test_names_that_a_node_invents_do_not_fill_the_memory() -> None:
         tracemalloc.stop()
     # Kept whole, they would be 40 times 512 times 256 bytes, several times over.
     assert kept < MIB
+
+
+def test_in_a_realm_of_nodes_each_node_has_its_own_people() -> None:
+    """Unless the admin joins them; root is nobody in particular, anywhere."""
+    names = Names(people={"ana@b": "ana@a"}, realm="node")
+    fleet = Fleet(HandClock(), names=names)
+    for node in ("a", "b", "c"):
+        processes = (GpuProcess(pid=1, user="ana", uid=1001), GpuProcess(pid=2, user="root", uid=0))
+        gpu = replace(GPU, uuid=f"GPU-{node}", processes=processes)
+        fleet.sink("push").report(node, NodeReport(node=node, gpus=(gpu,)))
+    rows = ChangeTracker(fleet)
+    rows.tick()
+    found = {gpu.node: sorted(one.name for one in gpu.users or ()) for gpu in rows.gpus.values()}
+    assert found == {"a": ["ana@a", "root"], "b": ["ana@a", "root"], "c": ["ana@c", "root"]}

@@ -479,3 +479,20 @@ def test_a_card_that_is_said_to_be_an_instance_is_shown_once(
     shown = {gpu.uuid: gpu.reading.mig_parent_uuid for gpu in node.gpus}
     assert all(shown[parent] is None for parent in shown.values() if parent is not None)
     assert [problem.kind for problem in node.problems if problem.kind == "gpu-missing"] == []
+
+
+def test_of_two_cards_that_say_one_number_neither_is_free_while_it_is_booked() -> None:
+    """A driver or a patched agent counts wrongly; whoever booked may mean either. Instances are no cards."""
+    cards = (GPU, replace(GPU, uuid="GPU-2"), replace(GPU, uuid="GPU-3", index=2))
+    instances = tuple(replace(INSTANCE, uuid=f"MIG-{n}", mig_parent_uuid="GPU-3") for n in range(2))
+    fleet = Fleet(HandClock())
+    fleet.sink("push").report("a", report((*cards, *instances)))
+    found = []
+    for number in (None, 0, 2):
+        fleet.set_claims("booking", {} if number is None else {("a", number): Claim(who="bob")})
+        fleet.settle()
+        node = fleet.get("a")
+        assert node is not None
+        verdicts = [node.gpus[uuid].verdict for uuid in ("GPU-1", "GPU-2", "MIG-0")]
+        found.append([verdict and verdict.word for verdict in verdicts])
+    assert found == [["free", "free", "free"], ["booked", "unknown", "free"], ["free", "free", "booked"]]

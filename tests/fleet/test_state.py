@@ -194,6 +194,19 @@ def test_a_held_gpu_becomes_idle_after_half_an_hour() -> None:
     assert (words[0], words[29], words[31]) == ("busy", "busy", "idle")
 
 
+def test_one_old_sample_makes_nobody_idle() -> None:
+    """A file that is written once an hour says nothing of the half hour after it; the next one does."""
+    clock = HandClock()
+    fleet = Fleet(clock)
+    held = replace(GPU, processes=(GpuProcess(pid=1, user="ana", kind="compute"),))
+    words = []
+    for _ in range(2):
+        fleet.sink("folder").report("a", replace(REPORT, gpus=(held,), interval_seconds=3600.0))
+        clock.time += 40 * 60
+        words.append(word_of(fleet))
+    assert words == ["busy", "idle"]
+
+
 def test_who_comes_to_a_quiet_gpu_is_not_idle_at_once() -> None:
     """Not every format says when a process began."""
     clock = HandClock()

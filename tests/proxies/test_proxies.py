@@ -16,7 +16,7 @@ from websockets.typing import Origin
 from gpuboard.web.pages import UI
 from tests.board import RunningBoard, free_port, running_board, wait_for
 from tests.parts import ROOT, missing, require
-from tests.pushing import enrol, report_of, running_pusher, token_file, wait_until
+from tests.pushing import enrol, report_of, running_pusher, token_file, wait_until, without_history
 
 NGINX = ROOT / "deploy" / "nginx" / "gpuboard.conf"
 CADDY = ROOT / "deploy" / "caddy" / "Caddyfile"
@@ -228,7 +228,7 @@ def test_behind_an_nginx_that_leaves_upgrade_out_agents_send_by_post_and_the_log
     require("nginx")
     log = tmp_path / "log"
     with (
-        running_board("--demo", "1", log=log) as board,
+        running_board("--demo", "1", *without_history(tmp_path), log=log) as board,
         nginx(tmp_path, free_port(), board, origin=bare) as url,
         running_pusher(url, token_file(tmp_path, enrol(board.state, "bare")["bare"])) as pusher,
     ):

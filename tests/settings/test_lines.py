@@ -21,5 +21,16 @@ def test_lines_that_make_no_sense_are_refused(tmp_path: Path, lines: str) -> Non
     """Two percentages, the lower first."""
     path = tmp_path / "gpuboard.toml"
     path.write_text(f"[board]\ngpu_lines = {lines}\n")
-    with pytest.raises(SettingsError, match="gpu_lines"):
+    with pytest.raises(SettingsError, match="gpu_lines") as refused:
+        read_settings(path)
+    assert "text" not in str(refused.value)
+
+
+def test_who_gives_one_line_is_told_to_give_two_numbers(tmp_path: Path) -> None:
+    """With an example that works."""
+    path = tmp_path / "gpuboard.toml"
+    path.write_text("[board]\nhost_lines = [35]\n")
+    with pytest.raises(
+        SettingsError, match=r"expected a list of two numbers; write host_lines = \[35, 70\]$"
+    ):
         read_settings(path)

@@ -53,6 +53,16 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("[bord]", "'bord'"),
+        ("[names]\npeople = { ana = ['Ana'] }", 'write people = { "ana" = "Ana" }'),
+        ("[names]\npeople = { ana = ['a', 'b'] }", 'write people = { "ana" = "…" }'),
+        ("[names.nodes]\ngpu01 = ' '", "gpu01 would have an empty name"),
+        ("[groups.nodes]\nrack-a = []", "'rack-a' has no node; write rack-a = "),
+        ("[groups]\nrack-a = ['gpu01']", "'rack-a' belongs below a line [groups.nodes]"),
+        ("[storage]\npassword_file = '/etc/p'", "password_file has no effect without a PostgreSQL url"),
+        (
+            "[[source]]\nkind = 'push'\n[[source]]\nkind = 'push'",
+            '[[source]] 2: kind = "push" stands there for',
+        ),
         ("[board]\nlissten = 1", "'lissten'"),
         ("[board]\nlisten = 8042", "listen"),
         ("[access]\nanonymous = 'all'", "anonymous"),

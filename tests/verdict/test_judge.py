@@ -22,7 +22,7 @@ GPU = GpuReading(
     processes=(),
 )
 ANA = GpuProcess(pid=7, user="ana", kind="compute", memory_used_bytes=GIB, state="running")
-QUIET = Activity(recent_percent=(0.0, 0.0, 0.0), quiet_since=NOW - 3 * 3600)
+QUIET = Activity(recent_percent=(0.0, 0.0, 0.0), quiet_since=NOW - 3 * 3600, quiet_until=NOW)
 CLAIM = Claim(who="bob", until=NOW + 3600)
 
 
@@ -66,7 +66,18 @@ CASES = [
     ("held and quiet", replace(GPU, processes=(ANA,)), {"activity": QUIET}, "idle"),
     ("memory only, quiet", replace(GPU, memory_used_bytes=2 * GIB), {"activity": QUIET}, "idle"),
     ("held, no past", replace(GPU, processes=(ANA,)), {}, "busy"),
-    ("quiet too short", replace(GPU, processes=(ANA,)), {"activity": Activity(quiet_since=NOW - 60)}, "busy"),
+    (
+        "quiet too short",
+        replace(GPU, processes=(ANA,)),
+        {"activity": Activity(quiet_since=NOW - 60, quiet_until=NOW)},
+        "busy",
+    ),
+    (
+        "one old sample",
+        replace(GPU, processes=(ANA,)),
+        {"activity": Activity(quiet_since=NOW - 7200, quiet_until=NOW - 7200)},
+        "busy",
+    ),
     ("quiet and empty", GPU, {"activity": QUIET}, "free"),
     # busy
     ("process", replace(GPU, processes=(ANA,)), {}, "busy"),

@@ -53,7 +53,7 @@ def web_app() -> Litestar:
         broadcaster=Broadcaster(tracker, info),
         access=AccessPolicy(),
         info=info,
-        started_at=0.0,
+        started_boot_seconds=0.0,
         components=Components(),
     )
     guard = guarded(services)

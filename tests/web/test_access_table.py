@@ -11,33 +11,73 @@ from litestar.routes import HTTPRoute, WebSocketRoute
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from gpuboard.model.identity import Role
 from gpuboard.web.needs import NEEDS
 from gpuboard.web.pages import UI
 from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
 from tests.board import RunningBoard, running_board
 from tests.pushing import report_of, token_of, wait_until
+from tests.signing_in import signed_in
 from tests.web.conftest import decode_frame, web_app
 
-# Visitors, on boards that show them nothing, counts or names; and on the first of these,
-# where the token alone decides, a node with its token and somebody with a wrong one.
-VISITORS = ("nothing", "counts", "names", "node", "wrong")
+# Visitors, on boards that show them nothing, counts or names; and on the first of these, where what they
+# bring along alone decides, a node with its token, somebody with a wrong one, and people who have signed in.
+VISITORS = ("nothing", "counts", "names", "node", "wrong", "viewer", "user", "admin")
+PEOPLE: tuple[Role, ...] = ("viewer", "user", "admin")
 NODE = "gpu-1"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
-Cells = tuple[int | str, int | str, int | str, int | str, int | str]
-OPEN: Cells = (200,) * 5
-READ: Cells = (401, 200, 200, 401, 401)
-AGENT: Cells = (401, 401, 401, 200, 401)
+Cells = tuple[int | str, ...]
+OPEN: Cells = (200,) * 8
+READ: Cells = (401, 200, 200, 401, 401, 200, 200, 200)
+AGENT: Cells = (401, 401, 401, 200, 401, 401, 401, 401)
 # Whoever comes, the code alone decides; this one is wrong.
-CODE: Cells = (403,) * 5
+CODE: Cells = (403,) * 8
 # A test run without the built page gets a page that says so.
-PAGE: Cells = (200 if (UI / "index.html").is_file() else 503,) * 5
-ABSENT: Cells = (404,) * 5
-LED: Cells = (302,) * 5
+PAGE: Cells = (200 if (UI / "index.html").is_file() else 503,) * 8
+ABSENT: Cells = (404,) * 8
+LED: Cells = (302,) * 8
+PERSON: Cells = (401, 401, 401, 401, 401, 200, 200, 200)
+ADMIN: Cells = (401, 401, 401, 401, 401, 403, 403, 200)
+# Signing in is for pages of ours: without their token it is refused. The code is of no link.
+BROWSER: Cells = (403, 403, 403, 403, 403, 404, 404, 404)
+
+
+def person(answer: int) -> Cells:
+    """What people get who have signed in, and nobody else."""
+    return (*PERSON[:5], answer, answer, answer)
+
 
 TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/"): PAGE,
+    ("GET", "/bookings"): PAGE,
     ("GET", "/people"): PAGE,
+    ("GET", "/sign-in"): PAGE,
+    ("GET", "/sign-in/link"): PAGE,
+    ("GET", "/sign-in/oidc"): LED,
+    ("GET", "/sign-in/oidc/callback"): LED,
+    ("GET", "/account"): PAGE,
+    ("GET", "/audit"): PAGE,
+    ("GET", "/api/v1/session"): OPEN,
+    ("GET", "/api/v1/session/link"): ABSENT,
+    ("POST", "/api/v1/session/link"): BROWSER,
+    # Nobody has a password of this name; the code is of no link.
+    ("POST", "/api/v1/session/password"): (403, 403, 403, 403, 403, 401, 401, 401),
+    ("POST", "/api/v1/session/setup"): BROWSER,
+    ("POST", "/api/v1/session/sign-out"): person(204),
+    ("GET", "/api/v1/sessions"): PERSON,
+    ("DELETE", "/api/v1/sessions/{ident}"): person(404),
+    ("GET", "/api/v1/tokens"): PERSON,
+    ("POST", "/api/v1/tokens"): person(201),
+    ("DELETE", "/api/v1/tokens/{ident}"): person(404),
+    ("GET", "/api/v1/audit"): ADMIN,
+    ("GET", "/api/v1/bookings"): READ,
+    ("GET", "/api/v1/bookings/limits"): PERSON,
+    # There is no such booking, nor such a node.
+    ("GET", "/api/v1/bookings/{ident}"): tuple(404 if cell == 200 else cell for cell in READ),
+    ("POST", "/api/v1/bookings"): (401, 401, 401, 401, 401, 403, 404, 404),
+    ("PATCH", "/api/v1/bookings/{ident}"): (401, 401, 401, 401, 401, 403, 404, 404),
+    ("DELETE", "/api/v1/bookings/{ident}"): (401, 401, 401, 401, 401, 403, 404, 404),
     ("GET", "/nodes/{_name}"): PAGE,
     ("GET", "/gpus/{_name}"): PAGE,
     ("GET", "/assets/{path}"): ABSENT,
@@ -57,7 +97,16 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/api/v1/summary"): READ,
     ("GET", "/api/v1/people"): READ,
     ("GET", "/api/v1/free"): READ,
+    ("GET", "/api/v1/history"): READ,
+    # Of which GPU is not said.
+    ("GET", "/api/v1/history/states"): (401, 400, 400, 401, 401, 400, 400, 400),
+    ("GET", "/api/v1/history/track"): READ,
+    ("GET", "/api/v1/episodes"): READ,
+    ("GET", "/api/v1/events"): READ,
+    ("GET", "/api/v1/usage"): READ,
+    ("GET", "/api/v1/usage.csv"): READ,
     ("POST", "/api/v1/reports"): AGENT,
+    ("POST", "/api/v1/vouch"): AGENT,
     ("POST", "/api/v1/enroll"): CODE,
     ("GET", "/index"): LED,
     ("GET", "/index.php"): LED,
@@ -65,8 +114,18 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/nodes"): LED,
     ("GET", "/get-status"): READ,
     ("GET", "/api/v1/stream"): READ,
-    ("WEBSOCKET", "/api/v1/stream"): (4401, "counts", "names", 4401, 4401),
-    ("WEBSOCKET", "/api/v1/ingest"): (401, 401, 401, "welcome", 401),
+    ("WEBSOCKET", "/api/v1/stream"): (4401, "counts", "names", 4401, 4401, "names", "names", "names"),
+    ("WEBSOCKET", "/api/v1/ingest"): (401, 401, 401, "welcome", 401, 401, 401, 401),
+}
+
+
+BODIES: dict[str, dict[str, object]] = {
+    "/api/v1/tokens": {"name": "cron", "scopes": ["read"]},
+    "/api/v1/session/sign-out": {},
+    "/api/v1/bookings": {"places": [{"node": "nowhere"}], "for_seconds": 60},
+    "/api/v1/session/password": {"name": "nobody", "password": "wrong"},
+    "/api/v1/session/setup": {"code": "A" * 43, "password": "correct horse battery"},
+    "/api/v1/vouch": {"uid": 1000, "name": "ana"},
 }
 
 
@@ -94,7 +153,15 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Place
         report_once(board, token)
         found["node"] = Place(board, {"authorization": f"Bearer {token}"}, http)
         found["wrong"] = Place(board, {"authorization": f"Bearer {token[:-4]}aaaa"}, http)
+        for role in PEOPLE:
+            found[role] = Place(board, cookies_of(board, role), http)
         yield found
+
+
+def cookies_of(board: RunningBoard, role: Role) -> dict[str, str]:
+    """What the browser of somebody sends who has this role, and the page's token with it."""
+    browser = signed_in(board, f"{role}-person", role)
+    return {"cookie": browser.cookie_header(), "x-csrf-token": browser.csrf}
 
 
 def report_once(board: RunningBoard, token: str) -> None:
@@ -151,6 +218,8 @@ def test_every_route_declares_what_it_needs_and_means_it() -> None:
     assert said.keys() == TABLE.keys()
     assert {cell for cell, need in said.items() if need is None} == set()
     refusing = {cell: not set(answers[:1]) & {401, 403, 4401} for cell, answers in TABLE.items()}
+    # What changes something is never open to all, not even to sign in.
+    assert {cell for cell, need in said.items() if need == "nothing" and cell[0] != "GET"} == set()
     assert {cell: need == "nothing" for cell, need in said.items()} == refusing
     nodes = {cell for cell, need in said.items() if need == "token"}
     assert nodes == {cell for cell, answers in TABLE.items() if answers[3] != answers[4]}
@@ -158,7 +227,12 @@ def test_every_route_declares_what_it_needs_and_means_it() -> None:
 
 def filled(path: str, uuid: str) -> str:
     """A path with something in its gaps."""
-    path = path.replace("{uuid}", uuid).replace("{_name}", "x").replace("{path}", "nope.js")
+    path = (
+        path.replace("{ident}", "0123abcd")
+        .replace("{uuid}", uuid)
+        .replace("{_name}", "x")
+        .replace("{path}", "nope.js")
+    )
     return path.replace("/nodes/{name}", "/nodes/vision-01").replace("{name}", "nope")
 
 
@@ -173,7 +247,11 @@ def answer(place: Place, method: str, path: str) -> int | str:
         body = {"content": encode(Hello(node=NODE, boot_id="boot-1"))}
         headers["content-type"] = "application/msgpack"
     elif method == "POST":
-        body = {"json": {"code": "AAAAA-AAAAA-AAAAA-AAAAA"}}
+        body = {"json": BODIES.get(path, {"code": "AAAAA-AAAAA-AAAAA-AAAAA"})}
+    elif method == "PATCH":
+        body = {"json": {"comment": "another"}}
+    elif path.endswith("session/link"):
+        body = {"params": {"code": "A" * 43}}
     return place.http.request(method, url, headers=headers, **body).status_code
 
 
@@ -200,8 +278,34 @@ def test_the_table_has_every_route_and_no_other() -> None:
 def test_every_visitor_may_do_what_the_table_says(places: dict[str, Place], visitor: str, uuid: str) -> None:
     """And nothing else."""
     column = VISITORS.index(visitor)
-    found = {(method, path): answer(places[visitor], method, filled(path, uuid)) for method, path in TABLE}
+    # To sign out is the last that somebody does; for the tests that follow, the same person comes again.
+    ordered = sorted(TABLE, key=lambda cell: cell[1].endswith("sign-out"))
+    place = places[visitor]
+    found = {(method, path): answer(place, method, filled(path, uuid)) for method, path in ordered}
+    if visitor in PEOPLE:
+        place.headers.update(cookies_of(place.board, visitor))
     assert found == {cell: answers[column] for cell, answers in TABLE.items()}
+
+
+# What nodes bring, they bring without cookies.
+NODES = ("token", "code")
+CHANGES = sorted(cell for cell, need in declared().items() if cell[0] in METHODS[2:6] and need not in NODES)
+
+
+@pytest.mark.parametrize("visitor", PEOPLE)
+@pytest.mark.parametrize("cell", CHANGES, ids=" ".join)
+def test_no_change_is_made_without_the_token_of_our_own_page(
+    places: dict[str, Place], visitor: str, cell: tuple[str, str], uuid: str
+) -> None:
+    """The cookies come along by themselves, whoever's page asks."""
+    method, path = cell
+    place = places[visitor]
+    url = place.board.url.rstrip("/") + filled(path, uuid)
+    body = BODIES.get(path, {"code": "A" * 43})
+    for csrf in ({}, {"x-csrf-token": "A" * 43}):
+        headers = {"cookie": place.headers["cookie"], **csrf}
+        refused = place.http.request(method, url, headers=headers, json=body)
+        assert (refused.status_code, refused.json()["code"]) == (403, "csrf")
 
 
 @pytest.mark.parametrize("visitor", VISITORS)

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from litestar.exceptions import HTTPException
 
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.push import PushSource
 from gpuboard.web.agents import AgentDoor, short_reason
+from gpuboard.wire.enrolment import make_token
 from gpuboard.wire.ingest import CLOSE_TOKEN_GONE
 from tests.databases import open_database
 
@@ -45,6 +47,28 @@ async def test_a_token_revoked_while_its_line_is_made_is_cut_off(tmp_path: Path)
     await asyncio.gather(*door._closing)
     await asyncio.to_thread(database.close)
     assert (line.is_cut, socket.code, door.connected()) == (True, CLOSE_TOKEN_GONE, {})
+
+
+@pytest.mark.parametrize("has_tokens", [True, False])
+async def test_a_board_that_has_lost_all_tokens_says_so_when_it_refuses_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, has_tokens: bool
+) -> None:
+    """Else each node looks as if it were its own fault."""
+    database = await asyncio.to_thread(open_database, tmp_path)
+    tokens = NodeTokens(database)
+    roster = Roster(tokens)
+    door = AgentDoor(
+        PushSource(CountingLedger()), roster, lambda code: database.run(partial(tokens.redeem, code))
+    )
+    if has_tokens:
+        await asyncio.to_thread(lambda: tokens.redeem(tokens.invite("gpu02")))
+    await roster.look()
+    token = make_token("gpu01", "x" * 43)
+    with pytest.raises(HTTPException):
+        await door.admit({"authorization": f"Bearer {token}"}, "192.0.2.1")
+    await asyncio.to_thread(database.close)
+    assert "token refused: address=192.0.2.1" in caplog.text
+    assert ("the board has no tokens at all" in caplog.text) != has_tokens
 
 
 @pytest.mark.parametrize(

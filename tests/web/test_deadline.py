@@ -1,6 +1,7 @@
 """Limits below the framework, on a server of their own."""
 
 import contextlib
+import gc
 import logging
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from gpuboard.web import deadline
 from gpuboard.web.deadline import DeadlineProtocol
 from gpuboard.web.room import Room
 from tests.serving import serving
+from tests.started import eventually
 
 
 async def hello(_scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's own
@@ -65,6 +67,23 @@ def test_who_waits_longest_makes_room_for_who_comes(half: bytes, most: int, most
         first = lines[0].recv(100)
         again = ask(newest)
     assert (answered[-2:], first, again[-2:]) == (b"hi", b"", b"hi")
+
+
+def test_whoever_goes_leaves_no_garbage_behind() -> None:
+    """Thousands of strangers would fill the memory until it is looked through, and spread over all of it."""
+    with server() as port:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                with socket.create_connection(("127.0.0.1", port), 5) as line:
+                    assert ask(line).endswith(b"hi")
+            # One that asks for more than it waits for, as those do who never read.
+            with socket.create_connection(("127.0.0.1", port), 5) as line:
+                line.sendall(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 4)
+            eventually(lambda: not any(isinstance(each, DeadlineProtocol) for each in gc.get_objects()))
+        finally:
+            gc.enable()
 
 
 def test_every_request_on_a_kept_line_has_its_own_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.report import NodeReport
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.components import Components
 from gpuboard.web.routes.health import _write_metrics
@@ -38,7 +39,7 @@ class Starting:
             broadcaster=Broadcaster(self.tracker, info),
             access=AccessPolicy(),
             info=info,
-            started_at=self.fleet.clock.now(),
+            started_boot_seconds=boot_seconds(),
             components=Components(),
         )
         self.app = guarded(self.services)
@@ -71,8 +72,11 @@ def test_nothing_is_said_to_be_none_before_every_source_has_named_its_nodes() ->
         summary = board.json("/api/v1/summary")
         assert (summary["gpus_known"], summary["sources_unknown"]) == (False, 1)
         assert board.json("/api/v1/free")["could_be_enough"] is True
-        assert "gpuboard_gpus{" not in _write_metrics(board.services).decode()
-        assert board.get("/readyz").status_code == 503
+        metrics = _write_metrics(board.services).decode()
+        assert "gpuboard_gpus{" not in metrics
+        assert "gpuboard_nodes{" not in metrics
+        ready = board.get("/readyz")
+        assert (ready.status_code, ready.json().get("nodes")) == (503, None)
         assert "not known yet" in to_html(decode_fleet(board.get("/api/v1/fleet").content))
         board.tick()
 
@@ -88,7 +92,7 @@ def test_a_board_without_nodes_says_so_once_its_sources_have() -> None:
     assert board.json("/api/v1/summary")["gpus_known"] is True
     assert board.json("/api/v1/free")["could_be_enough"] is False
     assert 'gpuboard_gpus{verdict="free"} 0' in _write_metrics(board.services).decode()
-    assert board.get("/readyz").status_code == 200
+    assert board.json("/readyz") == {"ready": True, "ok": True, "nodes": 0, "nodes_live": 0, "components": []}
 
 
 def test_a_board_is_ready_once_a_node_is_live_though_another_was_never_heard() -> None:

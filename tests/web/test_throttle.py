@@ -3,8 +3,9 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
+from gpuboard.outside.pace import RateBucket
 from gpuboard.web.limits import MAX_REMEMBERED, TLS_BURST, TLS_PER_SECOND
-from gpuboard.web.throttle import AddressCount, FailureLimit, RateBucket, RateLimit
+from gpuboard.web.throttle import AddressCount, FailureLimit, RateLimit
 
 
 @given(st.lists(st.floats(0, 0.2), min_size=100, max_size=200))

@@ -44,7 +44,7 @@ class House:
             broadcaster=self.broadcaster,
             access=AccessPolicy(anonymous="names"),
             info=info,
-            started_at=0.0,
+            started_boot_seconds=0.0,
             components=components,
         )
 

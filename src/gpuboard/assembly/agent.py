@@ -1,5 +1,6 @@
 """The agent, put together; nothing of the board's is loaded here."""
 
+import contextlib
 import logging
 import os
 import socket
@@ -25,6 +26,7 @@ from gpuboard.probes.registry import choose
 from gpuboard.wire.enrolment import digest
 
 if TYPE_CHECKING:
+    from gpuboard.agent.board_address import BoardAddress
     from gpuboard.agent.push import PushOutlet
 
 DEFAULT_INTERVAL_SECONDS: Final = 5.0
@@ -52,6 +54,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     tls_key: str | None = None
     allow_plaintext: bool = False
     dcgm_names: bool = False
+    # Where people of this node sign in; None: where systemd or the session has a place for it.
+    socket: Path | None = None
 
 
 class Agent:
@@ -71,6 +75,11 @@ class Agent:
         pusher = _make_pusher(options, options.push) if options.push else None
         # A token belongs to one name, whatever this machine calls itself.
         self.node = pusher.node if pusher else options.node or node_name_of(socket.gethostname())
+        if options.node not in (None, "", self.node):
+            raise UsageError(
+                f"the token for --push is of {self.node}, not of {options.node}: say --node {self.node}, or "
+                "leave it out"
+            )
         if not is_node_name(self.node):
             raise UsageError(
                 f"{self.node!r} cannot name a node; use a-z, 0-9, dot, dash and underscore, at most 63"
@@ -100,8 +109,24 @@ class Agent:
     def run(self, stop: threading.Event) -> None:
         """Sample and hand on until told to stop."""
         outlets = self._outlets()
-        run_agent(self._sampler.sample, outlets, interval_seconds=self._interval, stop=stop)
+        with contextlib.ExitStack() as stack:
+            if self._options.push:
+                self._open_socket(self._options.push, stack)
+            run_agent(self._sampler.sample, outlets, interval_seconds=self._interval, stop=stop)
         self._sampler.close()
+
+    def _open_socket(self, url: str, stack: contextlib.ExitStack) -> None:
+        """Let people of this node sign in to the board that it pushes to."""
+        from gpuboard.agent.vouching import VouchingSocket, socket_path  # noqa: PLC0415 - as for the pusher
+
+        path = self._options.socket or socket_path()
+        if path is None:
+            log.info("nobody signs in from this node: there is no directory for a socket; name one: --socket")
+            return
+        token_file = self._options.token_file or default_token_file(NODE_TOKEN)
+        vouching = VouchingSocket(path, _board_address(self._options, url), token_file)
+        vouching.start()
+        stack.callback(vouching.close)
 
     def _outlets(self) -> list[Outlet]:
         outlets: list[Outlet] = [self._pusher] if self._pusher is not None else []
@@ -135,13 +160,18 @@ class Agent:
 
 def _make_pusher(options: AgentOptions, url: str) -> "PushOutlet":
     # Imported when needed: WebSocket and TLS cost an agent that drops files several megabytes.
-    from gpuboard.agent.board_address import BoardAddress  # noqa: PLC0415
-    from gpuboard.agent.push import Pusher, PushOutlet  # noqa: PLC0415 - the same
+    from gpuboard.agent.push import Pusher, PushOutlet  # noqa: PLC0415
 
-    address = BoardAddress(url, ca_file=options.ca_file, allow_plaintext=options.allow_plaintext)
+    address = _board_address(options, url)
     token_file = options.token_file or default_token_file(NODE_TOKEN)
     interval = options.interval_seconds or DEFAULT_INTERVAL_SECONDS
     return PushOutlet(Pusher(address, token_file, interval_seconds=interval))
+
+
+def _board_address(options: AgentOptions, url: str) -> "BoardAddress":
+    from gpuboard.agent.board_address import BoardAddress  # noqa: PLC0415 - as for the pusher
+
+    return BoardAddress(url, ca_file=options.ca_file, allow_plaintext=options.allow_plaintext)
 
 
 def _make_listener(options: AgentOptions, listen: str) -> Outlet:
@@ -212,7 +242,7 @@ def make_sampler(*, node: str, interval_seconds: float, probe: str | None, with_
         UsageError: there is no probe of this name.
     """
     return Sampler(
-        choose(probe),
+        choose(probe, node=node),
         node=node,
         interval_seconds=interval_seconds,
         processes=ProcessReader(with_arguments=with_arguments),

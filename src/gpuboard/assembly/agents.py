@@ -7,7 +7,7 @@ from gpuboard.accounts.connected import ConnectedNodes
 from gpuboard.accounts.roster import Roster
 from gpuboard.accounts.tokens import NodeTokens
 from gpuboard.assembly.storage import BoardStorage, Part
-from gpuboard.sources.ledger import CountingLedger, Position
+from gpuboard.sources.ledger import CountingLedger, Ledger, Position
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.push.positions import WRITE_SECONDS, NodePositions
 from gpuboard.web.agents import AgentDoor
@@ -16,14 +16,17 @@ from gpuboard.web.agents import AgentDoor
 class AgentSide:
     """Everything for agents that push; nodes come by token only."""
 
-    def __init__(self, storage: BoardStorage, *, forget: Callable[[str], None]) -> None:
-        """Make it, on a storage that is not open yet; `forget` hears which nodes somebody wants forgotten."""
+    def __init__(self, storage: BoardStorage, ledger: Ledger, *, forget: Callable[[str], bool]) -> None:
+        """Make it, on a storage that is not open yet.
+
+        `forget` hears which nodes somebody wants forgotten, and says whether it knew them.
+        """
         self._storage = storage
         self._tokens = NodeTokens(storage.database)
         self._roster = Roster(self._tokens, forget=forget)
         self._connected = ConnectedNodes(storage.database)
-        self.ledger = CountingLedger()
-        self.source = PushSource(self.ledger)
+        self.ledger = ledger
+        self.source = PushSource(ledger)
         self.door = AgentDoor(self.source, self._roster, self._redeem)
         storage.remember(
             "positions",
@@ -53,5 +56,7 @@ class AgentSide:
         return await self._storage.run(partial(self._tokens.redeem, code), is_write=True)
 
     def _restore_positions(self, positions: Mapping[str, Position]) -> None:
-        self.ledger.restore(positions)
+        # A history knows best what it has; how far nodes had come by counting, only this knows.
+        if isinstance(self.ledger, CountingLedger):
+            self.ledger.restore(positions)
         self.source.restore(positions)

@@ -1,17 +1,20 @@
 """Settings, checked as a starting board would, and nothing started."""
 
 import socket
-import threading
-from collections.abc import Callable, Iterator
+import time
 from itertools import islice
-from pathlib import Path
-from typing import Final
+from urllib.parse import urlsplit
 
+from gpuboard.assembly.check_files import is_there, look_for_a_while, named
 from gpuboard.assembly.tls import check_tls
+from gpuboard.bookings.comments import CommentsFile
 from gpuboard.discovery.hosts import read_targets
+from gpuboard.discovery.hosts_file import read_hosts
 from gpuboard.model.address import is_loopback
+from gpuboard.model.errors import OutsideError
 from gpuboard.model.node import node_name_of
-from gpuboard.outside.files import is_open_to_all, user_path
+from gpuboard.outside.certificate_dates import find_expiry, validity_of_file
+from gpuboard.outside.files import read_file, user_path
 from gpuboard.settings.base import read_options
 from gpuboard.settings.board import Settings
 from gpuboard.sources.ledger import CountingLedger
@@ -19,9 +22,7 @@ from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.push import PushSource
 from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.storage.registry import make_database
-
-# A dead mount does not answer; nobody waits longer for it.
-_PATIENCE_SECONDS: Final = 5.0
+from gpuboard.wire.clean import clean_text
 
 
 def check_settings(settings: Settings) -> list[str]:
@@ -29,7 +30,6 @@ def check_settings(settings: Settings) -> list[str]:
 
     Raises:
         SettingsError: something is wrong; says what and where.
-        StorageError: this installation lacks what the database needs.
     """
     check_tls(settings.board)
     make_database(settings.storage, settings.board.state_dir).close()
@@ -47,6 +47,11 @@ def unsent_secrets(settings: Settings) -> list[str]:
         for where, table in settings.sources
         if table.get("kind") == "pull"
         for host in _first_far(read_options(PullOptions, table, where=where))
+    ] + [
+        f"{where}: the board would not send Consul's token to {host} in clear, and so have no list of nodes; "
+        "write https://, or allow_plaintext = true in discover if the network is yours alone"
+        for where, table in settings.sources
+        for host in _far_consul(table.get("discover"))
     ]
 
 
@@ -59,65 +64,48 @@ def _first_far(options: PullOptions) -> list[str]:
     return list(islice(far, 1))
 
 
-def missing_paths(settings: Settings) -> list[str]:
-    """What the settings name and is not there now; a board would start, and wait for it."""
-    named = list(_paths(settings))
-    found: set[str] = set()
-    has_ended = _look(lambda: found.update(filter(_is_there, dict(named).values())))
-    hint = "" if has_ended else ", or its mount does not answer"
-    return [f"{where} = {path!r} is not there{hint}" for where, path in named if path not in found]
+def _far_consul(discover: object) -> list[str]:
+    """The Consul that is not this machine, where a token would have to go to it in clear."""
+    if not isinstance(discover, dict) or "consul" not in discover or "token_file" not in discover:
+        return []
+    url = urlsplit(discover["consul"])
+    is_safe = (
+        url.scheme == "https" or discover.get("allow_plaintext") is True or is_loopback(url.hostname or "")
+    )
+    return [] if is_safe else [url.hostname or ""]
 
 
-def open_secrets(settings: Settings) -> list[str]:
-    """The secrets of the settings that everybody on this machine can read; a board would use them."""
-    named = list(_secrets(settings))
+def ending_certificates(settings: Settings) -> list[str]:
+    """What is wrong with the dates of the board's certificate, or will be soon; a board would show it."""
+    path = settings.board.tls_certificate
+    found = find_expiry(validity_of_file(path), time.time()) if path else None
+    return [f"[board] tls_certificate {path} {found.words}"] if found else []
+
+
+def unread_entries(settings: Settings) -> list[str]:
+    """What stands in files that are there and cannot be read; a board would start, and go on without."""
     found: list[str] = []
 
     def look() -> None:
-        found.extend(
-            f"{where} = {path!r} is open to everybody here; run: chmod o= {path}"
-            for where, path in named
-            if is_open_to_all(user_path(path))
-        )
+        comments = settings.bookings.comments_json
+        if comments is not None and is_there(comments):
+            bookings = CommentsFile(comments, lambda _: None)
+            bookings.read_once()
+            if bookings.trouble is not None:
+                found.append(f"[bookings] comments_json = {comments!r}: {bookings.trouble.text}")
+        for where, table in settings.sources:
+            for key, path in named(table.get("discover"), ("hosts_file",), f"{where}: discover"):
+                found.extend(f"{key} = {path!r}: {word}" for word in _unread_hosts(path))
 
-    _look(look)
-    return list(found)
-
-
-def _look(look: Callable[[], None]) -> bool:
-    """Look somewhere, but not for ever; whether it ended in time."""
-    looking = threading.Thread(target=look, daemon=True)
-    looking.start()
-    looking.join(_PATIENCE_SECONDS)
-    return not looking.is_alive()
+    look_for_a_while(look)
+    return [clean_text(word) for word in found]
 
 
-def _secrets(settings: Settings) -> Iterator[tuple[str, str]]:
-    for where, table in settings.sources:
-        discover = table.get("discover")
-        for key in ("token_file", "password_file"):
-            if isinstance(table.get(key), str):
-                yield f"{where}: {key}", table[key]
-        if isinstance(discover, dict) and isinstance(discover.get("token_file"), str):
-            yield f"{where}: discover token_file", discover["token_file"]
-
-
-def _paths(settings: Settings) -> Iterator[tuple[str, str]]:
-    if settings.bookings.comments_json is not None:
-        yield "[bookings] comments_json", settings.bookings.comments_json
-    if settings.storage.password_file is not None:
-        yield "[storage] password_file", settings.storage.password_file
-    for where, table in settings.sources:
-        discover = table.get("discover")
-        if table.get("kind") == "folder":
-            yield f"{where}: path", table["path"]
-        elif isinstance(discover, dict) and "hosts_file" in discover:
-            yield f"{where}: discover hosts_file", discover["hosts_file"]
-
-
-def _is_there(text: str) -> bool:
-    path: Path = user_path(text)
+def _unread_hosts(path: str) -> list[str]:
+    if not is_there(path):
+        return []
     try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
+        hosts, problems = read_hosts(read_file(user_path(path)))
+    except OutsideError as error:
+        return [error.text]
+    return problems if hosts or problems else ["it names no host"]

@@ -7,11 +7,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.assembly.finding import find_nodes
 from gpuboard.discovery.base import Discovery, Target
-from gpuboard.discovery.hosts import read_targets
+from gpuboard.discovery.hosts import meant, read_targets
 from gpuboard.discovery.registry import make_for_source
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.errors import SettingsError, UsageError
+from gpuboard.model.errors import UsageError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
 from gpuboard.settings.base import read_options
@@ -25,8 +26,6 @@ REFUSALS: Final = frozenset(
     {"auth-failed", "host-key-changed", "host-key-refused", "host-key-unknown"}
     | {"file-unreadable", "key-unreadable"}
 )
-# How long a list of nodes may take to be found.
-FIND_SECONDS: Final = 10.0
 
 
 class SshTable(Struct, frozen=True):
@@ -62,7 +61,8 @@ def look_at_hosts(
 ) -> None:
     """Read hosts once into the fleet, or all of the tables'; one that cannot be read says why.
 
-    A host that a table lists is reached as the table says, any other as the first table says.
+    A host that a table lists is reached as the table says, any other as the first table says. One that is
+    asked for with a port is the listed one with that port, or itself.
 
     Raises:
         UsageError: a host cannot be one.
@@ -76,11 +76,13 @@ async def _look(hosts: Sequence[str], fleet: Fleet, tables: Sequence[SshTable], 
         asked = read_targets(hosts)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    groups = [Group(table.options, await _listed(table)) for table in tables] or [Group(SshOptions(), [])]
+    groups = [Group(table.options, await find_nodes(table.discovery)) for table in tables]
+    groups = groups or [Group(SshOptions(), [])]
     if asked:
         _choose(groups, asked)
     sink = fleet.sink("ssh")
-    sink.expect([target.node for group in groups for target in group.targets])
+    targets = [target for group in groups for target in group.targets]
+    sink.expect([one.node for one in targets], groups={one.node: one.groups for one in targets})
     for outcomes in await asyncio.gather(*(_read(group, user) for group in groups)):
         for node, outcome in outcomes.items():
             if isinstance(outcome, NodeReport):
@@ -94,31 +96,16 @@ async def _read(group: Group, user: str | None) -> dict[str, NodeReport | Reason
     return await read_once(targets, group.options)
 
 
-async def _listed(table: SshTable) -> list[Target]:
-    """The nodes that a table names, as far as they can be found now."""
-    found: asyncio.Future[list[Target]] = asyncio.get_running_loop().create_future()
-    finding = asyncio.create_task(
-        table.discovery.run(lambda targets: None if found.done() else found.set_result(list(targets)))
-    )
-    try:
-        async with asyncio.timeout(FIND_SECONDS):
-            return await found
-    except TimeoutError:
-        raise SettingsError(
-            f"{table.discovery.kind}: the nodes were not found within {FIND_SECONDS:g}s"
-        ) from None
-    finally:
-        finding.cancel()
-
-
 def _choose(groups: list[Group], asked: Sequence[Target]) -> None:
     """Keep of each group what was asked for; what no group lists goes to the first."""
-    left = {name: target for target in asked for name in (target.node, target.host)}
+    left = list(asked)
     for group in groups:
-        listed, group.targets = group.targets, []
-        for one in listed:
-            wish = left.get(one.node) or left.get(one.host) or left.get(one.whole_name or one.node)
-            if wish is not None:
-                group.targets.append(replace(one, user=wish.user or one.user, port=wish.port or one.port))
-                left = {name: target for name, target in left.items() if target is not wish}
-    groups[0].targets += dict.fromkeys(left.values())
+        wishes = {one: wish for wish in left for one in meant(wish, group.targets)}
+        met = [wish for wish in left if meant(wish, group.targets)]
+        group.targets = [
+            replace(one, user=wishes[one].user or one.user, port=wishes[one].port or one.port)
+            for one in group.targets
+            if one in wishes
+        ]
+        left = [wish for wish in left if wish not in met]
+    groups[0].targets += left

@@ -2,13 +2,14 @@
 
 from gpuboard.fleet.groups import NodeGroups
 from gpuboard.fleet.names import Names
-from gpuboard.settings.board import GroupsTable, NamesTable, VerdictTable
+from gpuboard.settings.board import GroupsTable, Settings, VerdictTable
 from gpuboard.verdict import Thresholds
 
 
-def names_of(table: NamesTable) -> Names:
+def names_of(settings: Settings) -> Names:
     """What the admin wants things to be called."""
-    return Names(nodes=table.nodes, models=table.models, people=table.people)
+    table = settings.names
+    return Names(nodes=table.nodes, models=table.models, people=table.people, realm=settings.access.realm)
 
 
 def groups_of(table: GroupsTable) -> NodeGroups:

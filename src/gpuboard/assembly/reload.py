@@ -9,6 +9,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.assembly.accounts import AccountSide
+from gpuboard.assembly.certificate import CertificateWatch
 from gpuboard.assembly.judging import groups_of, names_of, thresholds_of
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.tls import check_tls
@@ -26,6 +28,9 @@ log = logging.getLogger(__name__)
 # What of [board] a running board takes up.
 TAKEN_UP: Final = ("hostnames", "tls_certificate", "tls_key")
 
+# Tables that wait for a restart.
+LEFT_ALONE: Final = ("bookings", "storage", "history")
+
 READ_SECONDS: Final = 10.0
 
 
@@ -36,6 +41,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     access: AccessPolicy
     sources: Sources
     broadcaster: Broadcaster
+    certificate: CertificateWatch
+    accounts: AccountSide
     # The policy that settings ask for.
     policy_of: Callable[[Settings], AccessPolicy]
 
@@ -85,7 +92,8 @@ class Reload:
     def _running(self, new: Settings) -> Settings:
         """What holds from now on: the new settings, but for what waits for a restart."""
         board = replace(self._settings.board, **{name: getattr(new.board, name) for name in TAKEN_UP})
-        return replace(new, board=board, bookings=self._settings.bookings, storage=self._settings.storage)
+        kept = {name: getattr(self._settings, name) for name in LEFT_ALONE}
+        return replace(new, board=board, **kept)
 
     def _take_certificate(self) -> None:
         board = self._settings.board
@@ -96,17 +104,21 @@ class Reload:
             except (OSError, ssl.SSLError) as error:
                 log.error("certificate not taken up: %s", error)  # noqa: TRY400 - no mistake of ours
                 self.trouble = Reason(code="settings", text="the certificate was not taken up; see the log")
+            else:
+                self._parts.certificate.take(board.tls_certificate)
 
     def _take_rules(self, old: Settings, new: Settings) -> None:
         parts = self._parts
-        if (old.names, old.verdict) != (new.names, new.verdict):
-            parts.fleet.judge_by(thresholds_of(new.verdict), names_of(new.names))
+        if (old.names, old.verdict, old.access.realm) != (new.names, new.verdict, new.access.realm):
+            parts.fleet.judge_by(thresholds_of(new.verdict), names_of(new))
         if old.groups != new.groups:
+            parts.accounts.groups = new.groups
             parts.fleet.group_by(groups_of(new.groups))
         if old.names.contact != new.names.contact:
             parts.broadcaster.set_contact(new.names.contact or None)
         if (old.access, old.board.hostnames) != (new.access, new.board.hostnames):
             parts.access.adopt(parts.policy_of(new))
+            parts.accounts.settings = new.access
             # Whoever looks comes again, and sees what he may see now.
             parts.broadcaster.close("access changed")
 
@@ -117,7 +129,6 @@ def _left_for_a_restart(old: Settings, new: Settings) -> Iterator[str]:
             yield f"[board] {name}"
     if bool(old.board.tls_certificate) != bool(new.board.tls_certificate):
         yield "[board] tls_certificate, to speak TLS or no longer"
-    if old.bookings != new.bookings:
-        yield "[bookings]"
-    if old.storage != new.storage:
-        yield "[storage]"
+    for name in LEFT_ALONE:
+        if getattr(old, name) != getattr(new, name):
+            yield f"[{name}]"

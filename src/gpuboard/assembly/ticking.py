@@ -1,7 +1,7 @@
 """The board's heartbeat: once per tick the fleet is judged, and all who follow it hear what changed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from gpuboard.fleet.changes import ChangeTracker, Subscriber
@@ -13,7 +13,16 @@ START_TICKS: Final = 10
 class Ticker:
     """Makes the ticks, and hands each change to all followers."""
 
-    def __init__(self, tracker: ChangeTracker, followers: Sequence[Subscriber], *, period: float) -> None:
+    def __init__(
+        self,
+        tracker: ChangeTracker,
+        followers: Sequence[Subscriber],
+        *,
+        period: float,
+        first: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Make ticks for these followers; `first` is done before each."""
+        self._first = first
         self._tracker = tracker
         self._followers = followers
         self._period = period
@@ -24,6 +33,7 @@ class Ticker:
         Raises:
             Exception: what the first of those that failed said, after all were told.
         """
+        self._first()
         change = self._tracker.tick()
         failed: Exception | None = None
         for follow in self._followers:

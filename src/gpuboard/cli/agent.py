@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-plaintext",
         help="push or listen beyond this machine without TLS: the token can be read on the way",
     )
+    parser.add_argument(
+        "--socket",
+        metavar="PATH",
+        help="with --push, where people of this node sign in (default: agent.sock in systemd's runtime "
+        "directory, else in $XDG_RUNTIME_DIR/gpuboard)",
+    )
     add_switch(parser, "--dcgm-names", help="add metrics under dcgm-exporter's names")
     add_switch(
         parser,
@@ -111,6 +117,7 @@ def _options(arguments: argparse.Namespace) -> AgentOptions:
         tls_key=arguments.tls_key,
         allow_plaintext=arguments.allow_plaintext,
         dcgm_names=arguments.dcgm_names,
+        socket=_path(arguments.socket),
     )
 
 

@@ -15,11 +15,13 @@ from msgspec import Struct
 
 from gpuboard import __version__
 from gpuboard.assembly.agent import this_machine
+from gpuboard.cli.doctor_history import look_at_history
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.node import node_name_of
 from gpuboard.model.report import GpuReading, NodeReport, Problem
+from gpuboard.outside.state_directory import state_directory
 from gpuboard.probes.presence import has_card
 from gpuboard.probes.registry import NVIDIA, PROBE_NAMES
 from gpuboard.wire.report import check_report
@@ -44,13 +46,25 @@ class Finding(Struct, frozen=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        default="",
+        help="where the board keeps its history (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
+    )
     parser.add_argument("--probe", metavar="NAME", help=f"read the devices by this alone: {PROBE_NAMES}")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, print what was found."""
     report = check_report(this_machine(node=node_name_of(socket.gethostname()), probe=arguments.probe)())
-    findings = [*_system(), *check_expat(), *_devices(report), *_processes(report)]
+    findings = [
+        *_system(),
+        *check_expat(),
+        *_devices(report),
+        *_processes(report),
+        *_history(state_directory(arguments.state_dir)),
+    ]
     for finding in findings:
         print(f"{MARKS[finding.grade]} {finding.text}")
         if finding.remedy:
@@ -77,6 +91,11 @@ def _system() -> Iterator[Finding]:
             f"this user may not open {', '.join(closed)}",
             "add the user to the group that owns the device, or run the agent as the service does",
         )
+
+
+def _history(directory: Path) -> Iterator[Finding]:
+    for looked in look_at_history(directory):
+        yield Finding("ok" if looked.is_well else "bad", looked.text, looked.remedy)
 
 
 def _grade(problem: Problem) -> Grade:

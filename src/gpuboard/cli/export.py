@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write FILE in one step (default: print)")
     parser.add_argument("--from", metavar="FILE", dest="saved", help="render what `export json` wrote before")
     parser.add_argument(
-        "--title", metavar="TEXT", help="heading of the page (default GPUs, or the title in --config)"
+        "--title",
+        metavar="TEXT",
+        help="heading of the page (default GPUs, or the title in --config or of the board)",
     )
     parser.add_argument("--reload", metavar="TIME", help="let the page load itself again, like 1m")
     add_where(parser)
@@ -54,6 +56,7 @@ def _seen(arguments: argparse.Namespace) -> FleetView:
     seer = make_seer(arguments)
     fleet = seer.see()
     seer.say_unread()
+    seer.say_left_out()
     return fleet
 
 
@@ -73,9 +76,9 @@ def _write(fleet: FleetView, arguments: argparse.Namespace) -> str:
     if arguments.form == "csv":
         return to_csv(fleet)
     again = seconds("--reload", arguments.reload, least=LEAST_RELOAD_SECONDS) if arguments.reload else None
-    return to_html(fleet, title=arguments.title or _title(arguments), reload_seconds=again)
+    return to_html(fleet, title=_title(fleet, arguments), reload_seconds=again)
 
 
-def _title(arguments: argparse.Namespace) -> str:
-    title = read_settings(Path(arguments.config)).board.title if arguments.config else ""
-    return title or "GPUs"
+def _title(fleet: FleetView, arguments: argparse.Namespace) -> str:
+    settings = read_settings(Path(arguments.config)) if arguments.config else None
+    return arguments.title or (settings and settings.board.title) or fleet.title or "GPUs"

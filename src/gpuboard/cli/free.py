@@ -20,7 +20,7 @@ from gpuboard.wire.summary import MOST_GPUS, FreeAnswer, FreeBlock
 EPILOG = """The best fit stands first: the smallest block of one node that suffices; what was just freed last.
 
 Ends with 0 if there are enough, 1 if not, 3 if that cannot be told (no board, or GPUs that would
-fit are on nodes that do not report).
+fit are on nodes that do not report, or may be booked because the bookings cannot be read).
 
   eval "$(gpuboard free -n 2 --memory 40G --same-node --format env)" && ssh "$GPUBOARD_NODE" …"""
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory", metavar="SIZE", default="0", help="size of each GPU, as on its box, like 40G (or 40)"
     )
     parser.add_argument("--model", metavar="NAME", help="part of the model's name, like a100")
-    parser.add_argument("--group", metavar="NAME", help="only on nodes of this group of the board's settings")
+    parser.add_argument("--group", metavar="NAME", help="only on nodes of this group of the board")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
     add_board(parser)
@@ -155,8 +155,11 @@ def _why_not(answer: FreeAnswer) -> str:
         text = f"{free} GPUs are free, but at most {best} of one model on one node; {wanted} are wanted"
     else:
         text = f"{free} fitting {'GPU is' if free == 1 else 'GPUs are'} free, {wanted} wanted"
-    if answer.cannot_tell:
-        text = f"{text}; {answer.cannot_tell} more would fit, but their nodes do not tell"
+    silent = answer.cannot_tell - answer.bookings_unread
+    if silent:
+        text = f"{text}; {silent} more would fit, but their nodes do not tell"
+    if answer.bookings_unread:
+        text = f"{text}; {answer.bookings_unread} more would fit, but the bookings cannot be read"
     if answer.nodes_unknown:
         nodes = "node was" if answer.nodes_unknown == 1 else "nodes were"
         text = f"{text}; {answer.nodes_unknown} {nodes} never read, so what GPUs are there is not known yet"

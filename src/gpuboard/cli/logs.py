@@ -27,7 +27,7 @@ def set_up_logging() -> None:
 def say_warnings() -> None:
     """Write what a command that ends by itself has to warn of to stderr, cleaned as in a log."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(OneLineFormatter("%(message)s"))
+    handler.setFormatter(OneLineFormatter("gpuboard: %(message)s"))
     handler.addFilter(SameKindLimit())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 

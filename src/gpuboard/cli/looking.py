@@ -16,7 +16,7 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
 from gpuboard.model.errors import UsageError
-from gpuboard.model.node import node_name_of
+from gpuboard.model.node import node_name_of, spoken
 from gpuboard.model.report import NodeReport
 from gpuboard.model.source import identify
 from gpuboard.probes.registry import PROBE_NAMES
@@ -56,15 +56,28 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 class Seer:
     """Shows the fleet as it is now; it remembers what it saw before."""
 
-    def __init__(self, see: Callable[[], FleetView], bookings: "CommentsFile | None" = None) -> None:
+    def __init__(
+        self,
+        see: Callable[[], FleetView],
+        bookings: "CommentsFile | None" = None,
+        *,
+        only_board: str | None = None,
+    ) -> None:
+        """Show what `see` returns; `only_board` says whom the board alone could show besides."""
         self.see = see
         self._bookings = bookings
+        self._only_board = only_board
 
     def say_unread(self) -> None:
-        """Say which bookings the last look could not read: a GPU may be booked that is shown as free."""
+        """Say which bookings the last look could not read, and why."""
         trouble = self._bookings.trouble if self._bookings else None
         if trouble is not None:
             print(f"gpuboard: bookings: {clean_text(trouble.text)}", file=sys.stderr)
+
+    def say_left_out(self) -> None:
+        """Say of whom nothing was seen, because only the board hears of them."""
+        if self._only_board is not None:
+            print(f"gpuboard: {self._only_board}", file=sys.stderr)
 
 
 def make_seer(arguments: argparse.Namespace) -> Seer:
@@ -94,7 +107,7 @@ def make_seer(arguments: argparse.Namespace) -> Seer:
         fleet.settle()
         return fleet_view(fleet)
 
-    return Seer(see, bookings)
+    return Seer(see, bookings, only_board=_only_board(arguments, settings))
 
 
 def say_if_empty(fleet: FleetView, arguments: argparse.Namespace) -> None:
@@ -102,7 +115,8 @@ def say_if_empty(fleet: FleetView, arguments: argparse.Namespace) -> None:
     if fleet.nodes:
         return
     if arguments.board:
-        why = f"the board at {arguments.board} has no nodes yet"
+        none = "does not know its nodes yet" if fleet.sources_unknown else "has no nodes yet"
+        why = f"the board at {arguments.board} {none}"
     elif arguments.folder:
         named = f" and is named like {arguments.pattern}" if arguments.pattern else ""
         why = f"no file in {arguments.folder} is a node's{named}"
@@ -137,7 +151,7 @@ def _fleet(settings: "Settings | None") -> Fleet:
     return Fleet(
         SteadyClock(),
         thresholds=thresholds_of(settings.verdict),
-        names=names_of(settings.names),
+        names=names_of(settings),
         groups=groups_of(settings.groups),
     )
 
@@ -150,7 +164,20 @@ def _bookings(settings: "Settings | None", fleet: Fleet) -> "CommentsFile | None
     return bookings_of(settings.bookings, fleet, fleet.clock.now)
 
 
+def _only_board(arguments: argparse.Namespace, settings: "Settings | None") -> str | None:
+    """Which nodes of the settings are not looked at, and who can be asked for them."""
+    if settings is None or any((arguments.hosts, arguments.folder, arguments.demo, arguments.probe)):
+        return None
+    kinds = [table.get("kind") for _, table in settings.sources]
+    signed = any(table.get("signed") is True for _, table in settings.sources)
+    left = ["nodes that push to the board"] if "push" in kinds else []
+    left += ["folders with signed = true"] if signed else []
+    return f"{' and '.join(left)} are left out; ask the board with --board URL" if left else None
+
+
 def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> ShowFleet:
+    if arguments.hosts and settings is not None:
+        return _look_at_named(arguments, settings)
     if arguments.hosts:
         return _look_over_ssh(arguments, settings)
     if arguments.folder:
@@ -158,6 +185,24 @@ def _look_at(arguments: argparse.Namespace, settings: "Settings | None") -> Show
     if settings is not None and not arguments.demo and not arguments.probe:
         return _look_at_sources(arguments, settings)
     return functools.partial(_look_here, _reader_here(arguments))
+
+
+def _look_at_named(arguments: argparse.Namespace, settings: "Settings") -> ShowFleet:
+    """The hosts that are named, by their own names or by what the settings call them; asked as listed."""
+    from gpuboard.assembly.judging import names_of  # noqa: PLC0415 - only for settings
+
+    names = names_of(settings)
+    arguments.hosts = [next(names.nodes_called(spoken(host)), host) for host in arguments.hosts]
+    if not any(table.get("kind") == "pull" for _, table in settings.sources):
+        return _look_over_ssh(arguments, settings)
+    pulled = importlib.import_module("gpuboard.assembly.pulled")
+
+    def look(fleet: Fleet) -> None:
+        left = pulled.look_at_those_pulled(arguments.hosts, fleet, settings=settings)
+        if left:
+            _look_over_ssh(argparse.Namespace(**{**vars(arguments), "hosts": left}), settings)(fleet)
+
+    return look
 
 
 def _look_over_ssh(arguments: argparse.Namespace, settings: "Settings | None") -> ShowFleet:
@@ -187,10 +232,14 @@ def _look_at_sources(arguments: argparse.Namespace, settings: "Settings") -> Sho
     ]
     if any(table.get("kind") == "ssh" for _, table in settings.sources):
         looks.append(_look_over_ssh(arguments, settings))
+    if any(table.get("kind") == "pull" for _, table in settings.sources):
+        # By name, as with ssh.
+        pulled = importlib.import_module("gpuboard.assembly.pulled")
+        looks.append(functools.partial(pulled.look_at_pulled, settings=settings))
     if not looks:
         raise UsageError(
-            f"{arguments.config} has no source of kind ssh, or folder without signed = true, to look at; "
-            "name a HOST, or ask the board with --board URL"
+            f"{arguments.config} has no source of kind ssh or pull, or folder without signed = true, to look "
+            "at; name a HOST, or ask the board with --board URL"
         )
 
     def look(fleet: Fleet) -> None:

@@ -4,17 +4,16 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 import msgspec
 
+from gpuboard.cli.board_database import add_which, board_database
 from gpuboard.cli.enroll_hints import hint
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
-from gpuboard.model.errors import StorageError
+from gpuboard.cli.tables import print_table
 from gpuboard.model.units import format_duration
 from gpuboard.wire.enrolment import show_code
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 # Where the agent's unit looks for it.
 TOKEN_FILE: Final = "/var/lib/gpuboard-agent/node.token"  # noqa: S105 - the name of the file
-SERVICE_DIRECTORY: Final = Path("/var/lib/gpuboard")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,72 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     forget = actions.add_parser("forget", help="take a node off the board now, its token too")
     forget.add_argument("node", metavar="NAME")
     for action in (enroll, listing, revoke, forget):
-        action.add_argument("--config", metavar="FILE", help="the board's gpuboard.toml, which may name it")
-        action.add_argument(
-            "--state-dir",
-            metavar="DIR",
-            default="",
-            help="the board's state directory (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
-        )
+        add_which(action)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one thing to the board's tokens."""
     say_warnings()
-    database = _open(arguments)
-    try:
-        if not database.has_board():
-            print(
-                f"gpuboard: no board runs on {database.name} now; this is what the last one left, "
-                "and what is changed holds when one is started",
-                file=sys.stderr,
-            )
+    with board_database(arguments) as database:
         return _ACTIONS[arguments.action](database, arguments)
-    finally:
-        database.close()
-
-
-def _open(arguments: argparse.Namespace) -> "Database":
-    """The database of a board; never one that no board has used.
-
-    Raises:
-        StorageError: no board uses the directory, or it cannot be used.
-    """
-    from gpuboard.settings.board import Settings, read_settings  # noqa: PLC0415 - the light install lacks what follows
-    from gpuboard.storage.registry import make_database  # noqa: PLC0415 - the same
-    from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
-
-    settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
-    database = make_database(settings.storage, arguments.state_dir or settings.board.state_dir)
-    try:
-        if database.exists():
-            database.open()
-            own = database.fact(BOARD_URL)
-            if own is not None:
-                if arguments.config:
-                    _compare(own, settings.board.listen, database.name)
-                return database
-        service = make_database(Settings().storage, str(SERVICE_DIRECTORY))
-        known = f"; that of the service is {SERVICE_DIRECTORY}" if service.exists() else ""
-    except BaseException:
-        database.close()
-        raise
-    database.close()
-    raise StorageError(
-        f"no board uses {database.name}; start the board first, or name its directory "
-        f"with --state-dir or its settings with --config{known}"
-    )
-
-
-def _compare(own: str, listen: str, name: str) -> None:
-    """Say that these settings are not those of the board there: it listens elsewhere."""
-    there, said = urlsplit(own).port, int(listen.rpartition(":")[2])
-    if there not in (None, said):
-        print(
-            f"gpuboard: the board that uses {name} listens at {own}, not at {listen} as these settings say: "
-            "it may be another board; start yours, or give it a state_dir of its own",
-            file=sys.stderr,
-        )
 
 
 def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
@@ -145,9 +85,7 @@ def _list(database: "Database", arguments: argparse.Namespace) -> int:
         ("NODE", "ENROLLED", "LAST PUSH"),
         *(_row(record, connected, time.time()) for record in records),
     ]
-    widths = [max(len(row[column]) for row in table) for column in range(3)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table(table)
     return DONE
 
 

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the board until it is told to stop."""
+    with contextlib.ExitStack() as until_stopped:
+        if arguments.demo and not arguments.config and not arguments.state_dir:
+            # What is tried out there is nobody's, and keeps no real board from starting.
+            folder = tempfile.TemporaryDirectory(prefix="gpuboard-demo-", ignore_cleanup_errors=True)
+            arguments.state_dir = until_stopped.enter_context(folder)
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     # Here, so that `--help` answers at once; and the light install lacks what it needs.
     from gpuboard.assembly.board import Board  # noqa: PLC0415
     from gpuboard.assembly.listening import bound_address, take_address  # noqa: PLC0415
@@ -75,6 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
             "gpuboard: other machines see counts and no names; to show names: --anonymous names",
             file=sys.stderr,
         )
+    link = board.set_up_link()
+    if link is not None:
+        print(f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):
         board.run(sockets)
     return DONE
@@ -83,16 +96,24 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(settings: Settings) -> int:
     from gpuboard.assembly.check import (  # noqa: PLC0415 - as above
         check_settings,
-        missing_paths,
-        open_secrets,
+        ending_certificates,
+        unread_entries,
         unsent_secrets,
     )
+    from gpuboard.assembly.check_files import missing_paths, open_secrets, unreadable_paths  # noqa: PLC0415 - the same
+    from gpuboard.assembly.unmatched import unmatched_entries  # noqa: PLC0415 - the same
 
     kinds = check_settings(settings)
     sources = ", ".join(kinds) if kinds else "none, so the board watches this machine"
     print(f"the settings are in order; sources: {sources}")
-    for word in (*unsent_secrets(settings), *open_secrets(settings)):
+    for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):
         print(f"gpuboard: {word}", file=sys.stderr)
+    for unmatched in unmatched_entries(settings):
+        print(f"gpuboard: {unmatched}", file=sys.stderr)
+    for unread in unread_entries(settings):
+        print(f"gpuboard: {unread}; the board would start, and go on without", file=sys.stderr)
+    for unreadable in unreadable_paths(settings):
+        print(f"gpuboard: {unreadable}; the board would start, and wait until it can", file=sys.stderr)
     for missing in missing_paths(settings):
         print(f"gpuboard: {missing}; the board would start and wait for it", file=sys.stderr)
     return DONE

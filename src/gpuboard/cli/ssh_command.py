@@ -27,8 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _public_key(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is no public key, but no text at all") from None
     if "PRIVATE" in text:
         raise UsageError(f"{path} is the private key, which never leaves the board: name {path}.pub")
     if "\n" in text or not text.startswith(("ssh-", "ecdsa-", "sk-")):

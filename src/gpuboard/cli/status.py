@@ -51,8 +51,20 @@ def _show(seer: Seer, fleet: FleetView, arguments: argparse.Namespace) -> int:
         _print_table(fleet, with_processes=arguments.processes)
     sys.stdout.flush()
     seer.say_unread()
+    seer.say_left_out()
     say_if_empty(fleet, arguments)
+    _say_if_hidden(fleet)
     return exit_code(fleet, arguments)
+
+
+def _say_if_hidden(fleet: FleetView) -> None:
+    """Say where it stands in full why nodes cannot be read, where a board tells it in general words only."""
+    if fleet.tier != "names" and any(node.state in ("error", "refused") for node in fleet.nodes):
+        print(
+            "gpuboard: why nodes cannot be read is told in general words here; the board's log says it all, "
+            'and so has status where [access] anonymous = "names"',
+            file=sys.stderr,
+        )
 
 
 def _print_table(fleet: FleetView, *, with_processes: bool) -> None:

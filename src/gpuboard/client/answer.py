@@ -20,6 +20,7 @@ class _LooseFleet(Struct):
     tier: Tier
     nodes: list[dict[str, Any]]
     sources_unknown: int = 0
+    title: str | None = None
 
 
 class _Named(Struct):
@@ -37,7 +38,13 @@ def decode_fleet(body: bytes) -> FleetView:
     except msgspec.ValidationError:
         loose = decode_answer(body, _LooseFleet)
     nodes = tuple(map(_node, loose.nodes))
-    return FleetView(at=loose.at, tier=loose.tier, nodes=nodes, sources_unknown=loose.sources_unknown)
+    return FleetView(
+        at=loose.at,
+        tier=loose.tier,
+        nodes=nodes,
+        sources_unknown=loose.sources_unknown,
+        title=loose.title,
+    )
 
 
 def _node(told: dict[str, Any]) -> NodeView:

@@ -1,31 +1,55 @@
 """Asks a board over HTTP; standard library only, for every node has this client."""
 
 import http.client
+import queue
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from gpuboard.client.answer import decode_answer, decode_fleet
-from gpuboard.model.errors import NOT_DECODED, BoardRefusedError, BoardUnreachableError, UsageError
+from gpuboard.client.credentials import Credentials
+from gpuboard.model.errors import (
+    NOT_DECODED,
+    BoardRefusedError,
+    BoardUnreachableError,
+    BookingRefused,
+    GpuboardError,
+    UsageError,
+)
 from gpuboard.model.node import is_node_name
-from gpuboard.outside.board_words import WantedBoard, remedy_for
+from gpuboard.model.verdict import Reason
+from gpuboard.outside.board_words import NO_BOARD_HERE, WantedBoard, remedy_for
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
+from gpuboard.wire.people import SessionView, SignOut
 from gpuboard.wire.summary import FreeAnswer
 from gpuboard.wire.views import FleetView
 
 DEFAULT_URL: Final = "http://127.0.0.1:8042/"
+# For the next bytes; and for all of an answer, of which a board may also send a byte a second.
 PATIENCE_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 30.0
 MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_DETAIL: Final = 500
+MAX_REFUSAL_BYTES: Final = 65536
 _REFUSALS: Final = frozenset({401, 403, 421})
 
 Expected = TypeVar("Expected")
+
+
+class _Answer(NamedTuple):
+    """What a board answered."""
+
+    code: int
+    body: bytes
+    # The words beside the code, where it is no answer but a refusal.
+    refusal: str | None = None
 
 
 class BoardClient:
@@ -42,6 +66,9 @@ class BoardClient:
         self._base = url if url.endswith("/") else f"{url}/"
         self._ca_file = Path(ca_file).expanduser() if ca_file else None
         self._tls = trusting(self._ca_file) if _is_https(url) else None
+        # What `gpuboard login` got for this board.
+        credential = Credentials().find(self._base)
+        self._token = credential.token if credential else None
 
     def fleet(self) -> FleetView:
         """All nodes.
@@ -58,6 +85,7 @@ class BoardClient:
         """Where GPUs are free now.
 
         Raises:
+            UsageError: the board has no such group.
             BoardUnreachableError: there is no answer, or none of a board.
             BoardRefusedError: the board does not tell us.
         """
@@ -66,28 +94,110 @@ class BoardClient:
             wish["model"] = model
         if group is not None:
             wish["group"] = group
-        return self._get(f"api/v1/free?{urllib.parse.urlencode(wish)}", _free_answer)
+        path = f"api/v1/free?{urllib.parse.urlencode(wish)}"
+        return self._get(path, _free_answer, named=None if group is None else f"group {group!r}")
 
-    def _get(self, path: str, read: Callable[[bytes], Expected]) -> Expected:
-        url = self._base + path
-        request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - checked before
+    def session(self) -> SessionView:
+        """Who we are there.
+
+        Raises:
+            BoardUnreachableError: there is no answer, or none of a board.
+            BoardRefusedError: the board does not tell us.
+        """
+        return self._get("api/v1/session", lambda body: decode_answer(body, SessionView))
+
+    def sign_out(self, *, everywhere: bool) -> None:
+        """Give the token back.
+
+        Raises:
+            BoardUnreachableError: there is no answer, or none of a board.
+            BoardRefusedError: the token is not good any more.
+        """
+        body = msgspec.json.encode(SignOut(everywhere=everywhere))
+        self._ask("api/v1/session/sign-out", lambda _: None, body=body)
+
+    def _get(self, path: str, read: Callable[[bytes], Expected], *, named: str | None = None) -> Expected:
+        """Ask for a path; `named` is what the caller named and the board may not have."""
+        return self._ask(path, read, named=named)
+
+    def _ask(
+        self,
+        path: str,
+        read: Callable[[bytes], Expected],
+        *,
+        named: str | None = None,
+        body: bytes | None = None,
+        method: str | None = None,
+    ) -> Expected:
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        request = urllib.request.Request(self._base + path, data=body, headers=headers, method=method)  # noqa: S310 - checked before
+        if self._token is not None:
+            # Not among those that go along to wherever we are sent.
+            request.add_unredirected_header("Authorization", f"Bearer {self._token}")
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self._tls) as answer:  # noqa: S310 - the same
-                body = answer.read(MAX_BYTES)
-        except urllib.error.HTTPError as error:
-            with error:
-                detail = _detail(error.read(65536)) or error.reason
-            if error.code in _REFUSALS:
-                raise BoardRefusedError(f"the board at {self._base} refuses: {detail}") from None
-            raise BoardUnreachableError(f"the board at {self._base} answers {error.code}: {detail}") from None
+            answer = _in_time(lambda: self._open(request))
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise BoardUnreachableError(
-                f"no board answers at {self._base}: {_why(error, self._base, self._ca_file)}"
-            ) from None
+            # Nobody has named it: it is only the usual one.
+            usual = (
+                "; name yours with --board URL, or run: gpuboard login" if self._base == DEFAULT_URL else ""
+            )
+            why = _why(error, self._base, self._ca_file)
+            raise BoardUnreachableError(f"no board answers at {self._base}: {why}{usual}") from None
+        if answer.refusal is not None:
+            refused = _booking_refusal(answer.code, answer.body)
+            if refused is not None:
+                raise refused
+            raise self._refused(answer.code, _detail(answer.body), answer.refusal, named)
         try:
-            return read(body)
+            return read(answer.body)
         except NOT_DECODED:
             raise BoardUnreachableError(f"what answers at {self._base} is no gpuboard") from None
+
+    def _open(self, request: urllib.request.Request) -> _Answer:
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self._tls) as answer:  # noqa: S310 - checked before
+                return _Answer(answer.status, answer.read(MAX_BYTES))
+        except urllib.error.HTTPError as error:
+            with error:
+                return _Answer(error.code, error.read(MAX_REFUSAL_BYTES), str(error.reason))
+
+    def _refused(self, code: int, said: str | None, phrase: str, named: str | None) -> GpuboardError:
+        detail = said or phrase
+        if code in _REFUSALS:
+            hint = "" if self._token is None else "; run: gpuboard login, or gpuboard logout"
+            return BoardRefusedError(f"the board at {self._base} refuses: {detail}{hint}")
+        if code == http.client.NOT_FOUND and named is not None and named in detail:
+            return UsageError(f"the board at {self._base}: {detail}")
+        if code == http.client.NOT_FOUND and said is None:
+            return BoardUnreachableError(f"{self._base} answers 404: {NO_BOARD_HERE}")
+        return BoardUnreachableError(f"the board at {self._base} answers {code}: {detail}")
+
+
+def _in_time(read: Callable[[], _Answer]) -> _Answer:
+    """Read in a thread that is left behind when it takes too long.
+
+    Raises:
+        TimeoutError: it does.
+        OSError, HTTPException, ValueError: as reading does.
+    """
+    found: queue.SimpleQueue[_Answer | Exception] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            found.put(read())
+        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+            found.put(error)
+
+    threading.Thread(target=work, daemon=True, name="board").start()
+    try:
+        answer = found.get(timeout=ANSWER_SECONDS)
+    except queue.Empty:
+        raise TimeoutError(f"its answer did not come to an end within {ANSWER_SECONDS:.0f} s") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _free_answer(body: bytes) -> FreeAnswer:
@@ -126,6 +236,21 @@ def _why(error: Exception, url: str, ca_file: Path | None) -> str:
     )
     # The number of an error helps nobody.
     return remedy_for(why, server) or getattr(why, "strerror", None) or str(why)
+
+
+def _booking_refusal(status: int, body: bytes) -> GpuboardError | None:
+    """Why something cannot be booked, if that is what a board says."""
+    try:
+        document = msgspec.json.decode(body)
+    except NOT_DECODED:
+        return None
+    code = document.get("code") if isinstance(document, dict) else None
+    if not isinstance(code, str) or not code.startswith("booking-"):
+        return None
+    detail = _detail(body) or "it cannot be booked"
+    if status == http.client.CONFLICT:
+        return BookingRefused(Reason(code=clean_text(code)[:MAX_DETAIL], text=detail))
+    return BoardRefusedError(detail) if status == http.client.FORBIDDEN else UsageError(detail)
 
 
 def _detail(body: bytes) -> str | None:

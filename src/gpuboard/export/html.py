@@ -40,7 +40,9 @@ def to_html(fleet: FleetView, *, title: str = "GPUs", reload_seconds: float | No
             f"<header><h1>{escape(title)}</h1>",
             f'<p id="age" role="status" data-at="{fleet.at:.0f}">as of ',
             f'<time datetime="{taken.isoformat()}">{taken:%Y-%m-%d %H:%M:%S} UTC</time></p></header>',
-            f"<main>{_answer(tally)}{''.join(_node(node, fleet.at) for node in _in_order(fleet))}</main>",
+            f"<main>{_answer(tally)}{_unread_bookings(fleet)}",
+            *(_node(node, fleet.at) for node in _in_order(fleet)),
+            "</main>",
             f"<script>{script}</script></body></html>\n",
         )
     )
@@ -75,6 +77,14 @@ def _answer(tally: Tally) -> str:
     # Read aloud as one sentence, with its first word large.
     first, _, rest = tally.answer().partition(" ")
     return f'<section class="answer"><p><strong>{first}</strong> {rest}</p><ul>{chips}</ul></section>'
+
+
+def _unread_bookings(fleet: FleetView) -> str:
+    """Why nothing is free, where that is because nobody can tell what is booked."""
+    reasons = (gpu.verdict.reason for node in fleet.nodes for gpu in node.gpus)
+    if all(reason.code != "bookings-unread" for reason in reasons):
+        return ""
+    return '<p class="problem">The bookings cannot be read: no GPU that nobody is on is called free.</p>'
 
 
 def _node(node: NodeView, now: float) -> str:

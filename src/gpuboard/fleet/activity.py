@@ -4,14 +4,58 @@ from array import array
 from math import isnan, nan
 from typing import Final
 
-from gpuboard.model.report import GpuReading
-from gpuboard.model.verdict import Claim, Verdict
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuboard.model.codes import plain_reason
+from gpuboard.model.node import LATE_AFTER_INTERVALS
+from gpuboard.model.report import GpuReading, moved
+from gpuboard.model.verdict import Claim, Verdict, VerdictWord
 from gpuboard.verdict import Activity, Holder
-from gpuboard.verdict.holders import is_working
+from gpuboard.verdict.holders import is_worked_on
 from gpuboard.wire.views import HolderView
 
 MINUTES: Final = 60
 RECENT: Final = 3
+_EARLIER: Final = slice(1 - RECENT, None)
+# So long nobody may have looked for what lasted before to last on; of a slow node, three of its intervals.
+LONGEST_GAP_SECONDS: Final = 600.0
+# How often it is written down when a node was heard last: by so much that may be longer ago than it was.
+HEARD_SECONDS: Final = 120.0
+
+
+class Remembered(Struct, frozen=True, gc=False, array_like=True):
+    """What of a GPU's memory another sitting goes on with: the board after a restart, say."""
+
+    recent: tuple[float, ...] = ()
+    quiet_since: float | None = None
+    empty_since: float | None = None
+    seen_empty_since: float | None = None
+    # Whether somebody computed on it; None: unknown.
+    is_taken: bool | None = None
+    # The word that was said of it last, and since when.
+    word: VerdictWord | None = None
+    word_since: float | None = None
+
+
+class NodeMemory(Struct, frozen=True, kw_only=True):
+    """What is remembered of a node's GPUs over a restart of the board."""
+
+    # When it was heard last.
+    at: float
+    # By the names under which they are shown.
+    gpus: dict[str, Remembered]
+    # Since when they count memory errors.
+    errors_since: dict[str, float] = {}
+
+    def lasts(self, at: float, interval: float) -> bool:
+        """Whether what was so then may be said to have lasted until a sample of this moment."""
+        limit = max(LATE_AFTER_INTERVALS * interval, LONGEST_GAP_SECONDS)
+        return at - self.at <= limit + HEARD_SECONDS
+
+    def looked_away(self, at: float, interval: float) -> bool:
+        """Whether a sample may have been missed since."""
+        return at - self.at > LATE_AFTER_INTERVALS * interval
 
 
 class GpuMemory:
@@ -35,10 +79,14 @@ class GpuMemory:
         "recent",
         "seen_empty_since",
         "shown",
+        "uuid",
         "verdict",
     )
 
     def __init__(self) -> None:
+        # The name under which it is shown. Every report brings a text of its own that says the same: to keep
+        # and to compare one for all takes less.
+        self.uuid = ""
         self.recent: tuple[float, ...] = ()
         self.quiet_since: float | None = None
         self.empty_since: float | None = None
@@ -56,6 +104,7 @@ class GpuMemory:
         self._taken: bool | None = None
         self._ring = array("f", [nan]) * MINUTES
         self._minute: int | None = None
+        # When the newest sample was taken that knew its utilisation.
         self._at = 0.0
         self._sum = 0.0
         self._count = 0
@@ -67,16 +116,17 @@ class GpuMemory:
 
     def observe(self, reading: GpuReading, at: float, idle_line: float) -> None:
         """Take in one sample; an unknown one breaks the quiet, for nobody can tell."""
-        minute = int(at // 60)
-        if minute != self._minute:
-            self._advance(minute)
-        self._look_for_people(reading, at)
+        if at // 60 != self._minute:
+            self._advance(int(at // 60))
+        taken = is_worked_on(reading)
+        if taken is not self._taken:
+            self._come_or_leave(taken, at)
         percent = reading.utilization_percent
         if percent is None:
             self.recent = ()
             self.quiet_since = None
             return
-        self.recent = (*self.recent[1 - RECENT :], percent)
+        self.recent = (*self.recent[_EARLIER], percent)
         if percent > idle_line:
             self.quiet_since = None
         elif self.quiet_since is None:
@@ -99,6 +149,31 @@ class GpuMemory:
         self._filled = {m: n for m, n in self._filled.items() if m > newest - MINUTES}
         self._filled[minute] = count + 1
 
+    def remembered(self) -> Remembered:
+        """What another sitting needs to go on."""
+        verdict = self.verdict
+        # By position: asked of every GPU of every sample.
+        return Remembered(
+            self.recent,
+            self.quiet_since,
+            self.empty_since,
+            self.seen_empty_since,
+            self._taken,
+            None if verdict is None else verdict.word,
+            None if verdict is None else verdict.since,
+        )
+
+    def resume(self, past: Remembered, *, looked_away: bool) -> None:
+        """Go on where another sitting ended; whoever leaves while nobody looks is not seen to leave."""
+        self.recent = () if looked_away else past.recent
+        self.quiet_since = past.quiet_since
+        self.empty_since = past.empty_since
+        self.seen_empty_since = past.seen_empty_since
+        # Then somebody may have come and left as well: what is empty now was not just freed.
+        self._taken = None if looked_away and past.is_taken else past.is_taken
+        if past.word is not None:
+            self.verdict = Verdict(word=past.word, reason=plain_reason(code="new"), since=past.word_since)
+
     def interrupt(self) -> None:
         """Hear that nothing is known of it now; what lasted until here does not last on."""
         self.recent = ()
@@ -108,16 +183,25 @@ class GpuMemory:
         self.people = None
         self._taken = None
 
-    def _look_for_people(self, reading: GpuReading, at: float) -> None:
-        """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
-        processes = reading.processes
-        taken = None if processes is None else False
-        for process in processes or ():
-            if is_working(process):
-                taken = True
-                break
-        if taken is self._taken:
+    def shift(self, seconds: float) -> None:
+        """Hear that the clock was set: what was seen is as long ago as before."""
+        self.quiet_since = moved(self.quiet_since, seconds)
+        self.empty_since = moved(self.empty_since, seconds)
+        self.seen_empty_since = moved(self.seen_empty_since, seconds)
+        if self.verdict is not None:
+            self.verdict = replace(self.verdict, since=moved(self.verdict.since, seconds))
+        if self._minute is None:
             return
+        # By whole minutes, rounded down: none that is written down lies in the future.
+        minutes = int(seconds // 60)
+        self._minute += minutes
+        self._at += seconds
+        self._filled = {minute + minutes: count for minute, count in self._filled.items()}
+        turn = -minutes % MINUTES
+        self._ring = self._ring[turn:] + self._ring[:turn]
+
+    def _come_or_leave(self, taken: bool | None, at: float) -> None:  # noqa: FBT001 - None: nobody can tell
+        """Note when the last one leaves; where none was ever seen, nobody knows since when it is empty."""
         if taken is False and self._taken:
             self.empty_since = at
         elif taken is False and self._taken is None:
@@ -160,7 +244,7 @@ class GpuMemory:
 
     def activity(self) -> Activity:
         """The memory as the verdict wants it."""
-        return Activity(self.recent, self.quiet_since, self.empty_since, self.seen_empty_since)
+        return Activity(self.recent, self.quiet_since, self.empty_since, self.seen_empty_since, self._at)
 
     def last_hour(self, now: float) -> list[float | None]:
         """Utilisation per minute, oldest first; None where nothing was heard."""

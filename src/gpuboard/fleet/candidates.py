@@ -30,6 +30,12 @@ class Candidates:
         node = self._nodes.setdefault(name, {})[sink] = Node(name, sink.identity)
         return node
 
+    def shift(self, seconds: float) -> None:
+        """Hear that the clock was set."""
+        for nodes in self._nodes.values():
+            for node in nodes.values():
+                node.shift(seconds)
+
     def identify(self) -> None:
         """Take up the names and ranks that sources have now."""
         for nodes in self._nodes.values():

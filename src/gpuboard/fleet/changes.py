@@ -89,7 +89,7 @@ class ChangeTracker:
         name = node.name
         nodes.note(name, node_row(self._fleet, node, seen))
         for reading, memory, tag in tagged(self._fleet, seen):
-            gpus.note(reading.uuid, gpu_row(self._fleet, name, reading, memory, tag))
+            gpus.note(memory.uuid, gpu_row(self._fleet, name, reading, memory, tag))
         before = self._gpus_of.get(name, _NONE)
         if before is not seen.memories:
             lost.extend((name, uuid) for uuid in before.keys() - seen.memories.keys())

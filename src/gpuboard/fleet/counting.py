@@ -1,6 +1,7 @@
 """Which GPUs are counted. Pure; the rows say it, and nobody decides it again."""
 
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from gpuboard.model.names import gpu_labels, short_model
@@ -18,6 +19,7 @@ def _whole(index: int) -> GpuTag:
     return GpuTag(str(index), counted=True)
 
 
+_parent_of: Final = attrgetter("mig_parent_uuid")
 # Most nodes have whole GPUs only: theirs are made once.
 _NONE_CUT: Final = {None}
 _WHOLE: Final = tuple(map(_whole, range(MAX_GPUS)))
@@ -25,7 +27,7 @@ _WHOLE: Final = tuple(map(_whole, range(MAX_GPUS)))
 
 def gpu_tags(gpus: Sequence[GpuReading], ignore: Collection[str] = ()) -> list[GpuTag]:
     """The tags of one node's GPUs, in their order; `ignore` are parts of names of models."""
-    cut = {gpu.mig_parent_uuid for gpu in gpus}
+    cut = set(map(_parent_of, gpus))
     if cut == _NONE_CUT and not ignore:
         return [_WHOLE[gpu.index] if gpu.index < MAX_GPUS else _whole(gpu.index) for gpu in gpus]
     counted = [gpu.uuid not in cut and not (ignore and _is_ignored(gpu, ignore)) for gpu in gpus]

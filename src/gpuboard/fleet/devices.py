@@ -1,5 +1,6 @@
 """The GPUs of all nodes as they are shown: each under a name and a number of its node's own."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Final
@@ -70,6 +71,8 @@ class ShownDevices:
         node.shown = in_order([_shown(row, names, placed) for row in rows])
         node.memories = {row.uuid: node.memories.get(row.uuid) or GpuMemory() for row in rows}
         node.gpus = {names[uuid]: memory for uuid, memory in node.memories.items()}
+        for name, memory in node.gpus.items():
+            memory.uuid = name
         node.remembered = tuple([node.gpus[gpu.uuid] for gpu in node.shown])
         node.cut = frozenset(gpu.mig_parent_uuid for gpu in node.shown)
         for uuid in node.memories.keys() - {gpu.uuid for gpu in told or ()}:
@@ -89,11 +92,21 @@ class ShownDevices:
         node.renumbered = {
             names.get(card.uuid, card.uuid): card.earlier_numbers for card in places.renumbered().values()
         }
+        for gpu in _of_one_number(whole):
+            # Whoever books that number may mean either.
+            name = names[gpu.uuid]
+            node.renumbered[name] = (*node.renumbered.get(name, ()), gpu.index)
         node.has_moved = places.fewer_since is not None
         node.fewer = max(0, places.unnamed - len(whole)) if node.has_moved else 0
         if node.has_moved:
             node.notes += (numbers_moved(len(whole), places.unnamed, places.fewer_since),)
         node.is_as_told = node.shown == told and not node.notes
+
+    def shift(self, seconds: float, *, began: float, until: float) -> None:
+        """Hear that the clock was set."""
+        self.places = {
+            name: places.shifted(seconds, began=began, until=until) for name, places in self.places.items()
+        }
 
     def leave(self, name: str, *, has_left: bool) -> Iterable[str]:
         """Hear that a node has left or is back; return the nodes whose GPUs are called otherwise now."""
@@ -111,6 +124,12 @@ _layout_of: Final = attrgetter("uuid", "index", "mig_parent_uuid")
 
 def _layout(gpus: tuple[GpuReading, ...]) -> Layout:
     return list(map(_layout_of, gpus))
+
+
+def _of_one_number(whole: list[GpuReading]) -> list[GpuReading]:
+    """The cards of which another says the same number; mostly none."""
+    told = Counter(gpu.index for gpu in whole)
+    return [gpu for gpu in whole if told[gpu.index] > 1] if len(told) < len(whole) else []
 
 
 def _shown(row: GpuReading, names: Mapping[str, str], numbers: Mapping[str, int]) -> GpuReading:

@@ -1,6 +1,8 @@
 """What the admin wants things to be called."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -19,6 +21,8 @@ class Names(Struct, frozen=True, kw_only=True):
     models: Mapping[str, str] = {}
     # By account, in lower case: nobody writes his own name one way only.
     people: Mapping[str, str] = {}
+    # Whether one account is one person on all nodes, or one on each, written `ana@gpu01`.
+    realm: Literal["all", "node"] = "all"
 
     def __post_init__(self) -> None:
         people = {account.casefold(): person for account, person in self.people.items()}
@@ -39,7 +43,7 @@ class Names(Struct, frozen=True, kw_only=True):
         """The short name of a GPU's model, with its MIG profile: once, also where the driver has both."""
         if reading.model is None:
             return reading.mig_profile
-        name = self.models.get(reading.model)
+        name = self.models.get(reading.model) if self.models else None
         if not reading.mig_profile:
             return name or short_model(reading.model)
         if name is not None and reading.mig_profile.casefold() in name.casefold():
@@ -55,3 +59,13 @@ class Names(Struct, frozen=True, kw_only=True):
     def person(self, account: str) -> str:
         """The person behind an account, whatever its case; the account itself where nothing is said of it."""
         return self.people.get(account.casefold(), account) if self.people else account
+
+    def person_on(self, node: str) -> Callable[[str], str] | None:
+        """What says who is behind an account of a node; None: every account is its own person."""
+        if self.realm == "node":
+            return partial(self._person_of_node, node)
+        return self.person if self.people else None
+
+    def _person_of_node(self, node: str, account: str) -> str:
+        # Root is nobody in particular, anywhere.
+        return account if account == "root" else self.person(f"{account}@{node}")

@@ -1,22 +1,31 @@
 """Everything the fleet holds about one node."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.activity import GpuMemory, NodeMemory
 from gpuboard.fleet.freshness import AGELESS, LEFT, REVOKED, REVOKED_CODE, Trouble, freshness
-from gpuboard.fleet.node_clock import by_our_clock, clock_problem, correction
+from gpuboard.fleet.node_clock import (
+    by_our_clock,
+    clock_problem,
+    correction,
+    gpus_moved,
+    problems_moved,
+)
 from gpuboard.fleet.problems import duplicate_gpu, duplicate_node, memory_errors, silent, unreadable_file
-from gpuboard.model.problems import heaviest_first, missing_gpus
-from gpuboard.model.report import GpuReading, NodeReport, Problem, possible_time
+from gpuboard.model.problems import heaviest_first, missing_gpus, problem
+from gpuboard.model.report import GpuReading, NodeReport, Problem, moved, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
-from gpuboard.verdict import Freshness
+from gpuboard.verdict import LIVE, Freshness
 
 DEFAULT_INTERVAL: Final = 5.0
+
+_errors_of: Final = attrgetter("ecc_uncorrected_errors")
 
 # The names of GPUs, their numbers, and whose instances they are.
 Layout = list[tuple[str, int, str | None]]
@@ -46,6 +55,8 @@ class Node:
         self.identity = identity
         # Where its source's list says it is.
         self.address: str | None = None
+        # What it belongs to by the list of its source.
+        self.groups: tuple[str, ...] = ()
         # The file that its source reads it from.
         self.file: str | None = None
         self.report: NodeReport | None = None
@@ -84,13 +95,16 @@ class Node:
         self.has_moved = False
         # How many fewer, where nobody can tell which.
         self.fewer = 0
-        # The numbers that GPUs had until lately, by the names under which they are shown.
+        # The numbers that GPUs had until lately, or say that they have beside others, by the names that are
+        # shown.
         self.renumbered: dict[str, tuple[int, ...]] = {}
         # How the newest report has its GPUs, and whether just these are shown.
         self.layout: Layout | None = None
         self.is_as_told = False
         # GPUs that count memory errors, and since when, by the names under which they are shown.
         self.ecc_since: dict[str, float] = {}
+        # It has named more GPUs than the history keeps of one node.
+        self.is_unrecorded = False
         # None: it came after the last tick.
         self.seen: Seen | None = None
 
@@ -130,6 +144,37 @@ class Node:
         self.report = by_our_clock(report, self.clock_ahead) if self.clock_ahead else report
         self.trouble = None
 
+    def resume(self, past: NodeMemory) -> None:
+        """Go on with what an earlier run of the board knew of its GPUs, if that is not too long ago."""
+        at = self.sampled_at or past.at
+        if not past.lasts(at, self.interval):
+            return
+        looked_away = past.looked_away(at, self.interval)
+        for name, memory in self.gpus.items():
+            known = past.gpus.get(name)
+            if known is not None:
+                memory.resume(known, looked_away=looked_away)
+        self.ecc_since = dict(past.errors_since)
+
+    def shift(self, seconds: float) -> None:
+        """Hear that the board's clock was set: what is known of the node is as old as before."""
+        self.sampled_at = moved(self.sampled_at, seconds)
+        self.received_at = moved(self.received_at, seconds)
+        self.left_at = moved(self.left_at, seconds)
+        self.ecc_since = {uuid: since + seconds for uuid, since in self.ecc_since.items()}
+        self.notes = problems_moved(self.notes, seconds)
+        self.shown = gpus_moved(self.shown, seconds)
+        if self.report is not None:
+            self.report = by_our_clock(self.report, -seconds)
+        for memory in self.memories.values():
+            memory.shift(seconds)
+        if self.clock_offset is not None:
+            # A clock that seems worse now may have been set along (it may be this very machine's): whether it
+            # is wrong, the node's next report says.
+            offset = self.clock_offset - seconds
+            self.clock_offset = offset if abs(offset) <= abs(self.clock_offset) else None
+            self.clock_ahead = correction(self.clock_offset, self.clock_ahead)
+
     def leave(self, now: float) -> None:
         """Hear that its source no longer names it."""
         self.left_at = now
@@ -143,8 +188,13 @@ class Node:
             told = tuple([_about(problem, self.names) for problem in told])
         counted = self._memory_errors(told)
         broken = unreadable_file(self.trouble)
-        mute = None if broken else silent(self.identity.kind, self.freshness, self.sampled_at, file=self.file)
-        if not (self.also_from or self.twins or self.notes or self.clock_ahead or counted or broken or mute):
+        # Most are live, and whoever is live is not silent.
+        is_told = broken is not None or self.freshness is LIVE
+        mute = (
+            None if is_told else silent(self.identity.kind, self.freshness, self.sampled_at, file=self.file)
+        )
+        others = self.also_from or self.twins or self.is_unrecorded
+        if not (others or self.notes or self.clock_ahead or counted or broken or mute):
             return heaviest_first(told) if len(told) > 1 else told
         return heaviest_first(
             [
@@ -155,16 +205,18 @@ class Node:
                 *((broken,) if broken else ()),
                 *((clock_problem(self.clock_ahead),) if self.clock_ahead else ()),
                 *(duplicate_node(self.source, other) for other in sorted(self.also_from)),
+                *((problem("gpus-unrecorded"),) if self.is_unrecorded else ()),
                 *(duplicate_gpu(other) for other in sorted(self.twins)),
             ]
         )
 
     def _memory_errors(self, told: tuple[Problem, ...]) -> list[Problem]:
         """The errors of GPUs that only count them: not every format has problems."""
-        failing = [gpu for gpu in self.shown if gpu.ecc_uncorrected_errors]
-        if not failing:
-            self.ecc_since = {}
+        if not any(map(_errors_of, self.shown)):
+            if self.ecc_since:
+                self.ecc_since = {}
             return []
+        failing = [gpu for gpu in self.shown if gpu.ecc_uncorrected_errors]
         seen = self.sampled_at or 0.0
         self.ecc_since = {gpu.uuid: self.ecc_since.get(gpu.uuid, seen) for gpu in failing}
         said = {one.gpu_uuid for one in told if one.kind == "ecc-uncorrected"}

@@ -1,11 +1,12 @@
 """A node's clock that is wrong: its times by ours, and a word about it. Pure."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
 
 from gpuboard.model.problems import problem
-from gpuboard.model.report import GpuProcess, GpuReading, NodeReport, Problem, possible_time
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport, Problem, moved
 from gpuboard.model.units import format_duration
 
 # Less than this is a slow network or a clock that drifts as all do; nobody sees it in "since".
@@ -23,11 +24,18 @@ def correction(offset: float | None, before: float) -> float:
 
 def by_our_clock(report: NodeReport, ahead: float) -> NodeReport:
     """The same report with the times that the node's clock gave as the board's clock would have."""
-    gpus = None if report.gpus is None else tuple([_gpu(gpu, ahead) for gpu in report.gpus])
-    problems = tuple(
-        [replace(each, since=_moment(each.since, ahead)) if each.since else each for each in report.problems]
-    )
-    return replace(report, gpus=gpus, problems=problems)
+    gpus = None if report.gpus is None else gpus_moved(report.gpus, -ahead)
+    return replace(report, gpus=gpus, problems=problems_moved(report.problems, -ahead))
+
+
+def gpus_moved(gpus: Iterable[GpuReading], seconds: float) -> tuple[GpuReading, ...]:
+    """The same GPUs with all times so much later."""
+    return tuple([_gpu(gpu, seconds) for gpu in gpus])
+
+
+def problems_moved(problems: Iterable[Problem], seconds: float) -> tuple[Problem, ...]:
+    """The same problems, each since so much later."""
+    return tuple([replace(one, since=moved(one.since, seconds)) if one.since else one for one in problems])
 
 
 def clock_problem(ahead: float) -> Problem:
@@ -36,15 +44,11 @@ def clock_problem(ahead: float) -> Problem:
     return problem("clock-off", f"{format_duration(abs(ahead))} {way} the board's")
 
 
-def _gpu(gpu: GpuReading, ahead: float) -> GpuReading:
+def _gpu(gpu: GpuReading, seconds: float) -> GpuReading:
     if not gpu.processes:
         return gpu
-    return replace(gpu, processes=tuple([_process(process, ahead) for process in gpu.processes]))
+    return replace(gpu, processes=tuple([_process(process, seconds) for process in gpu.processes]))
 
 
-def _process(process: GpuProcess, ahead: float) -> GpuProcess:
-    return replace(process, started_at=_moment(process.started_at, ahead))
-
-
-def _moment(at: float | None, ahead: float) -> float | None:
-    return None if at is None else possible_time(at - ahead)
+def _process(process: GpuProcess, seconds: float) -> GpuProcess:
+    return replace(process, started_at=moved(process.started_at, seconds))

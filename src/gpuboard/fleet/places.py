@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, ShortText, UnixTime
+from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, ShortText, UnixTime, moved
 
 # So many cards of one node are remembered; of more, those that have been missing for longest are forgotten.
 MAX_CARDS: Final = MAX_GPUS
@@ -70,6 +70,26 @@ class Places(Struct, frozen=True, kw_only=True, gc=False):
     def renumbered(self) -> dict[int, Card]:
         """The places whose card had another number lately."""
         return {number: card for number, card in self.cards.items() if card.renumbered_at is not None}
+
+    def shifted(self, seconds: float, *, began: float, until: float) -> "Places":
+        """The same when the clock was set: moments of this run, between these two, are as long ago as before.
+
+        Those of an earlier run may be by a clock that was right.
+        """
+
+        def told(at: float | None) -> float | None:
+            return moved(at, seconds) if at is not None and began <= at <= until else at
+
+        cards = {
+            number: replace(
+                card,
+                missing_since=told(card.missing_since),
+                replaced_at=told(card.replaced_at),
+                renumbered_at=told(card.renumbered_at),
+            )
+            for number, card in self.cards.items()
+        }
+        return replace(self, cards=cards, fewer_since=told(self.fewer_since))
 
 
 NOWHERE: Final = Places()

@@ -75,6 +75,11 @@ class RollCall:
             self.short.pop(node.name, None)
         return Presence(is_absent, missing)
 
+    def shift(self, seconds: float) -> None:
+        """Hear that the clock was set: who is missing has been so for as long as before."""
+        self.absent = {name: since + seconds for name, since in self.absent.items()}
+        self._told = {name: (presence, at + seconds) for name, (presence, at) in self._told.items()}
+
     def forget(self, name: str) -> None:
         """Forget a node; nobody misses it."""
         self.absent.pop(name, None)

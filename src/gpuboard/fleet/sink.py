@@ -43,6 +43,9 @@ class SinkFleet(Protocol):
     def set_file(self, node: Node, file: str) -> None:
         """Note from which file a node is read."""
 
+    def set_groups(self, node: Node, groups: tuple[str, ...]) -> None:
+        """Note what a node belongs to by the list of its source."""
+
     def fill(self, node: Node, report: NodeReport) -> None:
         """Fill the last hour with a sample that was missed."""
 
@@ -78,6 +81,7 @@ class FleetSink:
         addresses: Mapping[str, str] | None = None,
         *,
         files: Mapping[str, str] | None = None,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Name all nodes that this source looks after now; one that is no longer named is gone."""
         before, self._names, self._has_named = self._names, frozenset(nodes), True
@@ -89,6 +93,8 @@ class FleetSink:
             self._fleet.set_address(self._fleet.ensure(name, self), (addresses or {})[name])
         for name in self._names & (files or {}).keys():
             self._fleet.set_file(self._fleet.ensure(name, self), (files or {})[name])
+        for name in self._names & (groups or {}).keys():
+            self._fleet.set_groups(self._fleet.ensure(name, self), (groups or {})[name])
 
     def recall(self, nodes: Iterable[str]) -> None:
         """Say which of them this source has read in an earlier run."""

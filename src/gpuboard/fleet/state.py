@@ -3,8 +3,8 @@
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
-from msgspec.structs import replace
-
+from gpuboard.fleet.activity import NodeMemory
+from gpuboard.fleet.booked_numbers import BookedNumbers
 from gpuboard.fleet.candidates import Candidates
 from gpuboard.fleet.claims import ClaimBook, Giver
 from gpuboard.fleet.clock import Clock
@@ -19,7 +19,7 @@ from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
 from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import spoken
-from gpuboard.model.report import GpuReading, NodeReport, possible_time
+from gpuboard.model.report import GpuReading, NodeReport, moved, possible_time
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
 from gpuboard.verdict import PersonOf, Thresholds, holders, judge, stray
@@ -28,6 +28,8 @@ from gpuboard.verdict import PersonOf, Thresholds, holders, judge, stray
 _MOVED: Final = plain_reason(code="numbers-moved")
 # The same where a booking of its node says no number that can be read.
 _UNREAD: Final = plain_reason(code="number-unread")
+# The same where nobody could read yet what is booked.
+_BOOK_UNREAD: Final = plain_reason(code="bookings-unread")
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
 
@@ -59,12 +61,16 @@ class Fleet:
         self._book.call_nodes(self.names.nodes)
         # The names under which people book and that no node has; None: to be looked up again.
         self._unmet: tuple[str, ...] | None = None
+        self._booked_numbers = BookedNumbers()
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._gone: set[str] = set()
         # Until then nodes of an earlier run may come; what is remembered of others is forgotten.
         self._strangers_until: float | None = None
+        # Of nodes that have not been heard since the board started.
+        self._memories: dict[str, NodeMemory] = {}
         self._devices = ShownDevices(forget_after=forget_after_seconds)
+        self._began = clock.now()
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -85,8 +91,18 @@ class Fleet:
         return None if own is None else self._nodes[own]
 
     def groups_of(self, node: Node) -> tuple[str, ...]:
-        """The groups of a node, under any of its names."""
-        return self.groups.of(node.name, self.names.node(node.name))
+        """The groups of a node: of the settings, under any of its names, then of its source's list."""
+        made = self.groups.of(node.name, self.names.node(node.name))
+        return tuple(dict.fromkeys((*made, *node.groups))) if node.groups else made
+
+    def has_group(self, group: str) -> bool:
+        """Whether there is such a group: in the settings, or because a node is in it."""
+        return group in self.groups.names or any(group in node.groups for node in self._nodes.values())
+
+    def group_names(self) -> list[str]:
+        """All groups there are: those of the settings, then those that only nodes are in."""
+        of_nodes = sorted({group for node in self._nodes.values() for group in node.groups})
+        return list(dict.fromkeys((*self.groups.names, *of_nodes)))
 
     def judge_by(self, thresholds: Thresholds, names: Names) -> None:
         """Judge and name everything anew by these from now on."""
@@ -98,6 +114,21 @@ class Fleet:
     def group_by(self, groups: NodeGroups) -> None:
         """Sort the nodes into these groups from now on."""
         self.groups = groups
+        self._touched.update(self._nodes)
+
+    def shift(self, seconds: float) -> None:
+        """Hear that the clock was set: what is known is as old as before, and all is judged by the new time.
+
+        Claims are by the time of the day, and stay.
+        """
+        now = self.clock.now()
+        self._devices.shift(seconds, began=self._began, until=now - seconds)
+        self._candidates.shift(seconds)
+        self.roll_call.shift(seconds)
+        self._began += seconds
+        self._strangers_until = moved(self._strangers_until, seconds)
+        self._book.wait_from(now)
+        self._unmet = None
         self._touched.update(self._nodes)
 
     def sink(self, source: SourceIdentity | str) -> FleetSink:
@@ -139,12 +170,16 @@ class Fleet:
         self._devices.places.update(places)
         self._strangers_until = self.clock.now() + self.forget_after
 
-    def claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
-        """The claim on a GPU that holds now, if there is one."""
+    def restore_memories(self, memories: Mapping[str, NodeMemory]) -> None:
+        """Go on with what an earlier run of the board knew of GPUs, as soon as their nodes are heard."""
+        self._memories.update(memories)
+
+    def claim_of(self, node: Node, reading: GpuReading, at: float | None = None) -> Claim | None:
+        """The claim on a GPU that holds now, or held at a moment, if there is one."""
         if not self._book:
             return None
-        card = _card(node, reading)
-        claim = None if card is None else self._book.at((node.name, card.index), self.clock.now())
+        card, moment = _card(node, reading), self.clock.now() if at is None else at
+        claim = None if card is None else self._book.at((node.name, card.index), moment)
         return None if claim is None else self.names.in_claim(claim)
 
     def ended_claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
@@ -162,7 +197,22 @@ class Fleet:
             for place, given in claims.items()
             for claim in (given if isinstance(given, tuple) else (given,))
         ]
+        was_whole = self._book.is_whole
         self._touch_claimed(self._book.write(giver, pairs, self.clock.now()))
+        if self._book.is_whole is not was_whole:
+            self._touched.update(self._nodes)
+
+    def claims_elsewhere(self, node: Node) -> dict[int, tuple[Claim, ...]]:
+        """What is claimed on a node, now or later, by others than the board's own book, by number."""
+        if not self._book:
+            return {}
+        found = self._book.given_by(("lease", "comments-json"), node.name, self.clock.now())
+        return {number: tuple(map(self.names.in_claim, claims)) for number, claims in found.items()}
+
+    def await_claims(self, giver: Giver) -> None:
+        """Hear that somebody gives claims: until they are read once no GPU is free, for it may be booked."""
+        self._book.expect(giver)
+        self._touched.update(self._nodes)
 
     def _touch_claimed(self, names: set[str]) -> None:
         """Judge the nodes anew that are booked under these names, with another domain, or without."""
@@ -178,6 +228,13 @@ class Fleet:
         if self._unmet is None and not self.sources_unknown():
             self._unmet = tuple(self._book.unmet(self._nodes, self.clock.now()))
         return self._unmet or ()
+
+    def booked_beyond(self) -> tuple[GpuPlace, ...]:
+        """The places on known nodes that are booked and have no GPU, as they were at the last tick.
+
+        None while a source has yet to name its nodes, nor of a node that may have more than it lists.
+        """
+        return () if self.sources_unknown() else self._booked_numbers.lacking()
 
     def recall(self, node: Node) -> None:
         """Note that a source has read a node in an earlier run: no later one stands in for it."""
@@ -220,6 +277,8 @@ class Fleet:
         if report is None or node.sampled_at is None:
             return
         others = self._devices.show(node, now)
+        if self._memories and (past := self._memories.pop(node.name, None)) is not None:
+            node.resume(past)
         told, idle_line = report.gpus or (), self.thresholds.idle_utilization_percent
         # Mostly in the order in which they are shown: nobody is looked up then.
         memories = node.remembered if node.is_as_told else [node.memories[gpu.uuid] for gpu in told]
@@ -286,10 +345,24 @@ class Fleet:
             node.file = file
             self._touched.add(node.name)
 
-    def forget(self, name: str) -> None:
-        """Forget all about a node; a source that still names it begins anew with it."""
+    def set_groups(self, node: Node, groups: tuple[str, ...]) -> None:
+        """Note what a node belongs to by the list of its source."""
+        if node.groups != groups:
+            node.groups = groups
+            self._touched.add(node.name)
+
+    def note_unrecorded(self, names: Iterable[str]) -> None:
+        """Hear which nodes have named more GPUs than the history keeps; it is said while they are here."""
+        for name in self._nodes.keys() & names:
+            self._nodes[name].is_unrecorded = True
+            self._touched.add(name)
+
+    def forget(self, name: str) -> bool:
+        """Forget all about a node, whether it was known; a source that still names it begins anew with it."""
+        is_known = name in self._nodes
         for sink in self._forget(name):
             self.ensure(name, sink)
+        return is_known
 
     def _forget(self, name: str) -> list[FleetSink]:
         if self._nodes.pop(name, None) is not None:
@@ -297,6 +370,8 @@ class Fleet:
             self._unmet = None
         sinks = self._candidates.forget(name)
         self.roll_call.forget(name)
+        self._booked_numbers.forget(name)
+        self._memories.pop(name, None)
         self._rename(self._devices.forget(name))
         return sinks
 
@@ -326,6 +401,8 @@ class Fleet:
         come_or_gone = []
         for node in self._nodes.values():
             fresh = node.freshness_at(now)
+            if fresh is node.freshness:
+                continue
             if fresh.state != node.freshness.state or (fresh.state != "live" and fresh != node.freshness):
                 self._touched.add(node.name)
                 come_or_gone.append(node)
@@ -360,9 +437,12 @@ class Fleet:
 
     def _judge(self, node: Node, now: float) -> None:
         seen = node.see()
-        person_of = self.names.person if self.names.people else None
-        cut, has_claims = node.cut, bool(self._book)
+        person_of = self.names.person_on(node.name)
+        cut, has_claims, thresholds = node.cut, bool(self._book), self.thresholds
+        problems, fresh, sampled_at = seen.problems, node.freshness, node.sampled_at or now
+        self._booked_numbers.judge(node, self._book.places_on(node.name, now) if has_claims else ())
         strays = _strays(seen.gpus, cut, person_of) if len(cut) > 1 else {}
+        unread = None if self._book.is_whole else _BOOK_UNREAD
         for reading, memory in zip(seen.gpus, seen.remembered, strict=True):
             people = holders(reading, person_of)
             if people != memory.people:
@@ -373,16 +453,20 @@ class Fleet:
                 reading,
                 people=people,
                 now=now,
-                problems=seen.problems,
-                freshness=node.freshness,
+                problems=problems,
+                freshness=fresh,
                 claim=memory.claim,
                 doubt=(strays.get(reading.mig_parent_uuid) if strays else None)
-                or (self._doubt(node, reading, now) if has_claims else None),
+                or (self._doubt(node, reading, now) if has_claims else None)
+                or unread,
                 is_cut=reading.uuid in cut,
                 activity=memory.activity(),
-                thresholds=self.thresholds,
+                thresholds=thresholds,
             )
-            memory.verdict = _since(verdict, memory.verdict, now=node.sampled_at or now)
+            # Most know it themselves.
+            if verdict.since is None:
+                verdict = _since(verdict, memory.verdict, now=sampled_at)
+            memory.verdict = verdict
 
     def _doubt(self, node: Node, reading: GpuReading, now: float) -> Reason | None:
         """Why a claim on another number, or on none that can be read, may be meant for this GPU."""
@@ -415,8 +499,9 @@ def _strays(
 
 
 def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
-    """A verdict lasts since its word last changed, unless it knows better itself."""
+    """A verdict that does not know better itself lasts since its word last changed."""
     # Free is a GPU since somebody left it, not since its node came back or the board began to look.
-    if verdict.since is not None or before is None or verdict.word == "free":
+    if before is None or verdict.word == "free":
         return verdict
-    return replace(verdict, since=before.since if before.word == verdict.word else now)
+    since = before.since if before.word == verdict.word else now
+    return Verdict(verdict.word, verdict.reason, since, verdict.flags)

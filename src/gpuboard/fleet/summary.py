@@ -76,6 +76,7 @@ class _Sum:
             holdings=_holdings(self.held, called),
             booked_gpus=len(self.booked),
             booked=_holdings(self.booked, called),
+            total_gpus=len({row.uuid for row in (*self.held, *self.booked)}),
         )
 
 
@@ -92,7 +93,7 @@ def people_of(gpus: Iterable[GpuRow], *, at: float, nodes: Iterable[NodeRow] = (
             sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
     called = _called(nodes)
     people = [one.person(called) for one in sums.values()]
-    people.sort(key=lambda person: (-person.gpus, -person.booked_gpus, -person.memory_bytes, person.user))
+    people.sort(key=lambda person: (-person.total_gpus, -person.gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
 
 
@@ -118,6 +119,10 @@ def _holdings(rows: list[GpuRow], called: _Called) -> tuple[Holding, ...]:
         )
         for node, mine in by_node.items()
     )
+
+
+# Why a GPU is unknown that nobody is on, as its node says: it may be booked.
+_BOOKINGS_UNREAD: Final = frozenset({"bookings-unread", "number-unread"})
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -154,11 +159,13 @@ def find_free(
     nodes = list(nodes)
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
     unsure: Counter[str] = Counter()
+    unread = 0
     for row in filter(wish.fits, gpus):
         if row.verdict == "free":
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node] += 1
+            unread += row.reason.code in _BOOKINGS_UNREAD
     ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
     rows = {node.name: node for node in nodes}
     found = [_of_node(_block(node, model, blocks[node, model], at), rows.get(node)) for node, model in ranked]
@@ -177,6 +184,7 @@ def find_free(
         wanted=wish.gpus,
         free=free,
         cannot_tell=unsure.total(),
+        bookings_unread=unread,
         nodes_unknown=unknown,
         sources_unknown=sources_unknown,
         could_be_enough=could_be_enough,

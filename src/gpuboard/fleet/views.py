@@ -1,5 +1,7 @@
 """The fleet as people and programs see it: views and rows. Pure reading of the state."""
 
+from sys import intern
+
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.counting import GpuTag, gpu_tags
 from gpuboard.fleet.node import Node, Seen
@@ -102,10 +104,10 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
         clock_offset_seconds=_whole(seen.clock_offset),
         problems=problems,
         cpu_count=host.cpu_count,
-        load_percent=_load_percent(host),
+        load_percent=load_percent(host),
         memory_used_bytes=host.memory_used_bytes,
         memory_total_bytes=host.memory_total_bytes,
-        disk_used_percent=_fullest(host),
+        disk_used_percent=fullest_percent(host),
         gpus_known=_knows_gpus(seen),
         gpus_missing=missing_gpus(problems) if problems else 0,
         numbers_known=not problems or all(problem.kind not in MOVES_NUMBERS for problem in problems),
@@ -116,15 +118,18 @@ def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag
     """One GPU on the live stream."""
     verdict = memory.verdict or _UNJUDGED
     use, since, watts = reading.utilization_percent, verdict.since, reading.power_watts
+    # What cannot be told now has no mean either.
+    mean = None if use is None else memory.last_minute()
     # By position, in the order of its fields: by name, this would take a tenth of the board's time.
     return GpuRow(
-        reading.uuid,
+        memory.uuid,
         node,
         reading.index,
         tag.label,
         tag.counted,
         fleet.names.model(reading),
-        reading.model,
+        # One text for all GPUs of a model, as above: to be kept, and to be compared.
+        None if reading.model is None else intern(reading.model),
         reading.memory_unified,
         reading.mig_parent_uuid,
         reading.mig_profile,
@@ -133,8 +138,7 @@ def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag
         verdict.reason,
         verdict.flags,
         use,
-        # What cannot be told now has no mean either.
-        None if use is None else _whole(memory.last_minute()),
+        None if mean is None else round(mean),
         reading.memory_used_bytes,
         reading.memory_total_bytes,
         reading.temperature_celsius,
@@ -179,13 +183,15 @@ def _whole(value: float | None) -> float | None:
     return None if value is None else round(value)
 
 
-def _load_percent(host: HostFacts) -> float | None:
+def load_percent(host: HostFacts) -> float | None:
+    """How many of its processors a host would need, in percent of those that it has."""
     if host.load_1 is None or not host.cpu_count:
         return None
     return round(100 * host.load_1 / host.cpu_count)
 
 
-def _fullest(host: HostFacts) -> float | None:
+def fullest_percent(host: HostFacts) -> float | None:
+    """How full the fullest disk of a host is."""
     shares = [
         100 * d.used_bytes / d.total_bytes for d in host.disks if d.used_bytes is not None and d.total_bytes
     ]

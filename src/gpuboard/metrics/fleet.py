@@ -29,10 +29,11 @@ def fleet_families(
 ) -> Iterator[Family]:
     """Everything about the fleet; figures of stale GPUs are left out, for they are not true any more.
 
-    So are counts of GPUs while nobody knows of any: 0 would be a figure.
+    So are counts of GPUs and nodes while nobody knows of any: 0 would be a figure.
     """
     nodes, gpus = list(nodes), list(gpus)
     tally = tally_rows(nodes, gpus, sources_unknown=sources_unknown)
+    are_nodes_known = bool(nodes) or sources_unknown == 0
     yield Family(
         name="gpuboard_gpus",
         help="GPUs by verdict, of those that are counted.",
@@ -43,7 +44,10 @@ def fleet_families(
     yield Family(
         name="gpuboard_nodes",
         help="Nodes by state.",
-        samples=[({"state": state}, sum(row.state == state for row in nodes)) for state in STATES],
+        samples=[
+            ({"state": state}, sum(row.state == state for row in nodes) if are_nodes_known else None)
+            for state in STATES
+        ],
     )
     yield Family(
         name="gpuboard_node_info",
@@ -77,9 +81,10 @@ def fleet_families(
         name="gpuboard_node_problem",
         help="Something wrong on a node or one of its GPUs; 1 while it lasts.",
         samples=[
-            ({"node": row.name, "kind": problem.kind, "uuid": problem.gpu_uuid or ""}, 1.0)
+            ({"node": row.name, "kind": kind, "uuid": uuid or ""}, 1.0)
             for row in nodes
-            for problem in row.problems
+            # Of several that differ in their words alone, one: a series may be told once.
+            for kind, uuid in dict.fromkeys((problem.kind, problem.gpu_uuid) for problem in row.problems)
         ],
     )
 

@@ -25,9 +25,42 @@ OF_GPUS: Final = frozenset(
         "unknown-memory",
         "numbers-moved",
         "number-unread",
+        "bookings-unread",
         "stray-process",
         "new",
+        "past",
+        "not-observed",
         "unwritable",
+    }
+)
+# Why something cannot be booked, or what is worth a word though it is.
+OF_BOOKINGS: Final = frozenset(
+    {
+        "booking-ahead",
+        "booking-backwards",
+        "booking-begun",
+        "booking-broken",
+        "booking-broken-now",
+        "booking-chosen-smallest",
+        "booking-chosen-spread",
+        "booking-conflict",
+        "booking-gpus-at-once",
+        "booking-hours-per-week",
+        "booking-in-use",
+        "booking-longest",
+        "booking-no-such-place",
+        "booking-not-enough",
+        "booking-not-yours",
+        "booking-nothing",
+        "booking-over",
+        "booking-past",
+        "booking-stale",
+        "booking-stale-now",
+        "booking-too-far",
+        "booking-too-many",
+        "booking-too-many-open",
+        "booking-twice",
+        "booking-unknown",
     }
 )
 # Why a node is not live, whatever its source.
@@ -106,7 +139,9 @@ OF_THE_OUTSIDE: Final = frozenset(
 # Why a part of the board is in trouble.
 OF_PARTS: Final = frozenset(
     {
+        "booked-gpus",
         "booked-hosts",
+        "certificate-ends",
         "comments-entries",
         "comments-json",
         "consul-empty",
@@ -118,16 +153,40 @@ OF_PARTS: Final = frozenset(
         "folder-hung",
         "folder-overfull",
         "folder-unreadable",
+        "folder-waits",
+        "history",
+        "history-damaged",
+        "history-hung",
+        "history-paused",
         "hosts-file",
         "settings",
         "storage",
         "storage-damaged",
         "storage-hung",
+        "storage-lost",
         "storage-replaced",
         "storage-shared",
         "too-many",
+        "unmatched-names",
     }
 )
+# Why a request is not done: told to whoever asked, in the words of the page that did.
+OF_REQUESTS: Final = frozenset(
+    {
+        "bad-password",
+        "csrf",
+        "history-too-much",
+        "link-over",
+        "link-unknown",
+        "link-used",
+        "needs-https",
+        "needs-password",
+        "too-many-guesses",
+        "wrong-password",
+    }
+)
+# Of whom the board's log tells: the provider that people sign in by, and its own socket.
+OF_SIGNING_IN: Final = frozenset({"oidc-address", "oidc-issuer", "oidc-nonsense", "oidc-refused", "socket"})
 CODES: Final = OF_GPUS | OF_NODES | OF_SSH | OF_PULL | OF_THE_OUTSIDE | OF_PARTS
 # Reasons whose sentence holds nothing but itself: the same for whoever asks, names or not.
 PLAIN: Final = {
@@ -138,7 +197,10 @@ PLAIN: Final = {
     "unknown-memory": "its memory cannot be read, so it may be in use",
     "numbers-moved": "a GPU of this node is booked, and the numbers may have moved: it may be this one",
     "number-unread": "a booking of this node has no number that can be read: it may be this GPU",
+    "bookings-unread": "the bookings cannot be read, so it may be booked",
     "new": "just arrived",
+    "past": "as it was then; why is not kept",
+    "not-observed": "nothing is known of this moment",
     "never": "no report has arrived yet",
     "left": "its source no longer lists it; it will be forgotten",
     "revoked": "its token was revoked; it will be forgotten",

@@ -9,8 +9,12 @@ GpuboardError
 │   └── ProbeFailed       the tool is here but misbehaved; carries the problem to show
 ├── ListenError           the board's address cannot be taken; the next try may succeed
 ├── StorageError          the state directory or its database cannot be used; names the remedy
-│   └── StorageAwayError  the database does not answer now; the next try may succeed
+│   ├── StorageAwayError  the database does not answer now; the next try may succeed
+│   └── HistoryPausedError  the history writes nothing while the disk is nearly full; it goes on by itself
 ├── AccessRefused         the other side does not allow it; asking again alone will not help
+│   ├── LinkRefused       a one-time link is unknown, used or over
+│   └── GuessRefused      a name and password that do not fit, or too many of them
+├── BookingRefused        a rule, or what others have booked, forbids it; the reason says which and why
 ├── OutsideError          a file, name or server outside could not be asked; says why in words
 ├── SourceError           a node could not be read; carries the node's state
 ├── BoardUnreachableError no board answers, or nothing that is one
@@ -63,10 +67,12 @@ class ProbeFailed(ProbeError):  # noqa: N818 - a state of the machine, not a mis
 class OutsideError(GpuboardError):
     """A file, name or server outside could not be asked; the next try may succeed."""
 
-    def __init__(self, text: str, *, code: str) -> None:
+    def __init__(self, text: str, *, code: str, remedy: str | None = None) -> None:
+        """Say why; a text that says what to do about it names that once more, as the remedy."""
         super().__init__(text)
         self.text = text
         self.code = code
+        self.remedy = remedy
 
 
 class ListenError(GpuboardError):
@@ -85,17 +91,52 @@ class StorageAwayError(StorageError):
     """The database does not answer now; the next try may succeed."""
 
 
+class HistoryPausedError(StorageError):
+    """The history writes nothing while the disk is nearly full; it goes on by itself."""
+
+
 class AccessRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
     """The other side does not allow it; asking again alone will not help."""
+
+
+class LinkRefused(AccessRefused):
+    """A one-time link is unknown, used or over; the code says which."""
+
+    def __init__(self, text: str, *, code: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class GuessRefused(AccessRefused):
+    """A name and password that do not fit; or too many of them, and how long to wait."""
+
+    def __init__(self, text: str, *, wait_seconds: float | None = None) -> None:
+        super().__init__(text)
+        self.wait_seconds = wait_seconds
+
+
+class BookingRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
+    """A rule, or what others have booked, forbids it; nothing has changed."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 class SourceError(GpuboardError):
     """A node could not be read; the next round may succeed."""
 
     def __init__(
-        self, reason: str, *, state: Literal["refused", "error"] = "error", code: str | None = None
+        self,
+        reason: str,
+        *,
+        state: Literal["refused", "error"] = "error",
+        code: str | None = None,
+        remedy: str | None = None,
     ) -> None:
+        """Say why; a reason that says what to do about it names that once more, as the remedy."""
         super().__init__(reason)
+        self.remedy = remedy
         self.reason = reason
         self.state = state
         self.code = code or state

@@ -28,6 +28,7 @@ ProblemKind = Literal[
     "slow-driver",
     "vendor-unreadable",
     "too-many-gpus",
+    "gpus-unrecorded",
     "too-many-processes",
     "report-too-large",
     "disk-hung",
@@ -156,6 +157,12 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "there are more GPUs and instances here than a report can hold",
         "the first are shown; those left out are neither counted nor offered as free",
     ),
+    "gpus-unrecorded": _Words(
+        "this node has named more different GPUs than the history keeps",
+        "all are shown, but the newest have no past; after thirty days there is room again. See which node "
+        "makes and removes so many instances",
+        severity="minor",
+    ),
     "too-many-processes": _Words(
         "more processes are on the GPUs than a report can hold",
         "those with the most memory are shown",
@@ -233,7 +240,7 @@ _WORDS: Final[dict[ProblemKind, _Words]] = {
         "with the next new line",
     ),
     "second-file": _Words(
-        "a second user writes a file about this node; it is not read",
+        "there is a second file about this node; it is not shown",
         "find out who writes it, and remove the wrong one",
     ),
     "file-owner": _Words(
@@ -329,11 +336,33 @@ def missing_gpus(problems: Iterable[Problem]) -> int:
 # While one of these lasts, programs on the node may number the GPUs otherwise than the board: CUDA counts
 # only what it sees, and people know cards by the numbers that they had.
 MOVES_NUMBERS: Final = frozenset({"gpu-lost", "gpu-missing", "gpus-missing", "numbers-moved"})
+# While one of these lasts, a node may have GPUs that are not in its list.
+HIDES_GPUS: Final = MOVES_NUMBERS | {
+    "no-driver",
+    "no-devices",
+    "driver-mismatch",
+    "driver-hung",
+    "driver-error",
+    "no-permission",
+    "no-device-access",
+    "truncated-output",
+    "unreadable-output",
+    "vendor-unreadable",
+    "too-many-gpus",
+    "report-too-large",
+    "disk-hung",
+    "processes-hung",
+}
+
+
+def rank_of(kind: str) -> int:
+    """How grave a kind of problem or a state of a node is: 0 is the gravest, strange ones come last."""
+    return _RANKS.get(kind, len(SEVERITIES))
 
 
 def heaviest_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The same problems by weight; equally grave ones stay as they are, strange ones come last."""
-    return tuple(sorted(problems, key=lambda one: _RANKS.get(one.kind, len(SEVERITIES))))
+    return tuple(sorted(problems, key=lambda one: rank_of(one.kind)))
 
 
 def says_no_gpu(problems: Iterable[Problem]) -> bool:
@@ -363,3 +392,17 @@ def problem(
         gpu_uuid=gpu_uuid,
         since=since,
     )
+
+
+def problem_of(
+    kind: str, detail: str | None = None, *, gpu_uuid: str | None = None, since: float | None = None
+) -> Problem:
+    """The same for a kind that may be strange: it was written down, by an earlier version perhaps."""
+    words = _WORDS.get(kind, _OTHER)  # type: ignore[call-overload]
+    text = f"{words.text}: {detail}" if detail else words.text
+    return Problem(kind=kind, text=text, remedy=words.remedy, detail=detail, gpu_uuid=gpu_uuid, since=since)
+
+
+def public_kind(kind: str) -> str:
+    """A kind that may be told to everybody: those of ours, and states of nodes; a node invents any other."""
+    return kind if kind in _RANKS else OTHER

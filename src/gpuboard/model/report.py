@@ -33,7 +33,12 @@ UnixTime = Annotated[float, Meta(ge=0, le=LATEST_TIME)]
 
 def possible_time(at: float) -> float:
     """The nearest moment that can be told: what is reckoned from two times may be none."""
-    return min(max(0.0, at), LATEST_TIME)
+    return at if 0.0 <= at <= LATEST_TIME else min(max(0.0, at), LATEST_TIME)
+
+
+def moved(at: float | None, seconds: float) -> float | None:
+    """A moment so many seconds later, or earlier; None: nobody knows it."""
+    return None if at is None else possible_time(at + seconds)
 
 
 ProcessKind = Literal["compute", "graphics", "both"]

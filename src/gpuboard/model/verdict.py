@@ -24,7 +24,7 @@ def is_just_freed(since: float | None, now: float) -> bool:
     return since is not None and now - since < JUST_FREED_SECONDS
 
 
-class Verdict(Struct, frozen=True, kw_only=True, gc=False):
+class Verdict(Struct, frozen=True, gc=False):
     """The one word for a GPU, since when, and why."""
 
     word: VerdictWord
@@ -37,6 +37,8 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
 GpuPlace = tuple[str, int]
 # In place of a GPU's number: some GPU of the node is meant, and nobody can tell which.
 NO_NUMBER: Final = -1
+# In place of a GPU's number: all GPUs of the node, also those that come later.
+WHOLE_NODE: Final = -2
 
 # So long a claim that has ended is still told: people wonder whose it was.
 ENDED_CLAIM_SECONDS: Final = 3 * 86400.0

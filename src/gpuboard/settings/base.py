@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -63,6 +63,11 @@ def read_options(kind: type[Options], values: Mapping[str, Any], *, where: str) 
 def _read(field: msgspec.structs.FieldInfo, value: Any, where: str) -> Any:  # noqa: ANN401 - as TOML has it
     """A value as the program has it: time spans and sizes as plain numbers, for reports know no others."""
     kind, key = field.type, field.encode_name
+    plain_type = plain_kind(kind)[0]
+    if isinstance(plain_type, type) and issubclass(plain_type, Struct):
+        return _read_table(plain_type, key, value, where)
+    if (named := _named_tables(plain_type)) is not None:
+        return _read_named(named, key, value, where)
     place = f"{where}: {key} = {show(value)}"
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError(f"{place}: {expectation(kind, key, value, usual=field.default)}")
@@ -77,6 +82,27 @@ def _read(field: msgspec.structs.FieldInfo, value: Any, where: str) -> Any:  # n
     except (SettingsError, ValueError) as error:
         raise SettingsError(f"{place}: {error}") from None
     return plain
+
+
+def _read_table(kind: type[Struct], key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - as TOML has it
+    """A table within a table, checked like any other."""
+    place = f"{where.removesuffix(']')}.{key}]"
+    if not isinstance(value, dict):
+        raise SettingsError(f"{place}: write it on a line of its own, and its keys below")
+    return msgspec.to_builtins(read_options(kind, value, where=place))
+
+
+def _named_tables(plain_type: Any) -> type[Struct] | None:  # noqa: ANN401 - an annotation
+    """The kind of the tables where a key has any number of them, each with a name."""
+    inside = get_args(plain_type)[1] if get_origin(plain_type) is dict else None
+    return inside if isinstance(inside, type) and issubclass(inside, Struct) else None
+
+
+def _read_named(kind: type[Struct], key: str, value: Any, where: str) -> Any:  # noqa: ANN401 - as TOML has it
+    place = f"{where.removesuffix(']')}.{key}]"
+    if not isinstance(value, dict):
+        raise SettingsError(f"{place}: write [{key}.NAME] on a line of its own, and its keys below")
+    return {name: _read_table(kind, name, table, place) for name, table in value.items()}
 
 
 def _rules(kind: Any) -> Iterator[Rule]:  # noqa: ANN401 - an annotation

@@ -8,21 +8,25 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gpuboard.model.errors import SettingsError
+from gpuboard.settings.access import AccessTable
 from gpuboard.settings.base import Duration, Rule, Size, between, read_options
 from gpuboard.settings.rules import (
     check_base_path,
     check_contact,
     check_copy,
     check_display_names,
+    check_grid,
     check_groups,
+    check_history_size,
     check_hostnames,
     check_ignored,
     check_lines,
     check_listen,
-    check_proxies,
+    check_people,
     check_storage_url,
 )
 from gpuboard.settings.words import close_to, why_no_toml
+from gpuboard.settings.zones import check_zone
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8042"
 DEFAULT_COPY: Final = "ssh -t {address} 'env CUDA_VISIBLE_DEVICES={devices} $SHELL -l'"
@@ -48,20 +52,13 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     # A node that left its source's list is forgotten after so long.
     forget_after: Duration = Duration(24 * 3600)
     tick: Annotated[Duration, between("100ms", "10s")] = Duration(1)
+    # Where a wall clock decides, it is one of this zone; empty: this machine's.
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"]), Rule(check_zone)] = ""
     # Empty: systemd's state directory, else ~/.local/state/gpuboard.
     state_dir: str = ""
     # Both or neither: PEM files; with them the board speaks TLS.
     tls_certificate: str = ""
     tls_key: str = ""
-
-
-class AccessTable(Struct, frozen=True, kw_only=True):
-    """`[access]`: who may see what."""
-
-    # Absent: names on this machine, counts beyond.
-    anonymous: Literal["nothing", "counts", "names"] | None = None
-    # Only these may say for whom they ask.
-    trusted_proxies: Annotated[tuple[str, ...], Rule(check_proxies)] = ()
 
 
 class NamesTable(Struct, frozen=True, kw_only=True):
@@ -82,6 +79,10 @@ class GroupsTable(Struct, frozen=True, kw_only=True):
     # Group → its nodes, as people write them: `gpu[01-16]`, `nlp-*`.
     nodes: Annotated[
         dict[str, tuple[str, ...]], Meta(examples=[{"rack-a": ["gpu[01-16]"]}]), Rule(check_groups)
+    ] = {}
+    # Group → its people.
+    people: Annotated[
+        dict[str, tuple[str, ...]], Meta(examples=[{"vision": ["ana", "chen"]}]), Rule(check_people)
     ] = {}
 
 
@@ -107,11 +108,31 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
             )
 
 
-class BookingsTable(Struct, frozen=True, kw_only=True):
-    """`[bookings]`: who claimed what."""
+class LimitsTable(Struct, frozen=True, kw_only=True):
+    """`[bookings.groups.NAME]`: how much members of a group may book; absent: as for all."""
+
+    longest: Duration | None = None
+    # How far from now a booking may begin.
+    ahead: Duration | None = None
+    gpus_at_once: Annotated[int, Meta(ge=0, le=100_000, examples=[4])] | None = None
+    # GPU-hours of a calendar week.
+    hours_per_week: Annotated[float, Meta(ge=0, le=1_000_000, examples=[200])] | None = None
+
+
+class BookingsTable(LimitsTable, frozen=True, kw_only=True):
+    """`[bookings]`: who claimed what, and how much anybody may book; absent: as much as there is."""
 
     # A file that another board keeps, read and watched.
     comments_json: str | None = None
+    # The zone of its dates; the other board reads them as UTC unless somebody has changed it.
+    comments_json_timezone: Annotated[str, Meta(examples=["Europe/Berlin"]), Rule(check_zone)] = "UTC"
+    # A booker who was seen on none of the GPUs for so long since the begin has not come.
+    no_show_after: Annotated[Duration, between("1s", "30d")] = Duration(30 * 60)
+    on_no_show: Literal["warn", "release", "nothing"] = "warn"
+    # Run for everything that is not as booked: the program and its arguments; JSON comes on its stdin.
+    command: Annotated[tuple[str, ...], Meta(examples=[["/usr/local/bin/tell-booker"]])] = ()
+    # Group → what its members may book instead.
+    groups: dict[str, LimitsTable] = {}
 
 
 class StorageTable(Struct, frozen=True, kw_only=True):
@@ -124,6 +145,28 @@ class StorageTable(Struct, frozen=True, kw_only=True):
     # The password for PostgreSQL; without it libpq's own ways hold (PGPASSWORD, PGPASSFILE, ~/.pgpass).
     password_file: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a password for nobody."""
+        if self.password_file is not None and not self.url.startswith("postgres"):
+            raise ValueError('password_file has no effect without a PostgreSQL url = "postgresql://…"')
+
+
+class HistoryTable(Struct, frozen=True, kw_only=True):
+    """`[history]`: what is kept of the past, and for how long."""
+
+    # A demo invents its past, and leaves none behind.
+    kind: Literal["embedded", "none"] = "embedded"
+    # How finely; a minute is a whole number of these.
+    grid: Annotated[Duration, Rule(check_grid)] = Duration(10)
+    # On the grid; then by minutes, and by hours.
+    keep: Duration = Duration(14 * 86400)
+    keep_minutes: Duration = Duration(90 * 86400)
+    keep_hours: Duration = Duration(5 * 365 * 86400)
+    # Afterwards people are "somebody"; absent: as long as hours.
+    keep_names: Duration | None = None
+    # Of the file; absent: only age counts.
+    max_size: Annotated[Size, Rule(check_history_size)] | None = None
+
 
 class Settings(Struct, frozen=True, kw_only=True):
     """All of gpuboard.toml."""
@@ -135,6 +178,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     verdict: VerdictTable = VerdictTable()
     bookings: BookingsTable = BookingsTable()
     storage: StorageTable = StorageTable()
+    history: HistoryTable = HistoryTable()
     # Each `[[source]]` as it stands, with the words that say where it stands.
     sources: tuple[tuple[str, dict[str, Any]], ...] = ()
     demo_nodes: int = 0
@@ -149,6 +193,7 @@ TABLES: Final[dict[str, type[Struct]]] = {
     "verdict": VerdictTable,
     "bookings": BookingsTable,
     "storage": StorageTable,
+    "history": HistoryTable,
 }
 
 
@@ -185,8 +230,16 @@ def settings_of(document: dict[str, Any], *, where: str) -> Settings:
         table = document.get(name, {})
         if not isinstance(table, dict):
             raise SettingsError(f"{where}: write [{name}] on a line of its own, and its keys below")
+        _check_place(name, table, kind, where)
         settings = replace(settings, **{name: read_options(kind, table, where=f"{where} [{name}]")})
     return replace(settings, sources=_sources(document.get("source", []), where))
+
+
+def _check_place(name: str, table: dict[str, Any], kind: type[Struct], where: str) -> None:
+    """Lead whoever writes a group straight below `[groups]` to where it belongs."""
+    astray = next((key for key, value in table.items() if key not in kind.__struct_fields__), None)
+    if name == "groups" and astray is not None and isinstance(table[astray], list):
+        raise SettingsError(f"{where} [{name}]: {astray!r} belongs below a line [{name}.nodes]")
 
 
 def _unknown_table(name: str) -> str:
@@ -199,4 +252,10 @@ def _unknown_table(name: str) -> str:
 def _sources(tables: Any, where: str) -> tuple[tuple[str, dict[str, Any]], ...]:  # noqa: ANN401 - as TOML has it
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise SettingsError(f"{where}: write each source as [[source]], with two brackets")
+    pushed = [number for number, table in enumerate(tables, start=1) if table.get("kind") == "push"]
+    if len(pushed) > 1:
+        raise SettingsError(
+            f'{where} [[source]] {pushed[1]}: kind = "push" stands there for the second time; agents '
+            "that push are one source: keep one table"
+        )
     return tuple((f"{where} [[source]] {number}", table) for number, table in enumerate(tables, start=1))

@@ -5,7 +5,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from gpuboard.model.address import is_address, split_address
+from gpuboard.model.address import is_address, is_loopback, split_address
 from gpuboard.model.errors import UsageError
 from gpuboard.model.node import spoken
 from gpuboard.model.ranges import expand
@@ -14,11 +14,20 @@ _FILLED_IN: Final = ("address", "node", "devices", "uuids", "indexes", "person")
 _HOW_TO_STORE: Final = (
     'write "postgresql://USER@HOST/DATABASE", or "sqlite:////var/lib/gpuboard/gpuboard.sqlite" for a file'
 )
+_PATTERN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-*")
+_HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+_OWN_HEADERS: Final = frozenset(
+    {"authorization", "cookie", "host", "origin", "referer", "user-agent", "accept", "connection", "upgrade"}
+    | {"x-forwarded-for", "x-forwarded-proto", "x-real-ip", "forwarded", "x-csrf-token", "content-type"}
+)
 _LONGEST_GROUP: Final = 64
 _HOW_TO_REACH: Final = (
     'write "mailto:{person}@lab.example" or "https://chat.lab.example/ask?who={person}&text={text}"; '
     "{person} must be there, but not in the name of the host"
 )
+# What a minute can be made of, in seconds.
+GRIDS: Final = (1, 2, 5, 10, 15, 20, 30, 60)
+LEAST_HISTORY_BYTES: Final = 64 * 1024**2
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -55,14 +64,26 @@ def check_groups(value: dict[str, tuple[str, ...]]) -> None:
     for group, patterns in value.items():
         if not group.strip() or not group.isprintable() or len(group) > _LONGEST_GROUP:
             raise ValueError(f"{group!r} is no name of a group; write one of 1 to {_LONGEST_GROUP} letters")
+        if not patterns:
+            raise ValueError(f'{group!r} has no node; write {group} = ["gpu[01-16]"], or leave it out')
         for pattern in patterns:
             expand(pattern)
+
+
+def check_people(value: dict[str, tuple[str, ...]]) -> None:
+    """Names that can be typed, of groups and of people."""
+    for group, people in value.items():
+        for name in (group, *people):
+            if not name.strip() or not name.isprintable() or len(name) > _LONGEST_GROUP:
+                raise ValueError(f"{name!r} is no name; write one of 1 to {_LONGEST_GROUP} letters")
 
 
 def check_display_names(value: dict[str, str]) -> None:
     """One name for one node: whoever books or looks for it means just this one."""
     owners = {spoken(node): node for node in value}
     for node, name in value.items():
+        if not name.strip():
+            raise ValueError(f"{node} would have an empty name; write how it is called, or leave it out")
         other = owners.setdefault(spoken(name), node)
         if other != node:
             raise ValueError(
@@ -100,6 +121,18 @@ def check_lines(value: tuple[float, float]) -> None:
         raise ValueError("the lower line comes first, as in [35, 70]")
 
 
+def check_grid(value: float) -> None:
+    """A whole part of a minute: minutes are made of it."""
+    if value not in GRIDS:
+        raise ValueError(f"must be a whole part of a minute: {', '.join(f'{one}s' for one in GRIDS)}")
+
+
+def check_history_size(value: int) -> None:
+    """Enough for a day of a small fleet; less would be pruned as soon as it is written."""
+    if value < LEAST_HISTORY_BYTES:
+        raise ValueError('must be "64M" or more; to keep nothing, write kind = "none"')
+
+
 def check_hostnames(value: tuple[str, ...]) -> None:
     """Names alone: what a browser sends as Host, without scheme, port and path."""
     for name in value:
@@ -117,6 +150,32 @@ def check_proxies(value: tuple[str, ...]) -> None:
                 f"{proxy!r} is no address: a proxy is known by the address that it comes from; write "
                 'addresses or networks, like ["127.0.0.1", "10.1.0.0/16"]'
             ) from None
+
+
+def check_patterns(value: tuple[str, ...]) -> None:
+    """Names of nodes, with * for any."""
+    for pattern in value:
+        if not pattern or not set(pattern) <= _PATTERN:
+            raise ValueError(f'{pattern!r} is no name of a node; write names, like ["login*", "gpu01"]')
+
+
+def check_header(value: str) -> None:
+    """The name of a header that a proxy sets; never one that browsers or the board use themselves."""
+    if value and (not _HEADER.fullmatch(value) or value.lower() in _OWN_HEADERS):
+        raise ValueError(f'{value!r} cannot be it; write the name of a header alone, like "X-Remote-User"')
+
+
+def check_issuer(value: str) -> None:
+    """The address of a provider, as its own documents give it."""
+    if not value:
+        return
+    try:
+        parts = urlsplit(value)
+        is_clear = parts.scheme == "http" and is_loopback(parts.hostname)
+    except ValueError:
+        raise ValueError('write the issuer\'s address, like "https://login.lab.example/realms/lab"') from None
+    if not (parts.scheme == "https" or is_clear) or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError('write the issuer\'s address, like "https://login.lab.example/realms/lab"')
 
 
 def check_storage_url(value: str) -> None:

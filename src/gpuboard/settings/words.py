@@ -50,6 +50,9 @@ def expectation(kind: Any, key: str, value: Any, *, usual: Any = None) -> str:  
     name = _KINDS.get(get_origin(plain) or plain, ("something else",))[0]
     if _has_lists(plain):
         name = "a table of lists of texts in quotes"
+    if _is_pair(plain):
+        name, usual = "a list of two numbers", usual or (35.0, 70.0)
+        return f"expected {name}; write {key} = [{', '.join(f'{one:g}' for one in usual)}]"
     example = show(usual) if plain in (int, float) and isinstance(usual, int | float) else written(kind)
     how = _mended(plain, value) or example
     return f"expected {name}{_range(meta)}; write {key} = {how}"
@@ -78,6 +81,11 @@ def _as_toml(value: Any) -> str:  # noqa: ANN401 - a value from TOML
         return msgspec.json.encode(value).decode()
     except TypeError:
         return repr(value)
+
+
+def _is_pair(plain: Any) -> bool:  # noqa: ANN401 - an annotation
+    """Whether it is a list of two numbers, and not one of any length."""
+    return get_origin(plain) is tuple and len(get_args(plain)) == 2 and Ellipsis not in get_args(plain)  # noqa: PLR2004 - a pair
 
 
 def _has_lists(plain: Any) -> bool:  # noqa: ANN401 - an annotation
@@ -118,6 +126,15 @@ def _range(meta: Meta | None) -> str:
     return f" from {meta.ge:g} to {meta.le:g}" if meta.le is not None else f" of at least {meta.ge:g}"
 
 
+def _as_text(value: Any) -> str:  # noqa: ANN401 - a value from TOML
+    """A value as a text in quotes; of a list its only text, where it has one."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, list | dict):
+        return '"…"'
+    return show(value) if isinstance(value, str) else show(show(value))
+
+
 def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotation, a value from TOML
     """The value as it was probably meant."""
     if get_origin(plain) is tuple and isinstance(value, str) and value.strip():
@@ -127,7 +144,7 @@ def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotati
         return single and show({single[0]: [word for word in re.split(r"[,\s]+", single[1]) if word]})
     if get_origin(plain) is dict and isinstance(value, dict):
         wrong = next(((key, each) for key, each in value.items() if not isinstance(each, str)), None)
-        return wrong and f"{{ {show(wrong[0])} = {show(show(wrong[1]))} }}"
+        return wrong and f"{{ {show(wrong[0])} = {_as_text(wrong[1])} }}"
     if plain is int and isinstance(value, str) and value.isdecimal():
         return value
     if plain is bool and str(value).lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):

@@ -169,4 +169,6 @@ def _answer(fleet: FleetView) -> Text:
     if tally.nodes_unknown and tally.gpus:
         nodes = "node" if tally.nodes_unknown == 1 else "nodes"
         answer.append(f", those of {tally.nodes_unknown} {nodes} not known", style="bright_black")
+    if tally.sources_unknown and tally.gpus:
+        answer.append(", and the board does not know all nodes yet", style="bright_black")
     return answer

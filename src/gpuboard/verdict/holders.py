@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gpuboard.model.identity import is_system_account
 from gpuboard.model.report import GpuProcess, GpuReading
 
 # The person behind an account; the account itself where the admin says nothing of it.
@@ -34,13 +35,24 @@ def is_alive(process: GpuProcess) -> bool:
 
 def is_working(process: GpuProcess) -> bool:
     """Whether a process makes its GPU a used one; a display server does not, an unknown kind may."""
-    # Both in one: asked of every process of every report.
+    # Both in one: asked of every process at every tick.
     return process.state not in ("gone", "zombie") and process.kind != "graphics"
+
+
+def is_worked_on(gpu: GpuReading) -> bool | None:
+    """Whether somebody computes on a GPU; None where processes are unknown."""
+    if gpu.processes is None:
+        return None
+    for process in gpu.processes:
+        # As above, and not asked there: this is about every GPU of every report.
+        if process.state not in ("gone", "zombie") and process.kind != "graphics":
+            return True
+    return False
 
 
 def is_somebody(holder: Holder) -> bool:
     """Whether a holder is a person; a container often runs as root or as a number without a name."""
-    is_system = holder.uid is not None and holder.uid < FIRST_PERSON_UID
+    is_system = holder.uid is not None and is_system_account(holder.uid, FIRST_PERSON_UID)
     return holder.user is not None and holder.user != "root" and not is_system
 
 
@@ -54,21 +66,21 @@ def holders(gpu: GpuReading, person_of: PersonOf | None = None) -> tuple[Holder,
 
     One person is one holder, whatever accounts the processes run under.
     """
-    if not gpu.processes:
-        return None if gpu.processes is None else ()
-    if len(gpu.processes) == 1:
-        (process,) = gpu.processes
-        return (_alone(process, person_of),)
+    processes = gpu.processes
+    if not processes:
+        return None if processes is None else ()
+    if len(processes) == 1:
+        return (_alone(processes[0], person_of),)
     by_person: dict[str | int | None, list[GpuProcess]] = {}
     names: dict[str | int | None, str] = {}
-    for process in gpu.processes:
+    for process in processes:
         key: str | int | None = process.uid
         if process.user is not None:
             name = process.user if person_of is None else person_of(process.user)
             key = name.casefold()
             names.setdefault(key, name)
         by_person.setdefault(key, []).append(process)
-    found = [_add_up(names.get(key), processes) for key, processes in by_person.items()]
+    found = [_add_up(names.get(key), theirs) for key, theirs in by_person.items()]
     return tuple(sorted(found, key=lambda holder: (-(holder.memory_used_bytes or 0), holder.user or "~")))
 
 

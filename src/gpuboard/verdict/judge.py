@@ -45,6 +45,8 @@ class Activity(Struct, frozen=True, gc=False):
     empty_since: float | None = None
     # Since when at least: the first look at which nobody did, where none was seen to leave.
     seen_empty_since: float | None = None
+    # The newest sample that showed it quiet: what came after nobody has seen.
+    quiet_until: float | None = None
 
 
 class Freshness(Struct, frozen=True, kw_only=True, gc=False):
@@ -104,9 +106,12 @@ def judge(  # noqa: PLR0911 - one return per word
     use = _use(gpu, people, activity, thresholds)
     if use is not None:
         quiet = None if use.code in ("utilization", "divided") else _idle_since(gpu, activity)
-        if quiet is not None and now - quiet >= thresholds.idle_after_seconds:
-            return Verdict(word="idle", reason=_idle(gpu, people, now - quiet), since=quiet, flags=flags)
-        return Verdict(word="busy", reason=use, since=_oldest_start(gpu), flags=flags)
+        # Up to the newest sample, not to now: one old sample shows nobody idle.
+        seconds = 0.0 if quiet is None or activity.quiet_until is None else activity.quiet_until - quiet
+        if quiet is not None and seconds >= thresholds.idle_after_seconds:
+            return Verdict(word="idle", reason=_idle(gpu, people, seconds), since=quiet, flags=flags)
+        # By position, in the order of its fields: what most GPUs are, at every tick.
+        return Verdict("busy", use, _oldest_start(gpu), flags)
     missing = _missing(gpu)
     if missing is not None:
         return Verdict(word="unknown", reason=missing, flags=flags)
@@ -131,7 +136,11 @@ def _free(activity: Activity) -> Reason:
     """Nobody is on it; where nobody was seen to leave, since when at least."""
     if activity.empty_since is not None or activity.seen_empty_since is None:
         return _NOBODY
-    return Reason(code="free", text=_NOBODY.text, values={"seen_since": round(activity.seen_empty_since)})
+    return _shared(_seen_free, round(activity.seen_empty_since), ())
+
+
+def _seen_free(since: float, _: Users) -> Reason:
+    return Reason(code="free", text=_NOBODY.text, values={"seen_since": since})
 
 
 def _concerns(problem: Problem, gpu: GpuReading) -> bool:
@@ -184,7 +193,7 @@ def _oldest_start(gpu: GpuReading) -> float | None:
     if not gpu.processes:
         return None
     if len(gpu.processes) == 1:
-        (process,) = gpu.processes
+        process = gpu.processes[0]
         return process.started_at if is_alive(process) else None
     starts = [p.started_at for p in gpu.processes if p.started_at is not None and is_alive(p)]
     return min(starts, default=None)
@@ -221,16 +230,17 @@ def _booked(claim: Claim, now: float) -> Reason:
 def _flags(
     gpu: GpuReading, people: tuple[Holder, ...] | None, claim: Claim | None, thresholds: Thresholds
 ) -> tuple[Flag, ...]:
-    flags: list[Flag] = []
+    # No list: most have none of them.
+    flags: tuple[Flag, ...] = ()
     if claim is not None and people and any(_trespasses(holder, claim) for holder in people):
-        flags.append("trespass")
+        flags = ("trespass",)
     if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
-        flags.append("hot")
+        flags = (*flags, "hot")
     if gpu.throttle_reasons and SLOWDOWNS.intersection(gpu.throttle_reasons):
-        flags.append("throttled")
+        flags = (*flags, "throttled")
     if not _has_somebody(gpu) and not gpu.mig_enabled and _holds_memory(gpu, thresholds):
-        flags.append("orphaned_memory")
-    return tuple(flags)
+        flags = (*flags, "orphaned_memory")
+    return flags
 
 
 def _trespasses(holder: Holder, claim: Claim) -> bool:
@@ -244,7 +254,10 @@ def _has_somebody(gpu: GpuReading) -> bool:
     """Whether a process runs on it, or may: where processes are unknown, nobody can say that none does."""
     if not gpu.processes:
         return gpu.processes is None
-    return any(map(is_alive, gpu.processes))
+    for process in gpu.processes:  # noqa: SIM110 - half the time of any(), for every GPU at every tick
+        if is_alive(process):
+            return True
+    return False
 
 
 def _holds_memory(gpu: GpuReading, thresholds: Thresholds) -> bool:
@@ -290,6 +303,8 @@ def _shared(make: Callable[[Any, Users], Reason], figure: float, users: Users) -
 
 
 def _users(people: tuple[Holder, ...] | None) -> Users:
+    if people and len(people) == 1:
+        return (people[0].user,)
     return tuple([holder.user for holder in people or ()])
 
 

@@ -25,6 +25,10 @@ class AccessPolicy(Struct, kw_only=True):
     # Addresses and networks.
     trusted_proxies: frozenset[str] = frozenset()
     hostnames: frozenset[str] = frozenset({"localhost"})
+    # The header in which a listed proxy says who asks, in lower case; empty: none is believed.
+    proxy_header: str = ""
+    # People may sign in though the line is in clear.
+    allow_plaintext: bool = False
 
     def adopt(self, other: "AccessPolicy") -> None:
         """Judge by another policy from now on; whoever holds this one need not hear of it."""
@@ -71,6 +75,26 @@ class AccessPolicy(Struct, kw_only=True):
         if not address:
             address = None if self.is_proxy(peer) else peer
         return None if is_loopback(address) else address
+
+    def is_secure(self, scheme: str, peer: str | None, headers: Headers) -> bool:
+        """Whether the viewer's line is encrypted: by the board itself, or as a listed proxy says."""
+        if scheme in ("https", "wss"):
+            return True
+        told: str = headers.get("x-forwarded-proto", "")
+        return self.is_proxy(peer) and told.rpartition(",")[2].strip().lower() == "https"
+
+    def needs_https(self, scheme: str, peer: str | None, headers: Headers) -> bool:
+        """Whether nobody may sign in here, because secrets would cross a network in clear."""
+        is_local = is_loopback(self.viewer_address(peer, headers))
+        return not (is_local or self.allow_plaintext or self.is_secure(scheme, peer, headers))
+
+    def proxy_person(self, peer: str | None, headers: Headers) -> str | None:
+        """Whom a listed proxy says that it has signed in; from anybody else the header counts for nothing."""
+        if not self.proxy_header or not self.is_proxy(peer):
+            return None
+        told: list[str] = headers.getall(self.proxy_header, [])
+        # Twice: one of them may be the visitor's own.
+        return told[0] if len(told) == 1 and told[0].strip() else None
 
     def is_proxy(self, address: str | None) -> bool:
         """Whether this is one of the listed proxies, by its address or its network."""

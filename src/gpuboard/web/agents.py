@@ -163,7 +163,9 @@ class AgentDoor:
             known = await self._look_up(token)
             if known is None:
                 self._token_failures.note_failure(who, now)
-                self._log.say("token", "token refused: address=%s", who)
+                # Each of many nodes that are refused looks like its own fault, where it is the board's.
+                lost = "" if self._roster.nodes else " (the board has no tokens at all: was its state lost?)"
+                self._log.say("token", "token refused: address=%s%s", who, lost)
         elif known is None:
             raise TooManyRequestsException(
                 "Too many wrong tokens from this address; wait a minute.", headers={"connection": "close"}

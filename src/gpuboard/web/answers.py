@@ -1,9 +1,9 @@
 """Answers that cost much: made once per tick for all who ask, and not sent to those who have them already."""
 
-import gzip
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar, cast
 
+from isal import igzip
 from litestar import MediaType, Request, Response
 
 AnyRequest = Request[Any, Any, Any]
@@ -15,7 +15,7 @@ COMPRESS_FROM_BYTES: Final = 1024
 # What visitors ask for in their own words must not fill the memory between two ticks.
 MOST_KEPT: Final = 256
 MOST_KEPT_BYTES: Final = 16 * 1024 * 1024
-# As for live frames: most of the gain for a fraction of the time.
+# Most of the gain for a fraction of the time; a quarter of what zlib takes for the same.
 _COMPRESSION_LEVEL: Final = 1
 
 
@@ -30,7 +30,7 @@ class SharedBody:
     def compressed(self) -> bytes:
         """The body as gzip."""
         if self._compressed is None:
-            self._compressed = gzip.compress(self.body, compresslevel=_COMPRESSION_LEVEL, mtime=0)
+            self._compressed = igzip.compress(self.body, compresslevel=_COMPRESSION_LEVEL, mtime=0)
         return self._compressed
 
 

@@ -17,7 +17,22 @@ from gpuboard.web.guard import Guard
 from gpuboard.web.needs import check_needs, needs
 from gpuboard.web.openapi import DocumentPlugin, whole_document
 from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
-from gpuboard.web.routes import badge, familiar, fleet, health, ingest, preview, stream
+from gpuboard.web.routes import (
+    account,
+    badge,
+    bookings,
+    familiar,
+    fleet,
+    health,
+    history,
+    ingest,
+    oidc,
+    preview,
+    session,
+    stream,
+    usage,
+    vouch,
+)
 from gpuboard.web.services import Services
 
 
@@ -25,7 +40,13 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
     """Make the application that serves these parts."""
     agents = services.agents
     recognise = agents.recognise if agents is not None else lambda _: None
-    return Guard(_routes(services, base_path), services.access, base_path=base_path, recognise=recognise)
+    return Guard(
+        _routes(services, base_path),
+        services.access,
+        base_path=base_path,
+        recognise=recognise,
+        people=services.people,
+    )
 
 
 def openapi_document() -> dict[str, Any]:
@@ -37,8 +58,15 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
     return Litestar(
         route_handlers=[
             fleet.ROUTER,
+            history.ROUTER,
+            usage.ROUTER,
             *stream.ROUTES,
             *ingest.ROUTES,
+            *session.ROUTES,
+            *account.ROUTES,
+            bookings.ROUTER,
+            *vouch.ROUTES,
+            *oidc.ROUTES,
             health.healthz,
             health.readyz,
             health.metrics,

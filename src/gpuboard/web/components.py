@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from gpuboard.model.report import moved
 from gpuboard.model.verdict import Reason
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.component import ComponentView
@@ -54,6 +55,11 @@ class Components:
             elif part.since is None:
                 # Another reason later is still the same trouble: it lasts since it began.
                 part.since = now
+
+    def shift(self, seconds: float) -> None:
+        """Hear that the clock was set: what is wrong has been so for as long as before."""
+        for part in self._parts:
+            part.since = moved(part.since, seconds)
 
     def views(self) -> list[ComponentView]:
         """All parts as they were at the last look."""

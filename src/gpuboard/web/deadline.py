@@ -99,6 +99,9 @@ class DeadlineProtocol(HttpToolsProtocol):
             self._answering.message_event.set()
         self.pipeline.clear()
         super().connection_lost(exc)
+        # Its requests know their connection: whatever a stranger leaves behind shall go at once, and not wait
+        # for the garbage to be collected.
+        self.cycle = self._answering = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         """Take in bytes, no more of a head than may be: one that is longer is not looked at to its end."""

@@ -11,6 +11,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
+from gpuboard.outside.pace import RateBucket
 from gpuboard.outside.stopwatch import Stopwatch
 from gpuboard.web.deadline import cut_off, limit_send_buffer, room_of
 from gpuboard.web.limits import (
@@ -27,7 +28,6 @@ from gpuboard.web.limits import (
     VIEWER_FRAMES_BURST,
     VIEWER_FRAMES_PER_SECOND,
 )
-from gpuboard.web.throttle import RateBucket
 
 log = logging.getLogger(__name__)
 

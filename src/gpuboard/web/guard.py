@@ -12,8 +12,10 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.identity import Identity
 from gpuboard.web.access import AccessPolicy
+from gpuboard.web.cookies import read_browser
 from gpuboard.web.limits import VISITS_BURST, VISITS_PER_SECOND
-from gpuboard.web.needs import IDENTITY, TOKEN
+from gpuboard.web.needs import BROWSER, IDENTITY, TOKEN
+from gpuboard.web.people import PeopleDoor
 from gpuboard.web.problems import REFUSAL, send_problem
 from gpuboard.web.room import Room
 from gpuboard.web.throttle import RateLimit
@@ -34,12 +36,13 @@ _HEADERS: Final = (
 
 # The first parts of all our own paths.
 TOP: Final = frozenset(
-    {"", "api", "assets", "get-status", "gpus", "healthz", "index", "metrics", "nodes", "people", "readyz"}
+    {"", "account", "api", "assets", "audit", "get-status", "gpus", "healthz", "index", "metrics", "nodes"}
+    | {"bookings", "people", "readyz", "sign-in"}
 )
 
 
 # What agents ask for, wherever the board is put.
-_AGENTS: Final = ("/api/v1/reports", "/api/v1/ingest")
+_AGENTS: Final = ("/api/v1/reports", "/api/v1/ingest", "/api/v1/vouch")
 
 # Status, words, and headers of its own.
 RefusedRequest = tuple[int, str, tuple[tuple[bytes, bytes], ...]]
@@ -55,11 +58,14 @@ class Guard:
         *,
         base_path: str = "/",
         recognise: Callable[[Headers], KnownToken | None] = lambda _: None,
+        people: PeopleDoor | None = None,
     ) -> None:
         self._app = app
         self._access = access
         # Whose token a request carries.
         self._recognise = recognise
+        # Who somebody is; None: nobody can sign in.
+        self._people = people
         self._visits = RateLimit(per_second=VISITS_PER_SECOND, burst=VISITS_BURST)
         # For the server, which asks it about every connection.
         self.room = Room(is_limited=access.is_limited)
@@ -71,8 +77,10 @@ class Guard:
         if kind not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope, Headers.from_scope(scope))
+        headers = Headers.from_scope(scope)
+        refusal = self._refusal(scope, headers)
         if refusal is None:
+            await self._identify(scope, headers)
             self._strip_base(scope)
             if kind == "websocket":
                 await self._app(scope, receive, _with_refusal_in_words(scope, send))
@@ -81,8 +89,8 @@ class Guard:
             return
         if kind == "websocket":
             await receive()
-        status, detail, headers = refusal
-        await send_problem(send, kind, status, detail, headers=(*_HEADERS, *headers))
+        status, detail, own = refusal
+        await send_problem(send, kind, status, detail, headers=(*_HEADERS, *own))
 
     def _strip_base(self, scope: Scope) -> None:
         """Take the base path away, if the proxy has not done so itself.
@@ -116,6 +124,19 @@ class Guard:
         identity = self._access.identify(scope["client"][0] if scope["client"] else None, headers)
         scope.setdefault("state", {})[IDENTITY] = identity
         return self._haste(scope, headers, identity)
+
+    async def _identify(self, scope: Scope, headers: Headers) -> None:
+        """Find out who asks, once; everybody behind takes it as it is."""
+        state, peer = scope["state"], scope["client"][0] if scope["client"] else None
+        access = self._access
+        state[BROWSER] = read_browser(
+            headers,
+            is_secure=access.is_secure(scope["scheme"], peer, headers),
+            needs_https=access.needs_https(scope["scheme"], peer, headers),
+        )
+        # A node is no person, whatever cookies it sends.
+        if self._people is not None and TOKEN not in state:
+            state[IDENTITY] = await self._people.identify(state[IDENTITY], scope, headers)
 
     def _haste(self, scope: Scope, headers: Headers, identity: Identity) -> RefusedRequest | None:
         """Why a visitor should wait before it asks again; nodes have an allowance of their own."""

@@ -31,6 +31,26 @@ ANSWER_SEND_BUFFER_BYTES: Final = 256 * 1024
 MAX_UNTAKEN_BYTES_OF_ONE: Final = 32 * 1024**2
 MAX_UNTAKEN_BYTES: Final = 128 * 1024**2
 
+# --- The past -------------------------------------------------------------------------------------------
+
+# Questions about the past, which are read from the disk: a page that opens asks a dozen, one on which
+# somebody goes back in time four a second.
+HISTORY_PER_SECOND: Final = 5.0
+HISTORY_BURST: Final = 60.0
+# Under way of one address, and of all; there are three threads that read, and one address has two of them.
+MAX_HISTORY_OF_ONE: Final = 12
+MAX_HISTORY: Final = 128
+MAX_HISTORY_READ_FOR_ONE: Final = 2
+# The processor's time for the questions of one address: four that ask without end take one core, no more.
+HISTORY_CPU_SECONDS_PER_SECOND: Final = 0.25
+HISTORY_CPU_SECONDS_BURST: Final = 5.0
+# Values in one answer: some megabytes.
+MAX_HISTORY_VALUES: Final = 500_000
+MAX_HISTORY_POINTS: Final = 2000
+# GPUs or nodes that one question names.
+MAX_HISTORY_NAMED: Final = 64
+MAX_HISTORY_ROWS: Final = 5000
+
 # --- Connections ----------------------------------------------------------------------------------------
 
 # Connections that are nobody's yet: requests, kept connections, handshakes. Agents that were let in, and open
@@ -84,6 +104,14 @@ SILENT_SECONDS: Final = 600.0
 # An agent whose line broke notices after half a minute; who is replaced more often has a rival.
 REPLACEMENTS: Final = 3
 REPLACEMENTS_SECONDS: Final = 60.0
+
+# People who sign in from one node: a course that begins, and then one now and then.
+VOUCHES_PER_SECOND: Final = 0.2
+VOUCHES_BURST: Final = 60.0
+
+# Visits to the provider that one address may begin: a classroom behind one address, and then some.
+REDIRECTS_PER_SECOND: Final = 0.5
+REDIRECTS_BURST: Final = 60.0
 
 # --- Codes and tokens -----------------------------------------------------------------------------------
 

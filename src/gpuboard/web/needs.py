@@ -3,11 +3,13 @@
 from typing import Any, Final, Literal, cast
 
 from litestar.connection import ASGIConnection
-from litestar.exceptions import NotAuthorizedException
+from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 from litestar.handlers.base import BaseRouteHandler
 
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.identity import Identity, Tier
+from gpuboard.web.cookies import Browser, is_csrf
+from gpuboard.wire.people import CSRF_HEADER
 
 AnyConnection = ASGIConnection[Any, Any, Any, Any]
 
@@ -18,8 +20,29 @@ TOKEN: Final = "token"  # noqa: S105 - where it is, not what it is
 # Where a route declares what it needs.
 NEEDS: Final = "needs"
 
-# Nothing; to be somebody who may see counts; a node's token; an enrolment code.
-Need = Literal["nothing", "counts", "token", "code"]
+# Where it holds what is known of the browser.
+BROWSER: Final = "browser"
+# Where it holds that a personal token came with it which is not good.
+BAD_TOKEN: Final = "bad_token"  # noqa: S105 - where it is, not what it is
+
+# Nothing; to be somebody who may see counts, or the metrics; a page of ours in a browser; to be somebody who
+# has signed in, who may book, or an admin; a node's token; an enrolment code.
+Need = Literal["nothing", "counts", "metrics", "browser", "person", "book", "admin", "token", "code"]
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+# With a door of their own.
+_ELSEWHERE: Final = frozenset({"token", "code"})
+
+
+class CsrfException(PermissionDeniedException):
+    """A change that no page of ours in this browser has asked for."""
+
+    code = "csrf"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This change did not come from a page of this board: send the token that GET /api/v1/session "
+            "gives as X-CSRF-Token, with its cookies; or use a personal token."
+        )
 
 
 def needs(need: Need, **options: object) -> dict[str, object]:
@@ -37,11 +60,18 @@ def token_of(connection: AnyConnection) -> KnownToken | None:
     return cast("KnownToken | None", connection.scope["state"].get(TOKEN))
 
 
+def browser_of(connection: AnyConnection) -> Browser:
+    """The browser that asks, as its cookies say."""
+    return cast("Browser", connection.scope["state"][BROWSER])
+
+
 def tier_of(connection: AnyConnection) -> Tier:
     """What may be shown to whoever asks; for routes that need somebody who may see something."""
     tier = identity_of(connection).tier
     if tier is None:
-        raise NotAuthorizedException("This board shows nothing to visitors.")
+        if identity_of(connection).person is not None:
+            raise PermissionDeniedException("This token is not for reading: it lacks the scope read.")
+        raise NotAuthorizedException("This board shows nothing to visitors; sign in.")
     return tier
 
 
@@ -49,10 +79,52 @@ def check_needs(connection: AnyConnection, handler: BaseRouteHandler) -> None:
     """Let nobody in who lacks what the route needs; those with a door of their own check it there.
 
     Raises:
-        NotAuthorizedException: this viewer may see nothing.
+        HTTPException: this viewer may not do that.
     """
     # A WebSocket has no method and says it by a close code of its own, which pages understand; and which
     # methods there are is no secret.
-    asks = connection.scope.get("method", "OPTIONS") != "OPTIONS"
-    if asks and handler.opt.get(NEEDS) == "counts":
+    method = connection.scope.get("method", "OPTIONS")
+    need = handler.opt.get(NEEDS)
+    if method == "OPTIONS" or need in _ELSEWHERE:
+        return
+    if need != "nothing" and is_bad_token(connection):
+        raise NotAuthorizedException(
+            "This personal token is not good here: it was revoked or is over.",
+            headers={"www-authenticate": 'Bearer realm="gpuboard"'},
+        )
+    _check_presence(connection, need)
+    if method not in _READS:
+        _check_csrf(connection)
+    _check_role(connection, need)
+
+
+def is_bad_token(connection: AnyConnection) -> bool:
+    """Whether a personal token came along that is not good."""
+    return bool(connection.scope["state"].get(BAD_TOKEN))
+
+
+def _check_presence(connection: AnyConnection, need: object) -> None:
+    identity = identity_of(connection)
+    has_metrics = identity.person is not None and "metrics" in identity.scopes
+    if need == "counts" or (need == "metrics" and not has_metrics):
         tier_of(connection)
+    if need in ("person", "book", "admin") and identity.person is None:
+        raise NotAuthorizedException("Sign in first.")
+
+
+def _check_role(connection: AnyConnection, need: object) -> None:
+    identity = identity_of(connection)
+    if need == "person" and identity.scopes <= {"metrics"}:
+        raise PermissionDeniedException("This token is for /metrics alone.")
+    if need == "book" and not (identity.has("user") and "book" in identity.scopes):
+        raise PermissionDeniedException("This is for people who may book; a token needs the scope book.")
+    if need == "admin" and not (identity.has("admin") and "admin" in identity.scopes):
+        raise PermissionDeniedException("This is for admins.")
+
+
+def _check_csrf(connection: AnyConnection) -> None:
+    # Whoever shows a token means it; cookies, and what a proxy adds, come along by themselves.
+    if identity_of(connection).way == "token":
+        return
+    if not is_csrf(connection.headers.get(CSRF_HEADER), browser_of(connection).secret):
+        raise CsrfException

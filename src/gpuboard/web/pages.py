@@ -65,10 +65,20 @@ def _index(
     return Response(page, status_code=status, media_type=MediaType.HTML, headers=headers)
 
 
-@get(["/", "/people"], include_in_schema=False, sync_to_thread=False)
+@get(
+    ["/", "/bookings", "/people", "/sign-in", "/account", "/audit"],
+    include_in_schema=False,
+    sync_to_thread=False,
+)
 def page(request: AnyRequest, services: Services, base_path: str) -> Response[bytes]:
     """The page; which part of it is shown is the browser's business."""
     return _index(request, services, base_path, "./")
+
+
+@get("/sign-in/link", include_in_schema=False, sync_to_thread=False)
+def page_of_link(request: AnyRequest, services: Services, base_path: str) -> Response[bytes]:
+    """The page, for a one-time link; its code stands behind a #, so it reaches no log."""
+    return _index(request, services, base_path, "../")
 
 
 # A path, not a word: the UUID of a MIG instance may hold slashes.
@@ -153,5 +163,7 @@ _digest_of_file: Final = lru_cache(maxsize=256)(_digest)
 
 
 ROUTER = Router(
-    path="/", route_handlers=[page, page_below, asset, top_file], opt=needs("nothing", **{COMPRESSED: True})
+    path="/",
+    route_handlers=[page, page_of_link, page_below, asset, top_file],
+    opt=needs("nothing", **{COMPRESSED: True}),
 )

@@ -10,6 +10,7 @@ from litestar import Request, Response
 from litestar.exceptions import (
     HTTPException,
     MethodNotAllowedException,
+    NotFoundException,
     ValidationException,
     WebSocketDisconnect,
 )
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 # Where a WebSocket's state holds the error that it was refused with.
 REFUSAL: Final = "refusal"
 _MEDIA_TYPE: Final = "application/problem+json"
+# What its status says is all.
+_UNTYPED: Final = "about:blank"
 
 
 class ProblemDocument(Struct, frozen=True, kw_only=True):
@@ -32,7 +35,37 @@ class ProblemDocument(Struct, frozen=True, kw_only=True):
     title: str
     status: int
     detail: str
-    type: str = "about:blank"
+    type: str = _UNTYPED
+    # What a page has to tell apart; null where the status says all.
+    code: str | None = None
+    # What the words say, for programs; what there is depends on the code.
+    values: dict[str, Any] | None = None
+
+
+class CodedException(HTTPException):
+    """An error that pages have to tell from others of its status."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        code: str,
+        headers: dict[str, str] | None = None,
+        values: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(detail, status_code=status, headers=headers)
+        self.code = code
+        self.values = values
+
+
+class NoHistoryException(NotFoundException):
+    """This board keeps no history."""
+
+    kind = "no-history"
+
+    def __init__(self) -> None:
+        super().__init__('This board keeps no history: its settings say [history] kind = "none".')
 
 
 def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
@@ -56,7 +89,9 @@ def http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Respo
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
         parts = [f"{part.get('key', 'value')}: {part.get('message', 'is wrong')}" for part in error.extra]
         detail = "; ".join(parts) or detail
-    return _answer(error.status_code, detail, error.headers)
+    kind = error.kind if isinstance(error, NoHistoryException) else _UNTYPED
+    code, values = getattr(error, "code", None), getattr(error, "values", None)
+    return _answer(error.status_code, detail, error.headers, kind=kind, code=code, values=values)
 
 
 def too_deep_problem(_request: Request[Any, Any, Any], _error: RecursionError) -> Response[ProblemDocument]:
@@ -101,9 +136,25 @@ async def send_problem(
     await send(end)
 
 
-def _document(status: int, detail: str) -> ProblemDocument:
-    return ProblemDocument(title=HTTPStatus(status).phrase, status=status, detail=detail)
+def _document(
+    status: int,
+    detail: str,
+    kind: str = _UNTYPED,
+    code: str | None = None,
+    values: dict[str, Any] | None = None,
+) -> ProblemDocument:
+    phrase = HTTPStatus(status).phrase
+    return ProblemDocument(title=phrase, status=status, detail=detail, type=kind, code=code, values=values)
 
 
-def _answer(status: int, detail: str, headers: dict[str, str] | None = None) -> Response[ProblemDocument]:
-    return Response(_document(status, detail), status_code=status, headers=headers, media_type=_MEDIA_TYPE)
+def _answer(
+    status: int,
+    detail: str,
+    headers: dict[str, str] | None = None,
+    *,
+    kind: str = _UNTYPED,
+    code: str | None = None,
+    values: dict[str, Any] | None = None,
+) -> Response[ProblemDocument]:
+    document = _document(status, detail, kind, code, values)
+    return Response(document, status_code=status, headers=headers, media_type=_MEDIA_TYPE)

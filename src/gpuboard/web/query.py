@@ -5,6 +5,8 @@ from typing import Any, Final
 from litestar.connection import ASGIConnection
 from litestar.exceptions import ValidationException
 from litestar.handlers import BaseRouteHandler
+from litestar.params import ParameterKwarg
+from litestar.typing import FieldDefinition
 
 from gpuboard.settings.words import close_to
 from gpuboard.wire.clean import clean_text
@@ -22,14 +24,26 @@ def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     """
     if not connection.scope["query_string"]:
         return
-    known = set(handler.parsed_fn_signature.parameters) - _HANDED - connection.path_params.keys()
+    parameters = handler.parsed_fn_signature.parameters
+    known = {
+        _written(name, field): field.is_non_string_sequence
+        for name, field in parameters.items()
+        if name not in _HANDED and name not in connection.path_params
+    }
     seen: set[str] = set()
     for name, _ in connection.query_params.multi_items():
         if name not in known:
             raise ValidationException(_unknown(clean_text(name)[:_LONGEST_NAME], sorted(known)))
-        if name in seen:
+        if name in seen and not known[name]:
             raise ValidationException(f"the parameter {name!r} is given twice; once is enough")
         seen.add(name)
+
+
+def _written(name: str, field: FieldDefinition) -> str:
+    """What a parameter is called outside: `from` is no name in Python."""
+    kwarg = field.kwarg_definition
+    outside = kwarg.name if isinstance(kwarg, ParameterKwarg) else None
+    return outside or name
 
 
 def _unknown(name: str, known: list[str]) -> str:

@@ -1,15 +1,21 @@
 """What the routes work with; made by the assembly, handed to every route."""
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct, field
 
+from gpuboard.bookings.desk import BookingDesk
+from gpuboard.bookings.watching import BookingWatch
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free, summarize
+from gpuboard.history.desk import HistoryDesk
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
+from gpuboard.web.past import PastPace
+from gpuboard.web.people import PeopleDoor
 from gpuboard.web.stream import Broadcaster
 from gpuboard.web.throttle import AddressCount
 from gpuboard.wire.stream import BoardInfo
@@ -26,11 +32,22 @@ class Services(Struct, frozen=True, kw_only=True):
     broadcaster: Broadcaster
     access: AccessPolicy
     info: BoardInfo
-    started_at: float
+    # By the clock that nobody sets.
+    started_boot_seconds: float
     components: Components
     # None: the board has nowhere to keep tokens.
     agents: AgentDoor | None = None
+    # None: it has nowhere to keep accounts.
+    people: PeopleDoor | None = None
+    # None: it has nowhere to keep bookings.
+    bookings: BookingDesk | None = None
+    booking_watch: BookingWatch | None = None
+    # None: the board keeps no history.
+    history: HistoryDesk | None = None
+    # Group → its people.
+    people_groups: Callable[[], Mapping[str, tuple[str, ...]]] = dict
     viewers_per_address: AddressCount = field(default_factory=AddressCount)
+    past: PastPace = field(default_factory=PastPace)
 
     def summary(self, wish: Wish = EVERYTHING) -> Summary:
         """The fleet in a few numbers, of the GPUs that fit; of all of them it is made once a tick."""

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections import deque
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from gpuboard.wire.stream import (
     ChangeMessage,
     Gone,
     Heartbeat,
+    HistoryInfo,
     Snapshot,
     StreamMessage,
     columns,
@@ -40,8 +42,13 @@ StreamFrame = str | bytes
 class Viewer:
     """One open page: the frames that still have to reach it."""
 
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: Tier, credential: str = "", role: str = "anonymous") -> None:
         self.tier: Tier = tier
+        # The session or token that it was opened with, and the role that gave; empty: a visitor's.
+        self.credential = credential
+        self.role = role
+        # What it is told at the end.
+        self.goodbye = (1012, "the board stops, or has new settings")
         self.frames: asyncio.Queue[StreamFrame | None] = asyncio.Queue(maxsize=QUEUE_FRAMES)
         self.is_too_slow = False
 
@@ -76,11 +83,18 @@ class Broadcaster:
     """Hands every change of the fleet to every viewer."""
 
     def __init__(
-        self, tracker: ChangeTracker, board: BoardInfo, components: Components | None = None
+        self,
+        tracker: ChangeTracker,
+        board: BoardInfo,
+        components: Components | None = None,
+        *,
+        history: Callable[[], HistoryInfo | None] = lambda: None,
     ) -> None:
         self._tracker = tracker
         self._components = components or Components()
         self._board = board
+        # What is known of the past just now.
+        self._history = history
         self._stream = secrets.token_hex(8)
         self._sequence = 0
         self._ticks = 0
@@ -125,9 +139,17 @@ class Broadcaster:
                 self._send(viewer, beat)
             self._last_sent = change.at
 
-    def join(self, tier: Tier, *, stream: str | None = None, after: int | None = None) -> Viewer:
+    def join(
+        self,
+        tier: Tier,
+        *,
+        stream: str | None = None,
+        after: int | None = None,
+        credential: str | None = None,
+        role: str = "anonymous",
+    ) -> Viewer:
         """Add a viewer; it gets what it missed if that is still known, else a snapshot."""
-        viewer = Viewer(tier)
+        viewer = Viewer(tier, credential or "", role)
         for frame in self._missed(tier, stream, after):
             viewer.offer(frame)
         self._viewers.add(viewer)
@@ -137,6 +159,18 @@ class Broadcaster:
     def leave(self, viewer: Viewer) -> None:
         """Forget a viewer."""
         self._viewers.discard(viewer)
+
+    def people(self) -> list[Viewer]:
+        """The viewers that were opened with a session or a token."""
+        return [viewer for viewer in self._viewers if viewer.credential]
+
+    def dismiss(self, viewer: Viewer, code: int, reason: str) -> None:
+        """Show a viewer out at once, whatever it has still to get."""
+        self.leave(viewer)
+        viewer.goodbye = (code, reason)
+        while not viewer.frames.empty():
+            viewer.frames.get_nowait()
+        viewer.frames.put_nowait(None)
 
     def close(self, reason: str = "stopping") -> None:
         """Say good-bye to everybody."""
@@ -150,9 +184,19 @@ class Broadcaster:
     def set_contact(self, contact: str | None) -> None:
         """Say from now on how people are reached; whoever looks comes again, for a snapshot that says so."""
         self._board = replace(self._board, contact=contact)
+        self._begin_anew("settings changed")
+
+    def shift(self, seconds: float) -> None:
+        """Hear that the clock was set; whoever looks comes again, for a snapshot by the new time."""
+        self._board = replace(self._board, started_at=self._board.started_at + seconds)
+        self._last_sent += seconds
+        self._begin_anew("clock set")
+
+    def _begin_anew(self, reason: str) -> None:
+        """Let everybody come again, for a snapshot."""
         self._past.clear()
         self._sequence += 1
-        self.close("settings changed")
+        self.close(reason)
 
     def _frames(self, change: Change, besides: _Besides, tiers: list[Tier]) -> dict[Tier, StreamFrame]:
         """The change as each tier sees it; a row that cannot be written costs that row."""
@@ -216,6 +260,11 @@ class Broadcaster:
         """The whole fleet, for those who join the stream and those whom it does not reach."""
         return self.answers.get(("snapshot", tier), lambda: msgspec.json.encode(self._snapshot(tier)))
 
+    def info(self, tier: Tier) -> BoardInfo:
+        """What viewers of this tier should know about the board itself."""
+        board = replace(self._board, history=self._history())
+        return board if tier == "names" else replace(board, contact=None)
+
     def _snapshot(self, tier: Tier) -> Snapshot:
         nodes, gpus = list(self._tracker.nodes.values()), list(self._tracker.gpus.values())
         return Snapshot(
@@ -223,7 +272,7 @@ class Broadcaster:
             sequence=self._sequence,
             at=self._tracker.now(),
             tier=tier,
-            board=self._board if tier == "names" else replace(self._board, contact=None),
+            board=self.info(tier),
             nodes=columns(NodeRow, node_rows_for_tier(nodes, tier)),
             gpus=columns(GpuRow, gpu_rows_for_tier(gpus, tier)),
             troubles=[component_for_tier(one, tier) for one in self._told],

@@ -3,6 +3,7 @@
 from collections import Counter, OrderedDict
 
 from gpuboard.model.address import customer
+from gpuboard.outside.pace import RateBucket
 from gpuboard.web.limits import (
     CPU_SECONDS_BURST,
     CPU_SECONDS_PER_SECOND,
@@ -11,34 +12,6 @@ from gpuboard.web.limits import (
     MESSAGES_BURST,
     MESSAGES_PER_SECOND,
 )
-
-
-class RateBucket:
-    """A steady rate with some room for bursts."""
-
-    __slots__ = ("_burst", "_credit", "_per_second", "_seen_at")
-
-    def __init__(self, *, per_second: float, burst: float, now: float) -> None:
-        self._per_second = per_second
-        self._burst = burst
-        self._credit = burst
-        self._seen_at = now
-
-    def delay(self, now: float, cost: float = 1.0) -> float:
-        """Count one event, or several; how long to wait before the next is welcome."""
-        credit = self._credit + (now - self._seen_at) * self._per_second
-        self._credit = min(self._burst, credit) - cost
-        self._seen_at = now
-        return max(0.0, -self._credit / self._per_second)
-
-    def take(self, now: float) -> bool:
-        """Count one event if it is within the rate; one that is not costs nothing."""
-        self._credit = min(self._burst, self._credit + (now - self._seen_at) * self._per_second)
-        self._seen_at = now
-        if self._credit < 1.0:
-            return False
-        self._credit -= 1.0
-        return True
 
 
 class NodeAllowance:
@@ -70,9 +43,9 @@ class RateLimit:
         self._burst = burst
         self._paces: OrderedDict[str, RateBucket] = OrderedDict()
 
-    def delay(self, address: str | None, now: float) -> float:
-        """Count one event of this address; how long it should wait. None is never too fast."""
-        return 0.0 if address is None else self._pace(address, now).delay(now)
+    def delay(self, address: str | None, now: float, cost: float = 1.0) -> float:
+        """Count one event of this address, or several; how long it should wait. None is never too fast."""
+        return 0.0 if address is None else self._pace(address, now).delay(now, cost)
 
     def admits(self, address: str, now: float) -> bool:
         """Count one event of this address if it is within the rate; those that are refused do not count.

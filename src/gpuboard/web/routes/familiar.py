@@ -1,6 +1,6 @@
 """Addresses that people and scripts know from the boards they had before."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final, cast
 
 import msgspec
@@ -9,6 +9,7 @@ from litestar import Response, get
 from gpuboard.fleet.views import fleet_view
 from gpuboard.model.names import holder_name
 from gpuboard.model.units import MIB
+from gpuboard.settings.zones import zone_of
 from gpuboard.web.answers import COMPRESSED, AnyRequest, respond
 from gpuboard.web.needs import needs, tier_of
 from gpuboard.web.problems import problems
@@ -47,15 +48,16 @@ async def get_status(request: AnyRequest, services: Services) -> Response[dict[s
 def _encode(services: Services, tier: Tier) -> bytes:
     view = fleet_view(services.fleet)
     shown = view if tier == "names" else hide_names(view)
+    zone = zone_of(services.info.time_zone)
     mended = map(services.broadcaster.unwritable.mended, shown.nodes)
-    return msgspec.json.encode({"Nodes": [_node(node) for node in mended]})
+    return msgspec.json.encode({"Nodes": [_node(node, zone) for node in mended]})
 
 
-def _node(node: NodeView) -> dict[str, Any]:
+def _node(node: NodeView, zone: tzinfo | None) -> dict[str, Any]:
     addresses = node.host.addresses if node.host is not None else ()
     return {
         "hostname": (node.host and node.host.hostname) or node.name,
-        "last_update": None if node.sampled_at is None else _local_time(node.sampled_at),
+        "last_update": None if node.sampled_at is None else _local_time(node.sampled_at, zone),
         "ips": [[each.interface, each.address] for each in addresses],
         "gpus": [_gpu(gpu) for gpu in node.gpus],
         "status": node.state == "live",
@@ -88,9 +90,9 @@ def _mebibytes(size: int | None) -> int | None:
     return None if size is None else size // MIB
 
 
-def _local_time(at: float) -> str:
-    """As that board wrote it: this machine's time, without saying so."""
-    return datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None).isoformat()
+def _local_time(at: float, zone: tzinfo | None) -> str:
+    """As that board wrote it: the time of its wall clock, without saying so."""
+    return datetime.fromtimestamp(at, UTC).astimezone(zone).replace(tzinfo=None).isoformat()
 
 
 ROUTES: Final = (to_the_board, get_status)

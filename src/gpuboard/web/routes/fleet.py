@@ -16,20 +16,37 @@ from gpuboard.fleet.activity import MINUTES
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.summary import Wish, people_of
 from gpuboard.fleet.views import find_gpu, fleet_view, node_view
+from gpuboard.model.identity import Identity
+from gpuboard.model.report import GpuProcess
 from gpuboard.model.units import SIZE_PATTERN, parse_size
+from gpuboard.verdict.holders import is_same
 from gpuboard.web.answers import COMPRESSED, AnyRequest, SharedBody, not_modified, respond
-from gpuboard.web.needs import needs, tier_of
+from gpuboard.web.needs import identity_of, needs, tier_of
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
+from gpuboard.web.rewinding import fleet_at
 from gpuboard.web.services import Services
-from gpuboard.wire.redact import hide_names, hide_names_in_gpu, hide_names_in_node
+from gpuboard.web.times import At, moment
+from gpuboard.wire.redact import (
+    IsOwn,
+    hide_arguments,
+    hide_arguments_in_gpu,
+    hide_arguments_in_node,
+    hide_names,
+    hide_names_in_gpu,
+    hide_names_in_node,
+)
 from gpuboard.wire.summary import MOST_GPUS, FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
 
 NAMES_HINT: Final = (
-    "Names are hidden from visitors. Who runs this board shows them with "
+    "Names are hidden from visitors: sign in, on a node with gpuboard login. Who runs this board shows them "
+    "to everybody with "
     '[access] anonymous = "names", or: gpuboard serve --anonymous names'
 )
+
+# So many groups are named to whoever asks for one that is not there.
+_GROUPS_NAMED: Final = 20
 
 
 class ActivityHour(Struct, frozen=True, kw_only=True):
@@ -44,11 +61,17 @@ class ActivityHour(Struct, frozen=True, kw_only=True):
     "/fleet",
     summary="All nodes with all their GPUs",
     opt={COMPRESSED: True},
-    responses={**problems(400, 401), 304: ResponseSpec(None, description="Nothing has changed")},
+    responses={
+        **problems(400, 401, 404, 429, 503),
+        304: ResponseSpec(None, description="Nothing has changed"),
+    },
 )
-async def get_fleet(request: AnyRequest, services: Services) -> Response[FleetView | None]:
-    """Everything, at one moment; send the ETag back to hear 304 while nothing has changed."""
+async def get_fleet(request: AnyRequest, services: Services, at: At = None) -> Response[FleetView | None]:
+    """Everything, now or at a moment of the past; send the ETag back to hear 304 while nothing changed."""
     tier = tier_of(request)
+    if at is not None:
+        past = await fleet_at(request, services, moment(at, "at", 0.0))
+        return cast("Response[FleetView | None]", past)
     tag = f'"{services.broadcaster.version}-{tier}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     made = services.broadcaster.answers.get(("fleet", tier), lambda: _encode_fleet(services, tier))
@@ -62,8 +85,10 @@ def _encode_fleet(services: Services, tier: Tier) -> bytes:
         view,
         nodes=tuple(map(services.broadcaster.unwritable.mended, view.nodes)),
         sources_unknown=services.tracker.sources_unknown,
+        title=services.info.title,
     )
-    return msgspec.json.encode(view if tier == "names" else hide_names(view))
+    # Made once for all: whose a command line is, one node or GPU tells.
+    return msgspec.json.encode(hide_arguments(view) if tier == "names" else hide_names(view))
 
 
 @get("/nodes/{name:str}", summary="One node", responses=problems(400, 401, 404))
@@ -75,7 +100,23 @@ async def get_node(request: AnyRequest, services: Services, name: str) -> NodeVi
     if found is None:
         raise NotFoundException(f"No node {name!r} is known to this board.")
     view = services.broadcaster.unwritable.mended(found)
-    return view if tier == "names" else hide_names_in_node(view)
+    if tier != "names":
+        return hide_names_in_node(view)
+    return hide_arguments_in_node(view, _is_own(identity_of(request), services))
+
+
+def _is_own(identity: Identity, services: Services) -> IsOwn:
+    """Whose command lines somebody sees whole: one's own, and as admin all."""
+    names, is_admin = services.fleet.names, identity.has("admin") and "admin" in identity.scopes
+
+    def is_own(node: str, process: GpuProcess) -> bool:
+        if is_admin or identity.person is None or process.user is None:
+            return is_admin
+        person_of = names.person_on(node)
+        owner = process.user if person_of is None else person_of(process.user)
+        return is_same(owner, identity.person)
+
+    return is_own
 
 
 # A path, not a word: the UUID of a MIG instance may hold slashes.
@@ -89,7 +130,9 @@ async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView
     if view is None:
         raise NotFoundException(f"No GPU {asked!r} is known to this board.")
     view = services.broadcaster.unwritable.mended(view)
-    return view if tier == "names" else hide_names_in_gpu(view)
+    if tier != "names":
+        return hide_names_in_gpu(view)
+    return hide_arguments_in_gpu(view, _is_own(identity_of(request), services))
 
 
 @get(
@@ -165,8 +208,11 @@ async def get_free(
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
     except ValueError as error:
         raise ValidationException(f"memory: {error}") from None
-    if group is not None and group not in services.fleet.groups.names:
-        raise NotFoundException(f"there is no group {group!r}")
+    if group is not None and not services.fleet.has_group(group):
+        known = services.fleet.group_names()
+        more = f", and {len(known) - _GROUPS_NAMED} more" if len(known) > _GROUPS_NAMED else ""
+        there = f"there are {', '.join(known[:_GROUPS_NAMED])}{more}" if known else "there are none"
+        raise NotFoundException(f"there is no group {group!r}; {there}")
     # What was just freed is so no longer after a while, whether or not anything else happens.
     second = int(services.fleet.clock.now())
     made = services.broadcaster.answers.get(

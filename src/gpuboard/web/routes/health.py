@@ -1,6 +1,8 @@
 """Whether the board is alive, whether it works, and what it costs."""
 
-from typing import Final, cast
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, cast, get_args
 
 import psutil
 from litestar import MediaType, Response, get
@@ -11,6 +13,8 @@ from gpuboard.metrics.components import component_families
 from gpuboard.metrics.fleet import fleet_families
 from gpuboard.metrics.own import own_families
 from gpuboard.metrics.text import CONTENT_TYPE, Family, write
+from gpuboard.model.booking import BookingState
+from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.web.answers import COMPRESSED, AnyRequest, respond
 from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.problems import problems
@@ -50,7 +54,7 @@ async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]
     """
     rows = services.tracker
     live = sum(row.state == "live" for row in rows.nodes.values())
-    age = services.fleet.clock.now() - services.started_at
+    age = boot_seconds() - services.started_boot_seconds
     # A source that has no list (its server is down) is in trouble, and the board goes on without.
     is_starting = rows.sources_unknown > 0 and age < START_SECONDS
     is_ready = not is_starting and (live > 0 or not rows.nodes)
@@ -60,7 +64,10 @@ async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]
     view = Readiness(ready=is_ready, ok=is_ok)
     if tier is not None:
         parts = [component_for_tier(part, tier) for part in services.components.views()]
-        view = replace(view, nodes=len(rows.nodes), nodes_live=live, components=parts)
+        view = replace(view, components=parts)
+        if rows.nodes or not rows.sources_unknown:
+            # Else nobody knows yet, and 0 would be a figure.
+            view = replace(view, nodes=len(rows.nodes), nodes_live=live)
     return Response(view, status_code=200 if is_ready else 503)
 
 
@@ -68,7 +75,7 @@ async def readyz(request: AnyRequest, services: Services) -> Response[Readiness]
     "/metrics",
     summary="The fleet for Prometheus",
     media_type=MediaType.TEXT,
-    opt=needs("counts", **{COMPRESSED: True}),
+    opt=needs("metrics", **{COMPRESSED: True}),
     responses=problems(401),
 )
 async def metrics(request: AnyRequest, services: Services) -> Response[str]:
@@ -77,6 +84,41 @@ async def metrics(request: AnyRequest, services: Services) -> Response[str]:
     # As a header: to a media type the framework adds its own charset.
     answer = respond(request, made, headers={"content-type": CONTENT_TYPE}, media_type=MediaType.TEXT)
     return cast("Response[str]", answer)
+
+
+def _booking_families(services: Services, now: float) -> Iterator[Family]:
+    desk = services.bookings
+    if desk is None:
+        return
+    counts = Counter(one.state_at(now) for one in desk.known())
+    yield Family(
+        name="gpuboard_bookings",
+        help="Bookings and blocks by state; of those that are over, those of the last three days.",
+        samples=[({"state": state}, float(counts[state])) for state in get_args(BookingState)],
+    )
+
+
+def _history_families(services: Services, now: float) -> Iterator[Family]:
+    desk = services.history
+    if desk is None:
+        return
+    counts = desk.counts
+    oldest = None if counts.since is None else now - counts.since
+    gauges = {
+        "size_bytes": ("What the history takes on the disk.", counts.size_bytes),
+        "oldest_seconds": ("How far back the history goes.", oldest),
+        "paused": ("1 while nothing is written.", desk.is_paused),
+    }
+    counters = {
+        "batches": ("Batches that were written.", counts.batches),
+        "samples": ("Samples of GPUs that were written.", counts.samples),
+        "refused": ("Samples that were too old, or of too many GPUs.", counts.refused),
+        "cpu_seconds": ("CPU time of the thread that writes.", counts.cpu_seconds),
+    }
+    for name, (words, value) in gauges.items():
+        yield Family(name=f"gpuboard_history_{name}", help=words, samples=[({}, value)])
+    for name, (words, total) in counters.items():
+        yield Family(name=f"gpuboard_history_{name}_total", help=words, kind="counter", samples=[({}, total)])
 
 
 def _write_metrics(services: Services) -> bytes:
@@ -95,6 +137,8 @@ def _write_metrics(services: Services) -> bytes:
         ),
         *component_families(services.components.views()),
         viewers,
+        *_booking_families(services, now),
+        *_history_families(services, now),
         *own_families(_MYSELF),
     ]
     return write(families).encode()

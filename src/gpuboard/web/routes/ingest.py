@@ -58,7 +58,7 @@ class _MessageOperation(Operation):
 async def ingest(socket: AnySocket, services: Services) -> None:
     """Take in what one agent sends, message by message, until it leaves."""
     try:
-        door = _door(services)
+        door = agent_door(services)
         address = identity_of(socket).address
         known = await door.admit(socket.headers, address, token_of(socket))
     except HTTPException as error:
@@ -132,7 +132,7 @@ async def _converse(socket: AnySocket, door: AgentDoor, line: Line) -> None:
 )
 async def post_report(request: AnyRequest, services: Services) -> Response[bytes]:
     """The same messages as over the WebSocket, for agents behind a proxy that refuses those."""
-    door = _door(services)
+    door = agent_door(services)
     known = await door.admit(request.headers, identity_of(request).address, token_of(request))
     _check_form(request)
     wait = door.pace(known.node).delay(time.monotonic())
@@ -168,7 +168,7 @@ async def post_enrolment(
         refuse_twice(await request.body())
     except WireError as error:
         raise ClientException(str(error)) from None
-    node, token = await _door(services).enrol(data.code, identity_of(request).address)
+    node, token = await agent_door(services).enrol(data.code, identity_of(request).address)
     answer = EnrolmentAnswer(node=node, token=token)
     return Response(answer, headers={"cache-control": "no-store"})
 
@@ -180,7 +180,8 @@ def _check_form(request: AnyRequest) -> None:
         raise HTTPException(status_code=415, detail="Send one message as application/msgpack.")
 
 
-def _door(services: Services) -> AgentDoor:
+def agent_door(services: Services) -> AgentDoor:
+    """The door for agents, where there is one."""
     if services.agents is None:
         raise ServiceUnavailableException(
             "This board has no usable state directory, so agents cannot push to it; its log says why."

@@ -3,13 +3,13 @@
 from html import escape
 from itertools import accumulate
 from typing import Final
-from urllib.parse import urlsplit
 
 from litestar import Response, get
 
 from gpuboard.web.answers import AnyRequest
 from gpuboard.web.needs import identity_of, needs
 from gpuboard.web.picture import LETTER_HEIGHT, LETTER_WIDTH, Picture
+from gpuboard.web.public_url import public_url
 from gpuboard.web.services import Services
 from gpuboard.wire.summary import Summary
 
@@ -98,7 +98,8 @@ def head(request: AnyRequest, services: Services, base_path: str) -> bytes:
         ("property", "og:title", title_for(request, services)),
         ("property", "og:description", in_words(summary)),
     ]
-    image = _address(request, services, base_path)
+    here = public_url(request, services.access, base_path)
+    image = None if here is None else f"{here}preview.png"
     if image is not None:
         lines += [
             ("property", "og:image", image),
@@ -125,26 +126,3 @@ def in_words(summary: Summary | None) -> str:
     models = [f"{each.free} {each.model}" for each in summary.by_model if each.free and each.model]
     more = ", …" if len(models) > _MODELS_NAMED else ""
     return f"{answer}: {', '.join(models[:_MODELS_NAMED])}{more}." if models else f"{answer}."
-
-
-def _address(request: AnyRequest, services: Services, base_path: str) -> str | None:
-    """Where the picture is for the one who asks; None if the Host cannot be part of an address."""
-    try:
-        host = urlsplit(f"//{request.headers.get('host', '')}")
-        name, port = host.hostname, host.port
-    except ValueError:
-        return None
-    if not name:
-        return None
-    place = f"[{name}]" if ":" in name else name
-    prefix = f"/{base_path.strip('/')}/" if base_path.strip("/") else "/"
-    return f"{_scheme(request, services)}://{place}{f':{port}' if port else ''}{prefix}preview.png"
-
-
-def _scheme(request: AnyRequest, services: Services) -> str:
-    """How the reader reached us; a proxy's word counts only if we trust the proxy."""
-    peer = request.client.host if request.client else None
-    said = request.headers.get("x-forwarded-proto")
-    if said in ("http", "https") and services.access.is_proxy(peer):
-        return said
-    return str(request.scope["scheme"])

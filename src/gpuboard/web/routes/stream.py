@@ -11,10 +11,12 @@ from litestar.openapi.datastructures import ResponseSpec
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
 from gpuboard.web.deadline_socket import let_in
 from gpuboard.web.limits import MAX_VIEWERS
-from gpuboard.web.needs import identity_of, needs, tier_of
+from gpuboard.web.needs import identity_of, is_bad_token, needs, tier_of
 from gpuboard.web.problems import problems
+from gpuboard.web.rewinding import snapshot_at
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster, Viewer
+from gpuboard.web.times import At, moment
 from gpuboard.web.upgrade import is_spoiled, upgrade_missing
 from gpuboard.wire.stream import Snapshot
 
@@ -30,7 +32,7 @@ async def stream(
     """Send one snapshot, then every change, until the viewer leaves or is too slow."""
     await socket.accept()
     identity = identity_of(socket)
-    if identity.tier is None:
+    if identity.tier is None or is_bad_token(socket):
         await socket.close(code=NOT_ALLOWED, reason="this board shows nothing to visitors")
         return
     if services.broadcaster.viewers >= MAX_VIEWERS:
@@ -43,9 +45,10 @@ async def stream(
         return
     let_in(socket.scope)
     try:
-        await _show(
-            socket, services.broadcaster, services.broadcaster.join(identity.tier, stream=stream, after=after)
+        viewer = services.broadcaster.join(
+            identity.tier, stream=stream, after=after, credential=identity.credential, role=identity.role
         )
+        await _show(socket, services.broadcaster, viewer)
     finally:
         here.leave(identity.counted_as)
 
@@ -54,16 +57,22 @@ async def stream(
     "/api/v1/stream",
     summary="The live stream's snapshot",
     opt=needs("counts", **{COMPRESSED: True}),
-    responses={**problems(401, 426), 304: ResponseSpec(None, description="Nothing has changed")},
+    responses={
+        **problems(400, 401, 404, 426, 429, 503),
+        304: ResponseSpec(None, description="Nothing has changed"),
+    },
 )
-async def get_snapshot(request: AnyRequest, services: Services) -> Response[Snapshot]:
+async def get_snapshot(request: AnyRequest, services: Services, at: At = None) -> Response[Snapshot]:
     """The first message of the stream, for pages behind a proxy that lets no WebSocket through.
 
-    Send the ETag back to hear 304 while nothing has changed.
+    Send the ETag back to hear 304 while nothing has changed. With `at` it is what the stream would have begun
+    with at a moment of the past.
     """
     if is_spoiled(request):
         raise upgrade_missing(request)
     tier = tier_of(request)
+    if at is not None:
+        return cast("Response[Snapshot]", await snapshot_at(request, services, moment(at, "at", 0.0)))
     tag = f'"{services.broadcaster.version}-{tier}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     answer = not_modified(request, tag) or respond(
@@ -95,7 +104,8 @@ async def _send_all(
             # The one place where a slow viewer can hold us up, and only its own task.
             async with asyncio.timeout(SEND_SECONDS):
                 if frame is None:
-                    await socket.close(code=1012, reason="the board stops, or has new settings")
+                    code, reason = viewer.goodbye
+                    await socket.close(code=code, reason=reason)
                     return
                 await socket.send_data(frame, mode="text" if isinstance(frame, str) else "binary")
                 if viewer.is_too_slow and viewer.frames.empty():

@@ -1,0 +1,34 @@
+"""`gpuboard logout`: give back what `gpuboard login` got."""
+
+import argparse
+import sys
+
+from gpuboard.cli.environment import add_ca_file
+from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.client.board import BoardClient
+from gpuboard.client.credentials import Credentials
+from gpuboard.model.errors import BoardRefusedError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--board", metavar="URL", help="which board (default: that of the last login)")
+    parser.add_argument("--everywhere", action="store_true", help="also all browsers and other command lines")
+    add_ca_file(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Let the board forget the token, then forget it here."""
+    credentials = Credentials()
+    url = arguments.board or credentials.last
+    if url is None or credentials.find(url) is None:
+        print("gpuboard: you are not signed in from here", file=sys.stderr)
+        return FAILED
+    try:
+        BoardClient(url, ca_file=arguments.ca_file).sign_out(everywhere=arguments.everywhere)
+    except BoardRefusedError:
+        # It is not good any more: that is what was wanted.
+        print("gpuboard: the token was not good any more", file=sys.stderr)
+    credentials.drop(url)
+    print(f"gpuboard: you are signed out of {url}", file=sys.stderr)
+    return DONE

@@ -1,0 +1,34 @@
+"""`gpuboard whoami`: who one is to a board."""
+
+import argparse
+import sys
+
+import msgspec
+
+from gpuboard.cli.environment import add_ca_file
+from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.client.board import DEFAULT_URL, BoardClient
+from gpuboard.client.credentials import Credentials
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--board", metavar="URL", help="which board (default: that of the last login)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_ca_file(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask the board; 1 when one is nobody there."""
+    url = arguments.board or Credentials().last or DEFAULT_URL
+    session = BoardClient(url, ca_file=arguments.ca_file).session()
+    if arguments.json:
+        shown = {key: value for key, value in msgspec.to_builtins(session).items() if key != "csrf"}
+        print(msgspec.json.format(msgspec.json.encode(shown)).decode())
+    elif session.person is not None:
+        through = f" through {session.through}" if session.through else ""
+        print(f"{session.person} ({session.role}) at {url}{through}")
+    if session.person is None:
+        print(f"gpuboard: you are not signed in at {url}; run: gpuboard login", file=sys.stderr)
+        return FAILED
+    return DONE

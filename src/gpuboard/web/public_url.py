@@ -1,0 +1,33 @@
+"""The board's address as whoever asks knows it."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar.connection import ASGIConnection
+
+from gpuboard.web.access import AccessPolicy
+
+AnyConnection = ASGIConnection[Any, Any, Any, Any]
+
+
+def public_url(request: AnyConnection, access: AccessPolicy, base_path: str) -> str | None:
+    """Where the board is for the one who asks, with a slash at its end; None if the Host cannot be in it."""
+    try:
+        host = urlsplit(f"//{request.headers.get('host', '')}")
+        name, port = host.hostname, host.port
+    except ValueError:
+        return None
+    if not name:
+        return None
+    place = f"[{name}]" if ":" in name else name
+    prefix = f"/{base_path.strip('/')}/" if base_path.strip("/") else "/"
+    return f"{_scheme(request, access)}://{place}{f':{port}' if port else ''}{prefix}"
+
+
+def _scheme(request: AnyConnection, access: AccessPolicy) -> str:
+    """How the reader reached us; a proxy's word counts only if we trust the proxy."""
+    peer = request.client.host if request.client else None
+    said = request.headers.get("x-forwarded-proto")
+    if said in ("http", "https") and access.is_proxy(peer):
+        return str(said)
+    return str(request.scope["scheme"])

@@ -1,0 +1,160 @@
+"""`gpuboard person`, `token` and `audit` on a board that runs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.board import RunningBoard, running_board
+from tests.cli.test_login import command
+from tests.pushing import wait_until
+from tests.signing_in import TestBrowser
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board that shows nothing to visitors."""
+    folder = tmp_path_factory.mktemp("closed")
+    with running_board("--demo", "1", "--anonymous", "nothing", log=folder / "log") as running:
+        yield running
+
+
+def run(board: RunningBoard, *words: str) -> str:
+    """What a command of the admin prints."""
+    done = command(*words, "--state-dir", str(board.state), home=board.state)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def set_up(board: RunningBoard, name: str, *more: str) -> TestBrowser:
+    """The browser of somebody who has just chosen a password."""
+    link = run(board, "person", "add", name, *more).strip()
+    browser = TestBrowser(board)
+    code = link.partition("#")[2]
+    assert browser.http.get("api/v1/session/link", params={"code": code}).json()["kind"] == "set-up"
+    browser.post("api/v1/session/setup", {"code": code, "password": PASSWORD}).raise_for_status()
+    return browser
+
+
+def test_an_account_is_added_set_up_used_raised_and_removed(closed: RunningBoard) -> None:
+    """Everything holds at once, while the board runs."""
+    first = set_up(closed, "eva")
+    assert first.session()["role"] == "user"
+    assert first.session()["ways"][1] == {"kind": "password", "label": "Password", "href": None}
+    second = TestBrowser(closed)
+    wrong = second.post("api/v1/session/password", {"name": "eva", "password": "wrong"})
+    assert (wrong.status_code, wrong.json()["code"]) == (401, "wrong-password")
+    told = second.post("api/v1/session/password", {"name": "eva", "password": PASSWORD}).json()
+    assert (told["person"], told["way"], told["tier"]) == ("eva", "password", "names")
+    assert "eva     user  yes" in run(closed, "person", "list")
+    run(closed, "person", "role", "eva", "admin")
+    wait_until(lambda: second.session()["role"] == "admin")
+    assert second.session()["has_admin"]
+    listed = run(closed, "audit")
+    assert all(what in listed for what in ("person-add", "password-set", "wrong-password", "person-role"))
+    assert second.http.get("api/v1/audit").json()[0]["what"] == "person-role"
+    run(closed, "person", "remove", "eva")
+    wait_until(lambda: first.session()["person"] is None and second.session()["person"] is None)
+
+
+def test_a_set_up_link_wants_a_password_that_is_one(closed: RunningBoard) -> None:
+    """And is not used up by one that is none."""
+    link = run(closed, "person", "add", "ida").strip()
+    code, browser = link.partition("#")[2], TestBrowser(closed)
+    refused = browser.post("api/v1/session/setup", {"code": code, "password": "short"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "bad-password")
+    refused = browser.use_link(code)
+    assert (refused.status_code, refused.json()["code"]) == (409, "needs-password")
+    assert browser.post("api/v1/session/setup", {"code": code, "password": PASSWORD}).status_code == 200
+    again = run(closed, "person", "add", "ida", "--again").strip().partition("#")[2]
+    other = TestBrowser(closed)
+    other.post("api/v1/session/setup", {"code": again, "password": PASSWORD + "!"}).raise_for_status()
+    assert browser.session()["person"] is None
+
+
+def test_too_many_guesses_are_told_and_the_owners_browser_gets_in(closed: RunningBoard) -> None:
+    """With how long to wait, for those who have to."""
+    owner = set_up(closed, "mia")
+    owner.post("api/v1/session/sign-out", {})
+    stranger = TestBrowser(closed)
+    body = {"name": "mia", "password": "wrong"}
+    answers = [stranger.post("api/v1/session/password", body) for _ in range(11)]
+    assert [one.status_code for one in answers] == [401] * 10 + [429]
+    assert answers[-1].json()["code"] == "too-many-guesses"
+    assert int(answers[-1].headers["retry-after"]) > 0
+    told = owner.post("api/v1/session/password", {"name": "mia", "password": PASSWORD})
+    assert told.json()["person"] == "mia"
+
+
+def test_prometheus_gets_in_with_a_token_for_metrics_and_nothing_else(closed: RunningBoard) -> None:
+    """Where visitors see nothing at all."""
+    token = run(closed, "token", "add", "prometheus", "--scope", "metrics").strip()
+    headers = {"authorization": f"Bearer {token}"}
+    assert httpx.get(f"{closed.url}metrics").status_code == 401
+    scraped = httpx.get(f"{closed.url}metrics", headers=headers)
+    assert (scraped.status_code, "gpuboard_viewers" in scraped.text) == (200, True)
+    assert httpx.get(f"{closed.url}api/v1/fleet", headers=headers).status_code == 403
+    assert httpx.get(f"{closed.url}api/v1/audit", headers=headers).status_code == 403
+    made = httpx.post(f"{closed.url}api/v1/tokens", headers=headers, json={"name": "x", "scopes": ["read"]})
+    assert made.status_code == 403
+    (ident,) = [
+        one["id"] for one in json.loads(run(closed, "token", "list", "--json")) if one["name"] == "prometheus"
+    ]
+    assert ident in run(closed, "token", "list")
+    run(closed, "token", "revoke", ident)
+    wait_until(lambda: httpx.get(f"{closed.url}metrics", headers=headers).status_code == 401)
+
+
+def test_somebody_makes_and_revokes_tokens_of_ones_own(closed: RunningBoard) -> None:
+    """With scopes that one's role allows; shown once."""
+    browser = set_up(closed, "ben")
+    made = browser.post(
+        "api/v1/tokens", {"name": "cron", "scopes": ["read", "book"], "expires_in_seconds": 60}
+    )
+    assert made.status_code == 201
+    token = made.json()
+    assert token["token"].startswith("gpb_")
+    (listed,) = browser.http.get("api/v1/tokens").json()
+    assert (listed["token"], listed["id"], listed["person"]) == (None, token["id"], "ben")
+    headers = {"authorization": f"Bearer {token['token']}"}
+    assert httpx.get(f"{closed.url}api/v1/people", headers=headers).json()["people"] is not None
+    assert browser.post("api/v1/tokens", {"name": "x", "scopes": ["admin"]}).status_code == 403
+    assert browser.http.get("api/v1/tokens", params={"all": True}).status_code == 403
+    assert browser.delete(f"api/v1/tokens/{token['id']}").status_code == 204
+    assert httpx.get(f"{closed.url}api/v1/people", headers=headers).status_code == 401
+
+
+def test_commands_say_what_they_cannot_do(closed: RunningBoard) -> None:
+    """And leave everything as it was."""
+    for words, code, text in (
+        (("person", "remove", "nobody-at-all"), 1, "nobody here is called"),
+        (("person", "add", "a\x1bb"), 2, "cannot name a person"),
+        (("token", "revoke", "0123"), 1, "there is no token"),
+        (("token", "add", "x", "--scope", "admin"), 2, "is no admin"),
+        (("token", "add", "x", "--for", "1s"), 2, "too short"),
+        (("audit", "--limit", "0"), 2, "--limit"),
+    ):
+        done = command(*words, "--state-dir", str(closed.state), home=closed.state)
+        assert (done.returncode, text in done.stderr) == (code, True), done.stderr
+
+
+def test_a_board_that_others_reach_prints_a_link_for_its_first_admin(tmp_path: Path) -> None:
+    """Until there is one; and none where only this machine comes."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[access]\ntrusted_proxies = ["127.0.0.1"]\n')
+    arguments = ("--demo", "1", "--config", str(config))
+    with running_board(*arguments, log=tmp_path / "log") as board:
+        line = next(line for line in (tmp_path / "log").read_text().splitlines() if "no admin yet" in line)
+        browser = TestBrowser(board)
+        assert not browser.session()["has_admin"]
+        told = browser.post(
+            "api/v1/session/setup", {"code": line.partition("#")[2], "password": PASSWORD}
+        ).json()
+        assert (told["role"], told["has_admin"]) == ("admin", True)
+    (tmp_path / "log").unlink()
+    with running_board(*arguments, log=tmp_path / "log"):
+        assert "no admin yet" not in (tmp_path / "log").read_text()
