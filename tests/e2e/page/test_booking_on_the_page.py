@@ -106,7 +106,7 @@ def test_who_wants_what_is_booked_hears_who_has_it_and_what_else_fits(browser: B
         keep(page, "book-refused")
         form.get_by_role("button", name=re.compile("^Take ")).click()
         form.get_by_role("button", name=re.compile("^Book 1 GPU, ")).click()
-        expect(page.get_by_role("dialog").get_by_text(re.compile("^Booked: "))).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
 
 
 def test_who_is_not_signed_in_is_told_the_way(browser: Browser, lab: Lab) -> None:
@@ -146,7 +146,7 @@ def test_a_phone_books_in_a_sheet(browser: Browser, lab: Lab) -> None:
         assert_fits(page)
         keep(page, "book-phone")
         form.get_by_role("button", name=re.compile("^Book 1 GPU until")).click()
-        expect(page.get_by_role("dialog").get_by_text(re.compile("^Booked: "))).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
 
 
 def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) -> None:
