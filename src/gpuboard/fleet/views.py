@@ -23,6 +23,7 @@ from gpuboard.wire.views import (
 )
 
 _UNJUDGED = Verdict(word="unknown", reason=plain_reason(code="new"))
+_NO_HOST = HostFacts()
 
 
 def fleet_view(fleet: Fleet) -> FleetView:
@@ -89,28 +90,29 @@ def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
 
 def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     """One node on the live stream."""
-    host = (seen.report.host if seen.report is not None else None) or HostFacts()
-    problems = seen.problems
+    host = (seen.report.host if seen.report is not None else None) or _NO_HOST
+    problems, sampled_at = seen.problems, seen.sampled_at
+    # By position, as below.
     return NodeRow(
-        name=node.name,
-        display_name=fleet.names.node(node.name),
-        groups=fleet.groups_of(node),
-        address=node.address,
-        state=seen.freshness.state,
-        reason=seen.freshness.reason,
-        source=node.source,
-        sampled_at=None if seen.sampled_at is None else round(seen.sampled_at, 2),
-        interval_seconds=seen.interval,
-        clock_offset_seconds=_whole(seen.clock_offset),
-        problems=problems,
-        cpu_count=host.cpu_count,
-        load_percent=load_percent(host),
-        memory_used_bytes=host.memory_used_bytes,
-        memory_total_bytes=host.memory_total_bytes,
-        disk_used_percent=fullest_percent(host),
-        gpus_known=_knows_gpus(seen),
-        gpus_missing=missing_gpus(problems) if problems else 0,
-        numbers_known=not problems or all(problem.kind not in MOVES_NUMBERS for problem in problems),
+        node.name,
+        fleet.names.node(node.name),
+        fleet.groups_of(node),
+        node.address,
+        seen.freshness.state,
+        seen.freshness.reason,
+        node.source,
+        None if sampled_at is None else round(sampled_at, 2),
+        seen.interval,
+        _whole(seen.clock_offset),
+        problems,
+        host.cpu_count,
+        load_percent(host),
+        host.memory_used_bytes,
+        host.memory_total_bytes,
+        fullest_percent(host),
+        _knows_gpus(seen),
+        missing_gpus(problems) if problems else 0,
+        not problems or all(problem.kind not in MOVES_NUMBERS for problem in problems),
     )
 
 

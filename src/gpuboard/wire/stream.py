@@ -1,5 +1,6 @@
 """The messages of the live stream."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -10,7 +11,7 @@ from gpuboard.model.verdict import JUST_FREED_SECONDS
 from gpuboard.wire.component import ComponentView
 from gpuboard.wire.views import Tier
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, Sequence[Any]]
 
 
 class HistoryInfo(Struct, frozen=True, kw_only=True):
@@ -108,4 +109,4 @@ def columns(kind: type[Struct], rows: list[Any]) -> Columns:
     names = kind.__struct_fields__
     # Each row is read once, as a whole: read field by field, a large fleet leaves the cache in between.
     values = zip(*map(astuple, rows), strict=True) if rows else ((),) * len(names)
-    return dict(zip(names, map(list, values), strict=True))
+    return dict(zip(names, values, strict=True))

@@ -84,7 +84,7 @@ class FleetView(Struct, frozen=True, kw_only=True, gc=False):
     title: str | None = None
 
 
-class NodeRow(Struct, frozen=True, kw_only=True, gc=False):
+class NodeRow(Struct, frozen=True, gc=False):
     """One node on the live stream."""
 
     name: str
