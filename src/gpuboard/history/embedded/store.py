@@ -122,7 +122,7 @@ class EmbeddedHistory(History):
 
         def put(connection: sqlite3.Connection) -> None:
             for past in pasts:
-                put_invented(connection, self._names, past, now=now)
+                put_invented(connection, self._names, past, now=now, quiet_percent=self._keep.quiet_percent)
 
         self._change(put)
 
