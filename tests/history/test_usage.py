@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -45,6 +46,7 @@ def check_sums(found: Usage) -> None:
         assert sum(part.span for part in one.people.values()) == times.used + times.idle + times.booked
 
 
+TABLES = ("usage", "usage_days")
 CARD, INSTANCES, OTHER = "GPU-card", ("MIG-a", "MIG-b"), "GPU-other"
 
 
@@ -233,6 +235,55 @@ def test_hours_say_how_full_the_gpus_were(tmp_path: Path) -> None:
         (DAY, 3_600_000, 7_200_000),
         (DAY + HOUR, 3_600_000, 3_600_000),
     ]
+
+
+def test_days_are_the_same_when_their_hours_stand_side_by_side(tmp_path: Path) -> None:
+    """Also where they are asked for in part, and where one hour was sealed again."""
+    with opened(str(tmp_path)) as history:
+        history.write(Batch(places=[place("GPU-a"), place("GPU-b", index=1)]), now=DAY)
+        for hour in range(30):
+            at = DAY + hour * HOUR
+            held = [
+                gpu_sample("GPU-a", at, holds=2000 + hour, holders=("ana", "ben", "chen")),
+                gpu_sample("GPU-b", at, holds=1000, verdict="booked", holders=("dora",)),
+            ]
+            history.write(Batch(gpu_samples=held), now=at)
+        tidy(history, DAY + 24.5 * HOUR)
+        spans = [(DAY, DAY + 31 * HOUR), (DAY + 5 * HOUR, DAY + 7 * HOUR), (DAY + 23 * HOUR, DAY + 25 * HOUR)]
+        before = [history.usage(*span) for span in spans]
+        assert rows_of(tmp_path) == (23, 0)
+        tidy(history, DAY + 29 * HOUR)
+        assert rows_of(tmp_path) == (3, 1)
+        assert [history.usage(*span) for span in spans] == before
+        with contextlib.closing(sqlite3.connect(tmp_path / "history.sqlite")) as file, file:
+            entries = pack(np.array([[0], [0], [0], [1], [1234], [-1]], np.int32), level=3)
+            file.execute("INSERT INTO usage VALUES (?, 0, 0, ?)", (round(1000 * (DAY + HOUR)), entries))
+        again = history.usage(DAY + HOUR, DAY + 2 * HOUR)
+        assert again.total().used == 1234
+        tidy(history, DAY + 50 * HOUR)
+        assert history.usage(DAY + HOUR, DAY + 2 * HOUR) == again
+
+
+def rows_of(folder: Path) -> tuple[int, int]:
+    """How many hours stand by themselves, and how many days."""
+    with contextlib.closing(sqlite3.connect(folder / "history.sqlite")) as file:
+        hours, days = (file.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in TABLES)
+    return hours, days
+
+
+def test_names_of_days_are_forgotten_as_those_of_hours(tmp_path: Path) -> None:
+    """People of long ago are somebody; their time stays."""
+    history = EmbeddedHistory(tmp_path / "history.sqlite", Keep(names_seconds=2 * 24 * HOUR))
+    history.open()
+    sample = gpu_sample("GPU-a", DAY, holds=HOUR)
+    history.write(Batch(places=[place("GPU-a")], gpu_samples=[sample]), now=DAY)
+    tidy(history, DAY + 30 * HOUR)
+    assert rows_of(tmp_path) == (0, 1)
+    assert set(history.usage(DAY, DAY + HOUR).places[0].people) == {"ana"}
+    tidy(history, DAY + 74 * HOUR)
+    (found,) = history.usage(DAY, DAY + HOUR).places
+    assert {name: part.used for name, part in found.people.items()} == {"somebody": 3_600_000}
+    history.close()
 
 
 def test_hours_that_were_counted_without_memory_are_still_read(tmp_path: Path) -> None:
