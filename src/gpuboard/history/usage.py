@@ -93,7 +93,7 @@ class PlaceUsage(Struct, kw_only=True):
             of_person.span += part
 
     def hold(self, memory: int | None, parts: dict[str, int]) -> None:
-        """Count memory that was held meanwhile, by the same parts as the time."""
+        """Count memory that was held meanwhile, divided in proportion to these parts."""
         self.times.add_memory(memory)
         whole = sum(parts.values())
         for person, part in parts.items():

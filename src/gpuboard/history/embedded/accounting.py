@@ -9,6 +9,7 @@ import numpy as np
 from gpuboard.history.blocks import Ints
 from gpuboard.history.cells import Cells, empty_cells, fill
 from gpuboard.history.embedded import notes
+from gpuboard.history.embedded.memory_shares import MemoryShares
 from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.schema import SERIES, WINDOW_MS
@@ -79,7 +80,7 @@ def read_accounts(look: Look, names: Names, start: float, end: float, *, quiet_p
     for table, place in ledger.tables:
         sums.add(table, place)
     answer = ledger.blank()
-    sums.tell(answer)
+    sums.tell(answer, MemoryShares(look, ledger.cut))
     return ledger.answer(answer)
 
 
@@ -182,7 +183,7 @@ class _Sums:
         rows = (place, table[KIND], table[CROWD], table[HELD], each, np.where(is_known, memory, 0), is_known)
         self._parts.append(_added_up(np.stack(rows).astype(np.int64)))
 
-    def tell(self, answer: list[PlaceUsage]) -> None:
+    def tell(self, answer: list[PlaceUsage], memory_of: MemoryShares) -> None:
         """Count it all, divided among those who were there."""
         if not self._parts:
             return
@@ -194,7 +195,7 @@ class _Sums:
             parts = _divided(held, each, self._known(crowd)) if word in OWNED else {}
             answer[place].count(word, parts, held)
             if is_known:
-                answer[place].hold(memory, parts)
+                answer[place].hold(memory, memory_of.of(answer[place].place.gpu, parts))
 
     def _known(self, crowd: int) -> list[str]:
         found = self._people.get(crowd)

@@ -31,6 +31,8 @@ ENTRY_ROWS: Final = 6
 # Those of files from before memory was counted.
 _ROWS_BEFORE: Final = 5
 _NONE: Final = -1
+# Of used and idle time: nobody holds anything otherwise.
+_HOLDING: Final = 2
 _KIND_BITS: Final = 32
 _HOUR_BITS: Final = 35
 _kinds: Final = [kind_of(word) for word in VERDICTS]
@@ -102,7 +104,7 @@ def _tally(cells: Cells, slot: int, states: tuple[Ints, Ints], inside: Cut) -> L
     table[MEMORY] = _held_memory(
         cells.values[MEMORY_USED].mean[slot][chosen], held[chosen], which, len(found)
     )
-    table[MEMORY] = np.where(table[KIND] < len(OWNED), table[MEMORY], _NONE)
+    table[MEMORY] = np.where(table[KIND] < _HOLDING, table[MEMORY], _NONE)
     table[ENTRY_ROWS] = hours
     return table
 
