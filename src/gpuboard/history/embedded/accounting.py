@@ -218,7 +218,9 @@ def _added_up(rows: Longs) -> Longs:
 
 def _divided(held: int, each: int, people: list[str]) -> dict[str, int]:
     """Time of many hours, of which each person has so much; what is left is the first one's by name."""
-    if len(people) <= 1:
+    if len(people) == 1:
+        return {people[0]: held}
+    if not people:
         return shares(held, people)
     parts = dict.fromkeys(people, each)
     parts[people[0]] += held - each * len(people)
