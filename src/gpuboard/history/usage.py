@@ -49,6 +49,8 @@ class Times(Struct, kw_only=True):
     booked: int = 0
     free: int = 0
     broken: int = 0
+    # The memory that was held while it was somebody's, in MiB times seconds; None: nothing is known of it.
+    memory: int | None = None
 
     @property
     def unobserved(self) -> int:
@@ -62,9 +64,19 @@ class Times(Struct, kw_only=True):
 
     def add(self, other: "Times") -> None:
         """Add another's."""
+        # One by one: asked of every person on every GPU.
         self.span += other.span
-        for kind in USAGE_KINDS:
-            setattr(self, kind, getattr(self, kind) + getattr(other, kind))
+        self.used += other.used
+        self.idle += other.idle
+        self.booked += other.booked
+        self.free += other.free
+        self.broken += other.broken
+        self.add_memory(other.memory)
+
+    def add_memory(self, memory: int | None) -> None:
+        """Add what was held, as far as it is known."""
+        if memory is not None:
+            self.memory = memory + (self.memory or 0)
 
 
 class PlaceUsage(Struct, kw_only=True):
@@ -72,7 +84,8 @@ class PlaceUsage(Struct, kw_only=True):
 
     place: Place
     times: Times
-    # Person → the part of used, idle and booked that is theirs; the rest of it is zero.
+    # Person → the part of used, idle and booked that is theirs; the rest of it is zero. Where programs were
+    # asked for, these; "": it cannot be told which.
     people: dict[str, Times] = field(default_factory=dict)
 
     def count(self, kind: UsageKind, parts: dict[str, int], milliseconds: int) -> None:
@@ -82,6 +95,15 @@ class PlaceUsage(Struct, kw_only=True):
             of_person = self.people.setdefault(person, Times())
             setattr(of_person, kind, getattr(of_person, kind) + part)
             of_person.span += part
+
+    def hold(self, memory: int | None, parts: dict[str, int]) -> None:
+        """Count memory that was held meanwhile, divided in proportion to these parts."""
+        self.times.add_memory(memory)
+        whole = sum(parts.values())
+        if memory is None or not whole:
+            return
+        for person, part in parts.items():
+            self.people[person].add_memory(memory * part // whole)
 
     def fit(self) -> None:
         """Let no more have been observed than there was: a place may be found to have ended earlier."""
@@ -100,6 +122,15 @@ class PlaceUsage(Struct, kw_only=True):
             setattr(of_person, kind, getattr(of_person, kind) - part)
             of_person.span -= part
             cut -= part
+
+
+class HourUse(Struct, frozen=True, kw_only=True):
+    """How full the GPUs that count were in one hour, in milliseconds of them all."""
+
+    start: float
+    # Somebody was on it, used or held idle.
+    taken: int
+    observed: int
 
 
 class Usage(Struct, kw_only=True):

@@ -10,18 +10,20 @@ from typing import Final, TypeVar
 
 from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import notes, retention, sealing
-from gpuboard.history.embedded.accounting import read_accounts
+from gpuboard.history.embedded.accounting import read_accounts, read_hours
 from gpuboard.history.embedded.curves import read_curves
 from gpuboard.history.embedded.disk import Disk
 from gpuboard.history.embedded.file import DamagedError, DiskFullError, HistoryFile, ReplacedError
 from gpuboard.history.embedded.inventing import Invented, put_invented
 from gpuboard.history.embedded.moments import read_moment, read_track
 from gpuboard.history.embedded.names import Names
+from gpuboard.history.embedded.programs import read_programs
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.recent import RecentCache
-from gpuboard.history.embedded.schema import USAGE_TABLE
+from gpuboard.history.embedded.schema import USAGE_TABLES
 from gpuboard.history.embedded.states import read_states
 from gpuboard.history.embedded.tail import Tail
+from gpuboard.history.embedded.usage_days import join_usage
 from gpuboard.history.embedded.writing import put_batch
 from gpuboard.history.records import (
     Batch,
@@ -36,7 +38,7 @@ from gpuboard.history.records import (
     Track,
     Written,
 )
-from gpuboard.history.usage import Usage
+from gpuboard.history.usage import HourUse, Usage
 from gpuboard.model.errors import HistoryPausedError, StorageError
 from gpuboard.model.verdict import Reason
 
@@ -121,7 +123,7 @@ class EmbeddedHistory(History):
 
         def put(connection: sqlite3.Connection) -> None:
             for past in pasts:
-                put_invented(connection, self._names, past, now=now)
+                put_invented(connection, self._names, past, now=now, quiet_percent=self._keep.quiet_percent)
 
         self._change(put)
 
@@ -199,6 +201,16 @@ class EmbeddedHistory(History):
         quiet = self._keep.quiet_percent
         return self._look(lambda look: read_accounts(look, self._names, start, end, quiet_percent=quiet))
 
+    def usage_of_programs(self, start: float, end: float) -> Usage:
+        """How much each GPU was used, by program."""
+        quiet = self._keep.quiet_percent
+        return self._look(lambda look: read_programs(look, self._names, start, end, quiet_percent=quiet))
+
+    def usage_by_hour(self, start: float, end: float) -> list[HourUse]:
+        """How full the GPUs were."""
+        quiet = self._keep.quiet_percent
+        return self._look(lambda look: read_hours(look, self._names, start, end, quiet_percent=quiet))
+
     def episodes(
         self,
         start: float,
@@ -225,7 +237,8 @@ class EmbeddedHistory(History):
     def _begin(self) -> None:
         self._tail, self._cache = Tail(), RecentCache()
         with self._file.write() as connection:
-            connection.execute(USAGE_TABLE)
+            for table in USAGE_TABLES:
+                connection.execute(table)
             self._names = Names.load(connection)
             self._tail.load(connection)
             known = connection.execute("SELECT value FROM facts WHERE name = 'reading_grid_ms'").fetchone()
@@ -257,6 +270,7 @@ class EmbeddedHistory(History):
             sealing.gather_tail(connection, self._tail, now=now)
             or sealing.seal(connection, self._tail, self._keep, now=now)
             or sealing.join_pieces(connection, now=now)
+            or join_usage(connection, now=now)
         )
 
     def _forget(self, now: float) -> bool:
