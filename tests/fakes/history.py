@@ -20,7 +20,7 @@ from gpuboard.history.records import (
     Track,
     Written,
 )
-from gpuboard.history.usage import Usage
+from gpuboard.history.usage import HourUse, Usage
 from gpuboard.model.errors import HistoryPausedError, StorageError
 from gpuboard.model.verdict import Reason
 
@@ -155,6 +155,14 @@ class WrittenDown(History):
         raise NotImplementedError
 
     def usage(self, start: float, end: float) -> Usage:
+        """Not kept."""
+        raise NotImplementedError
+
+    def usage_of_programs(self, start: float, end: float) -> Usage:
+        """Not kept."""
+        raise NotImplementedError
+
+    def usage_by_hour(self, start: float, end: float) -> list[HourUse]:
         """Not kept."""
         raise NotImplementedError
 

@@ -105,6 +105,8 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/api/v1/events"): READ,
     ("GET", "/api/v1/usage"): READ,
     ("GET", "/api/v1/usage.csv"): READ,
+    ("GET", "/api/v1/usage/hours"): READ,
+    ("GET", "/api/v1/usage/averages"): READ,
     ("POST", "/api/v1/reports"): AGENT,
     ("POST", "/api/v1/vouch"): AGENT,
     ("POST", "/api/v1/enroll"): CODE,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
-from gpuboard.history.reckoning import month_of
+from gpuboard.history.spans import month_of
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 from tests.web.test_history import CANARY, Past, history, told
 

@@ -372,6 +372,12 @@ export interface HostFacts {
   agent_version: string | null;
 }
 
+export interface HourOfWeek {
+  weekday: number;
+  hour: number;
+  percent: number;
+}
+
 export interface LimitView {
   policy: "longest" | "ahead" | "gpus_at_once" | "hours_per_week";
   most: number;
@@ -484,6 +490,12 @@ export interface Person {
   booked_gpus: number;
   booked: (Holding)[];
   total_gpus: number;
+}
+
+export interface PersonMeans {
+  name: string;
+  group: string | null;
+  means: (UsageMean)[];
 }
 
 export interface Problem {
@@ -620,15 +632,45 @@ export interface TrackEvent {
 export interface UsageAnswer {
   from: number;
   to: number;
-  by: "person" | "group" | "model" | "node" | "week";
+  by: "person" | "group" | "program" | "model" | "node" | "week";
   gpus: number;
   observed_percent: number | null;
   text: string;
   total: UsageTotal;
   rows: (UsageRow)[];
+  currency: string | null;
+}
+
+export interface UsageAveragesAnswer {
+  at: number;
+  windows: (UsageWindow)[];
+  total: (UsageMean)[];
+  free: (number | null)[];
+  people: (PersonMeans)[];
+}
+
+export interface UsageHoursAnswer {
+  from: number;
+  to: number;
+  percent: ((number | null)[])[];
+  fullest: HourOfWeek | null;
+  emptiest: HourOfWeek | null;
+}
+
+export interface UsageMean {
+  hours: number;
+  used: number | null;
+  reserved: number | null;
+  trend: "up" | "level" | "down" | null;
 }
 
 export interface UsageRow {
+  previous_used_ms: number | null;
+  weighted_ms: number | null;
+  memory_gib_hours: number | null;
+  price: number | null;
+  reserved_ms: number | null;
+  reserved_used_ms: number | null;
   name: string | null;
   used_ms: number;
   idle_ms: number;
@@ -636,9 +678,17 @@ export interface UsageRow {
   free_ms: number | null;
   broken_ms: number | null;
   unobserved_ms: number | null;
+  group: string | null;
+  people: (UsageRow)[] | null;
 }
 
 export interface UsageTotal {
+  previous_used_ms: number | null;
+  weighted_ms: number | null;
+  memory_gib_hours: number | null;
+  price: number | null;
+  reserved_ms: number | null;
+  reserved_used_ms: number | null;
   span_ms: number;
   used_ms: number;
   idle_ms: number;
@@ -646,6 +696,12 @@ export interface UsageTotal {
   free_ms: number;
   broken_ms: number;
   unobserved_ms: number;
+}
+
+export interface UsageWindow {
+  hours: number;
+  from: number;
+  to: number;
 }
 
 export interface UseView {

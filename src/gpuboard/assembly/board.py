@@ -19,7 +19,7 @@ from gpuboard.assembly.certificate import CertificateWatch
 from gpuboard.assembly.clock_watch import ClockWatch
 from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.assembly.descriptors import Descriptors
-from gpuboard.assembly.history import history_of
+from gpuboard.assembly.history import history_of, worth_of
 from gpuboard.assembly.judging import groups_of, names_of, thresholds_of
 from gpuboard.assembly.keep import Keeper
 from gpuboard.assembly.memory import collect_garbage_seldom, give_back_memory
@@ -172,6 +172,7 @@ class Board:
             booking_watch=self._booking_side.watch if self._agent_side else None,
             history=None if self._history is None else self._history.desk,
             people_groups=lambda: self._account_side.groups.people,
+            usage_worth=lambda: worth_of(self._reload.settings.usage),
         )
 
     def _claim_for_demo(self) -> None:

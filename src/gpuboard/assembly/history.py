@@ -17,11 +17,12 @@ from gpuboard.history.gathering import News
 from gpuboard.history.recorder import Recorder
 from gpuboard.history.records import Taken
 from gpuboard.history.remembering import Left
+from gpuboard.history.weights import Worth
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.state_directory import state_directory
-from gpuboard.settings.board import Settings
+from gpuboard.settings.board import Settings, UsageTable
 
 log = logging.getLogger(__name__)
 
@@ -132,6 +133,11 @@ def _embedded(settings: Settings, fleet: Fleet) -> EmbeddedHistory:
         now = fleet.clock.now()
         return DemoHistory(keep, nodes, now=now, ahead=demo_ahead(now))
     return EmbeddedHistory(state_directory(settings.board.state_dir) / FILE_NAME, keep)
+
+
+def worth_of(table: UsageTable) -> Worth:
+    """What an hour of a GPU is worth."""
+    return Worth(weights=table.weights, price=table.price, currency=table.currency)
 
 
 def keep_of(settings: Settings) -> Keep:

@@ -59,6 +59,11 @@ class Reload:
         # Why the newest settings could not be taken up; None: they were.
         self.trouble: Reason | None = None
 
+    @property
+    def settings(self) -> Settings:
+        """What holds now."""
+        return self._settings
+
     async def run(self) -> None:
         """Take up what has changed, or nothing if anything is wrong."""
         try:

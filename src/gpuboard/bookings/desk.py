@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 # How soon the board notices what other processes have booked.
 LOOK_SECONDS: Final = 1.0
 MOST_TOLD: Final = 5000
+# More are not added up at once.
+MOST_COUNTED: Final = 200_000
 
 
 class BookingDesk:
@@ -199,6 +201,16 @@ class BookingDesk:
     async def uses(self, idents: Sequence[str]) -> dict[str, Use]:
         """How bookings were used, up to a minute ago."""
         return await self._run(partial(self._store.uses, idents))
+
+    async def counted(self, start: float, end: float) -> list[tuple[Booking, Use]]:
+        """The bookings of a span, and how each was used, up to a minute ago."""
+
+        def look() -> list[tuple[Booking, Use]]:
+            found = self._store.window(start, end, limit=MOST_COUNTED)
+            uses = self._store.uses([one.id for one in found])
+            return [(one, uses.get(one.id, Use())) for one in found]
+
+        return await self._run(look)
 
     async def limits(self, identity: Identity) -> LimitsView:
         """How much somebody may book, and what is left of it now."""

@@ -9,9 +9,6 @@ from typing import Final
 from gpuboard.export.csv import guard
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 
-COLUMNS: Final = (
-    *("from", "to", "by", "name", "used_ms", "idle_ms", "booked_ms", "free_ms", "broken_ms", "unobserved_ms"),
-)
 KINDS: Final = {
     "used_ms": "used",
     "idle_ms": "held, idle",
@@ -20,6 +17,16 @@ KINDS: Final = {
     "broken_ms": "broken",
     "unobserved_ms": "not observed",
 }
+# Beside the kinds of time, where there is anything to tell; for people in hours, but for the price.
+MORE: Final = {
+    "previous_used_ms": "used before",
+    "reserved_ms": "reserved",
+    "reserved_used_ms": "of that used",
+    "memory_gib_hours": "GiB-hours",
+    "weighted_ms": "weighted",
+    "price": "price",
+}
+COLUMNS: Final = ("from", "to", "by", "name", *KINDS)
 # Whoever is in no group, or what has no model.
 NO_NAME: Final = "(none)"
 _HOUR_MS: Final = 3_600_000
@@ -35,39 +42,35 @@ def usage_to_csv(answer: UsageAnswer) -> str:
     """Write every row, and the total as the last; times are RFC 3339."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    more = _told(answer)
+    has_group = any(row.group is not None for row in answer.rows)
+    writer.writerow([*COLUMNS, *more, *(["group"] if has_group else [])])
     span = (_moment(answer.start), _moment(answer.end), answer.by)
     for row in answer.rows:
-        writer.writerow([guard(cell) for cell in (*span, row.name, *_figures(row))])
-    writer.writerow([*span[:2], "total", "", *_figures(answer.total)])
+        cells = (*span, row.name, *_figures(row, more), *([row.group] if has_group else []))
+        writer.writerow([guard(cell) for cell in cells])
+    empty = [""] if has_group else []
+    writer.writerow([*span[:2], "total", "", *_figures(answer.total, more), *empty])
     return out.getvalue()
 
 
 def usage_to_html(answer: UsageAnswer) -> str:
     """Write one page without anything around it, to be read without colour."""
-    heads = "".join(f"<th>{word}</th>" for word in (answer.by, *KINDS.values()))
-    lines = [
-        *((row.name or NO_NAME, _figures(row)) for row in answer.rows),
-        ("total", _figures(answer.total)),
-    ]
-    body = "".join(
-        f"<tr><td>{escape(name)}</td>{''.join(f'<td>{hours_of(one)}</td>' for one in figures)}</tr>"
-        for name, figures in lines
-    )
+    heads, *lines = _table(answer)
+    head = "".join(f"<th>{escape(word)}</th>" for word in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     span = f"{_moment(answer.start)} – {_moment(answer.end)}"  # noqa: RUF001 - from one to the other
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>GPU-hours</title>'
         f"<style>{_STYLE}</style></head><body><h1>GPU-hours</h1><p>{span}</p><p>{escape(answer.text)}</p>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
     )
 
 
 def usage_to_text(answer: UsageAnswer) -> str:
     """Write a sentence and a table, in hours."""
-    rows = [(row.name or NO_NAME, _figures(row)) for row in answer.rows]
-    rows.append(("total", _figures(answer.total)))
-    table = [[answer.by, *KINDS.values()], *([name, *map(hours_of, figures)] for name, figures in rows)]
-    widths = [max(len(line[at]) for line in table) for at in range(len(KINDS) + 1)]
+    table = _table(answer)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         "  ".join(
             [
@@ -85,8 +88,38 @@ def hours_of(milliseconds: int | None) -> str:
     return "" if milliseconds is None else f"{milliseconds / _HOUR_MS:,.1f}"
 
 
-def _figures(times: UsageRow | UsageTotal) -> list[int | None]:
-    return [getattr(times, kind) for kind in KINDS]
+def _table(answer: UsageAnswer) -> list[list[str]]:
+    """Heads and rows as people read them, the total as the last."""
+    more = _told(answer)
+    words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
+    rows: list[tuple[str, UsageRow | UsageTotal]] = [(row.name or NO_NAME, row) for row in answer.rows]
+    return [
+        [answer.by, *KINDS.values(), *(words[name] for name in more)],
+        *([name, *_cells(times, more)] for name, times in [*rows, ("total", answer.total)]),
+    ]
+
+
+def _told(answer: UsageAnswer) -> list[str]:
+    """What is told beside the kinds of time: that of which anything is known."""
+    lines = [answer.total, *answer.rows]
+    return [name for name in MORE if any(getattr(line, name) is not None for line in lines)]
+
+
+def _cells(times: UsageRow | UsageTotal, more: list[str]) -> list[str]:
+    kinds = [hours_of(getattr(times, kind)) for kind in KINDS]
+    return [*kinds, *(_spoken(name, getattr(times, name)) for name in more)]
+
+
+def _spoken(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    if name == "price":
+        return f"{value:,.2f}"
+    return hours_of(int(value)) if name.endswith("_ms") else f"{value:,.1f}"
+
+
+def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None]:
+    return [getattr(times, name) for name in (*KINDS, *more)]
 
 
 def _moment(at: float) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from gpuboard.model.names import gpu_labels, short_model
+from gpuboard.model.names import gpu_labels, is_part_of_model, short_model
 from gpuboard.model.report import MAX_GPUS, GpuReading
 
 
@@ -38,5 +38,5 @@ def _is_ignored(gpu: GpuReading, ignore: Collection[str]) -> bool:
     """Whether the model is one of those that nobody computes on; as the driver or as people call it."""
     if gpu.model is None:
         return False
-    names = (gpu.model.lower(), short_model(gpu.model).lower())
-    return any(part.lower() in name for part in ignore for name in names)
+    names = (gpu.model, short_model(gpu.model))
+    return any(is_part_of_model(part, *names) for part in ignore)

@@ -8,7 +8,7 @@ from typing import Final, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.names import place_key
+from gpuboard.model.names import is_part_of_model, place_key
 from gpuboard.model.units import fits_size
 from gpuboard.model.verdict import VerdictWord, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
@@ -142,10 +142,7 @@ class Wish(Struct, frozen=True, kw_only=True):
 
     def _is_of_model(self, row: GpuRow) -> bool:
         """Whether its model has the wanted part in its name, as people or as the driver says it."""
-        if not self.model:
-            return True
-        wanted = self.model.lower()
-        return wanted in (row.model or "").lower() or wanted in (row.driver_model or "").lower()
+        return not self.model or is_part_of_model(self.model, row.model, row.driver_model)
 
 
 def find_free(

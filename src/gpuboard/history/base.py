@@ -24,7 +24,7 @@ from gpuboard.history.records import (
     Track,
     Written,
 )
-from gpuboard.history.usage import Usage
+from gpuboard.history.usage import HourUse, Usage
 from gpuboard.model.errors import OutsideError, StorageError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.threads import Workers
@@ -200,6 +200,14 @@ class History(abc.ABC):
         Whole hours (of UTC), from the one that the span begins in, and the last up to its end, which is never
         in the future; from when on anything was counted. What was not observed is what is left.
         """
+
+    @abc.abstractmethod
+    def usage_of_programs(self, start: float, end: float) -> Usage:
+        """The same, divided among programs instead of people, as far as it is known which ran."""
+
+    @abc.abstractmethod
+    def usage_by_hour(self, start: float, end: float) -> list[HourUse]:
+        """How full the GPUs that count were, in order; hours of which nothing was observed are missing."""
 
     @abc.abstractmethod
     def episodes(

@@ -2,21 +2,25 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Callable, Iterable, Mapping
+from datetime import tzinfo
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuboard.history.base import History
-from gpuboard.history.usage import Times, Usage, gpus_of, total_of
-from gpuboard.model.errors import UsageError
+from gpuboard.history.spans import Span, week_before, weeks_of, whole_hours
+from gpuboard.history.usage import PlaceUsage, Times, Usage, gpus_of
+from gpuboard.history.weights import Worth, weighed
 from gpuboard.wire.usage import UsageAnswer, UsageBy, UsageRow, UsageTotal
 
-HOUR_SECONDS: Final = 3600.0
-MOST_WEEKS: Final = 110
-# Those by whom somebody could be recognised.
-NAMED: Final = frozenset({"person", "group"})
+# Those by whom somebody could be recognised: a program may be called after whoever wrote it.
+NAMED: Final = frozenset({"person", "group", "program"})
+_MIB_SECONDS: Final = 1024 * 3600
+
+# Person, in whatever case → the group that they count for.
+GroupOf = Callable[[str], str | None]
 
 
 class UsageWanted(Struct, frozen=True, kw_only=True):
@@ -26,28 +30,34 @@ class UsageWanted(Struct, frozen=True, kw_only=True):
     start: float
     end: float
     now: float
+    # What it is compared with; None: with nothing.
+    before: Span | None = None
     # Group → its people.
     groups: Mapping[str, tuple[str, ...]] = {}
+    worth: Worth = field(default_factory=Worth)
     with_names: bool = True
     # None: this machine's.
     zone: tzinfo | None = None
 
 
-def month_of(text: str, *, now: float, zone: tzinfo | None = None) -> tuple[float, float]:
-    """From when to when a month is, `2026-10`, `this` or `last`, by the calendar of the board.
+class _Sum(Struct):
+    """What a row adds up."""
 
-    Raises:
-        ValueError: it is none.
-    """
-    today = datetime.fromtimestamp(now, zone)
-    year, month = today.year, today.month
-    if text == "last":
-        year, month = (year, month - 1) if month > 1 else (year - 1, 12)
-    elif text != "this":
-        found = datetime.strptime(text, "%Y-%m")  # noqa: DTZ007 - a month has no zone
-        year, month = found.year, found.month
-    following = (year, month + 1) if month < 12 else (year + 1, 1)  # noqa: PLR2004 - months of a year
-    return _midnight(year, month, 1, zone), _midnight(*following, 1, zone)
+    times: Times = field(default_factory=Times)
+    weighted: float = 0.0
+
+    def add(self, times: Times, weight: float) -> None:
+        self.times.add(times)
+        self.weighted += weight * weighed(times)
+
+
+_Sums = dict[str | None, _Sum]
+
+
+def first_groups(groups: Mapping[str, tuple[str, ...]]) -> GroupOf:
+    """What says which group somebody counts for: of several the first by name."""
+    known = {who.casefold(): group for group in sorted(groups, reverse=True) for who in groups[group]}
+    return lambda person: known.get(person.casefold())
 
 
 def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
@@ -57,21 +67,119 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
         UsageError: these are too many weeks at once.
         StorageError: it cannot be read.
     """
-    start = math.floor(wanted.start / HOUR_SECONDS) * HOUR_SECONDS
-    end = min(math.ceil(wanted.end / HOUR_SECONDS) * HOUR_SECONDS, max(start, wanted.now))
+    start, end = whole_hours(wanted.start, wanted.end, now=wanted.now)
+    before = None if wanted.before is None else whole_hours(*wanted.before, now=start)
     if wanted.by == "week":
-        weeks = [(name, history.usage(*span)) for name, span in _weeks(start, end, wanted.zone)]
-        rows: dict[str | None, Times] = {name: found.total() for name, found in weeks if found.places}
-        places = [place for _, found in weeks for place in found.places]
-        first = min((found.start for _, found in weeks if found.places), default=end)
-        usage = Usage(start=first, end=end, places=places)
+        usage, rows = _by_week(history, wanted, start, end)
     else:
-        usage = history.usage(start, end)
+        usage = _ask(history, wanted.by, start, end)
         rows = _rows(usage, wanted)
-    total = usage.total()
-    percent = None if not total.span else 100 * total.observed / total.span
+    past = None if before is None else _ask(history, wanted.by, *before)
+    told = rows if wanted.with_names or wanted.by not in NAMED else []
+    if wanted.by != "week" and told:
+        told = _compared(told, _used_before(past, wanted))
+    return _answer(usage, _total(usage, past, wanted.worth), told, wanted)
+
+
+def _ask(history: History, by: UsageBy, start: float, end: float) -> Usage:
+    return history.usage_of_programs(start, end) if by == "program" else history.usage(start, end)
+
+
+def _by_week(history: History, wanted: UsageWanted, start: float, end: float) -> tuple[Usage, list[UsageRow]]:
+    weeks = [(name, history.usage(*span)) for name, span in weeks_of(start, end, wanted.zone)]
+    counted = [(name, found) for name, found in weeks if found.places]
+    before = history.usage(*week_before(start, wanted.zone)) if counted else None
+    last = before.total().used if before is not None and before.places else None
+    rows = []
+    for name, found in counted:
+        whole = _sum_of(found.places, wanted.worth)
+        rows.append(replace(_row(name, whole, wanted), previous_used_ms=last))
+        last = whole.times.used
+    first = min((found.start for _, found in counted), default=end)
+    places = [place for _, found in weeks for place in found.places]
+    return Usage(start=first, end=end, places=places), rows
+
+
+def _rows(usage: Usage, wanted: UsageWanted) -> list[UsageRow]:
+    """All rows, whoever used most first."""
+    group_of, people = first_groups(wanted.groups), _sums(usage, wanted)
+    if wanted.by != "group":
+        rows = [_row(name, one, wanted) for name, one in _in_order(people)]
+        return (
+            rows if wanted.by != "person" else [replace(row, group=group_of(row.name or "")) for row in rows]
+        )
+    members: dict[str | None, _Sums] = defaultdict(dict)
+    for person, one in people.items():
+        members[group_of(person or "")][person] = one
+    whole = {group: _together(of_group.values()) for group, of_group in members.items()}
+    rows = []
+    for group, one in _in_order(whole):
+        of_group = [_row(person, part, wanted) for person, part in _in_order(members[group])]
+        rows.append(replace(_row(group, one, wanted), people=of_group))
+    return rows
+
+
+def _sums(usage: Usage, wanted: UsageWanted) -> _Sums:
+    found: _Sums = defaultdict(_Sum)
+    for one in usage.places:
+        weight = wanted.worth.weight_of(one.place.model)
+        if wanted.by in NAMED:
+            for person, times in one.people.items():
+                # A program that cannot be told has no name.
+                found[person or None].add(times, weight)
+        else:
+            found[one.place.node if wanted.by == "node" else one.place.model].add(one.times, weight)
+    return found
+
+
+def _sum_of(places: Iterable[PlaceUsage], worth: Worth) -> _Sum:
+    whole = _Sum()
+    for one in places:
+        whole.add(one.times, worth.weight_of(one.place.model))
+    return whole
+
+
+def _together(parts: Iterable[_Sum]) -> _Sum:
+    whole = _Sum()
+    for part in parts:
+        whole.times.add(part.times)
+        whole.weighted += part.weighted
+    return whole
+
+
+def _in_order(sums: _Sums) -> list[tuple[str | None, _Sum]]:
+    return sorted(sums.items(), key=lambda row: (-row[1].times.used, row[0] is None, row[0] or ""))
+
+
+def _used_before(past: Usage | None, wanted: UsageWanted) -> Callable[[UsageRow], int | None]:
+    """What says how much somebody used in the span before; None where nothing was counted then."""
+    if past is None or not past.places:
+        return lambda _: None
+    used = {name: one.times.used for name, one in _sums(past, wanted).items()}
+    if wanted.by != "group":
+        return lambda row: used.get(row.name, 0)
+    group_of, of_groups = first_groups(wanted.groups), defaultdict[str | None, int](int)
+    for person, time in used.items():
+        of_groups[group_of(person or "")] += time
+    return lambda row: used.get(row.name, 0) if row.people is None else of_groups.get(row.name, 0)
+
+
+def _compared(rows: list[UsageRow], used_before: Callable[[UsageRow], int | None]) -> list[UsageRow]:
+    return [
+        replace(
+            row,
+            previous_used_ms=used_before(row),
+            people=None if row.people is None else _compared(row.people, used_before),
+        )
+        for row in rows
+    ]
+
+
+def _answer(usage: Usage, total: UsageTotal, rows: list[UsageRow], wanted: UsageWanted) -> UsageAnswer:
+    observed = total.span_ms - total.unobserved_ms
+    percent = None if not total.span_ms else 100 * observed / total.span_ms
     gpus = gpus_of(usage.places)
-    told = [] if wanted.by in NAMED and not wanted.with_names else _in_order(rows, wanted.by)
+    worth = wanted.worth
     return UsageAnswer(
         start=usage.start,
         end=usage.end,
@@ -79,69 +187,25 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
         gpus=gpus,
         observed_percent=percent,
         text=_words(total, gpus, percent),
-        total=_total(total),
-        rows=[_row(name, times, wanted.by) for name, times in told],
+        total=total,
+        rows=rows,
+        currency=worth.currency or None if worth.price is not None else None,
     )
 
 
-def _rows(usage: Usage, wanted: UsageWanted) -> dict[str | None, Times]:
-    if wanted.by in NAMED:
-        # Whoever is in several is in the first by name.
-        groups = sorted(wanted.groups, reverse=True)
-        group_of = {who: group for group in groups for who in wanted.groups[group]}
-        people: dict[str | None, list[Times]] = defaultdict(list)
-        for one in usage.places:
-            for person, times in one.people.items():
-                people[person if wanted.by == "person" else group_of.get(person)].append(times)
-        return {name: total_of(parts) for name, parts in people.items()}
-    found: dict[str | None, list[Times]] = defaultdict(list)
-    for one in usage.places:
-        found[one.place.node if wanted.by == "node" else one.place.model].append(one.times)
-    return {name: total_of(parts) for name, parts in found.items()}
-
-
-def _in_order(rows: dict[str | None, Times], by: UsageBy) -> list[tuple[str | None, Times]]:
-    if by == "week":
-        return list(rows.items())
-    return sorted(rows.items(), key=lambda row: (-row[1].used, row[0] is None, row[0] or ""))
-
-
-def _weeks(start: float, end: float, zone: tzinfo | None) -> list[tuple[str, tuple[float, float]]]:
-    """The weeks of a span, from Monday to Sunday by the calendar of the board, cut to whole hours."""
-    day = datetime.fromtimestamp(start, zone)
-    day -= timedelta(days=day.weekday())
-    found = []
-    since = start
-    while since < end:
-        following = day + timedelta(days=7)
-        border = _midnight(following.year, following.month, following.day, zone)
-        until = min(end, math.floor(border / HOUR_SECONDS) * HOUR_SECONDS)
-        if until > since:
-            year, week, _ = day.isocalendar()
-            found.append((f"{year}-W{week:02}", (since, until)))
-            since = until
-        day = following
-        if len(found) > MOST_WEEKS:
-            raise UsageError(f"these are more than {MOST_WEEKS} weeks; ask for a shorter span")
-    return found
-
-
-def _midnight(year: int, month: int, day: int, zone: tzinfo | None) -> float:
-    # Without a zone it is this machine's.
-    return datetime(year, month, day, tzinfo=zone).timestamp()
-
-
-def _words(total: Times, gpus: int, percent: float | None) -> str:
+def _words(total: UsageTotal, gpus: int, percent: float | None) -> str:
     if percent is None:
         return "No GPU was counted in this time."
-    hours = total.span / 3_600_000
+    hours = total.span_ms / 3_600_000
     ones = "GPU" if gpus == 1 else "GPUs"
     # Rounded down: what is not whole does not look so.
     seen = math.floor(percent * 10) / 10
     return f"{hours:,.1f} GPU-hours of {gpus:,} {ones}; {seen:.1f} % of the time observed."
 
 
-def _total(times: Times) -> UsageTotal:
+def _total(usage: Usage, past: Usage | None, worth: Worth) -> UsageTotal:
+    whole = _sum_of(usage.places, worth)
+    times, weighted = whole.times, round(whole.weighted) if worth.is_set else None
     return UsageTotal(
         span_ms=times.span,
         used_ms=times.used,
@@ -150,18 +214,28 @@ def _total(times: Times) -> UsageTotal:
         free_ms=times.free,
         broken_ms=times.broken,
         unobserved_ms=times.unobserved,
+        previous_used_ms=past.total().used if past is not None and past.places else None,
+        weighted_ms=weighted,
+        memory_gib_hours=_gib_hours(times),
+        price=worth.price_of(weighted),
     )
 
 
-def _row(name: str | None, times: Times, by: UsageBy) -> UsageRow:
-    if by in NAMED:
-        return UsageRow(name=name, used_ms=times.used, idle_ms=times.idle, booked_ms=times.booked)
-    return UsageRow(
+def _row(name: str | None, one: _Sum, wanted: UsageWanted) -> UsageRow:
+    times, weighted = one.times, round(one.weighted) if wanted.worth.is_set else None
+    row = UsageRow(
         name=name,
         used_ms=times.used,
         idle_ms=times.idle,
         booked_ms=times.booked,
-        free_ms=times.free,
-        broken_ms=times.broken,
-        unobserved_ms=times.unobserved,
+        weighted_ms=weighted,
+        memory_gib_hours=_gib_hours(times),
+        price=wanted.worth.price_of(weighted),
     )
+    if wanted.by in NAMED:
+        return row
+    return replace(row, free_ms=times.free, broken_ms=times.broken, unobserved_ms=times.unobserved)
+
+
+def _gib_hours(times: Times) -> float | None:
+    return None if times.memory is None else round(times.memory / _MIB_SECONDS, 3)

@@ -49,6 +49,8 @@ class Times(Struct, kw_only=True):
     booked: int = 0
     free: int = 0
     broken: int = 0
+    # The memory that was held while it was somebody's, in MiB times seconds; None: nothing is known of it.
+    memory: int | None = None
 
     @property
     def unobserved(self) -> int:
@@ -65,6 +67,12 @@ class Times(Struct, kw_only=True):
         self.span += other.span
         for kind in USAGE_KINDS:
             setattr(self, kind, getattr(self, kind) + getattr(other, kind))
+        self.add_memory(other.memory)
+
+    def add_memory(self, memory: int | None) -> None:
+        """Add what was held, as far as it is known."""
+        if memory is not None:
+            self.memory = memory + (self.memory or 0)
 
 
 class PlaceUsage(Struct, kw_only=True):
@@ -72,7 +80,8 @@ class PlaceUsage(Struct, kw_only=True):
 
     place: Place
     times: Times
-    # Person → the part of used, idle and booked that is theirs; the rest of it is zero.
+    # Person → the part of used, idle and booked that is theirs; the rest of it is zero. Where programs were
+    # asked for, these; "": it cannot be told which.
     people: dict[str, Times] = field(default_factory=dict)
 
     def count(self, kind: UsageKind, parts: dict[str, int], milliseconds: int) -> None:
@@ -82,6 +91,14 @@ class PlaceUsage(Struct, kw_only=True):
             of_person = self.people.setdefault(person, Times())
             setattr(of_person, kind, getattr(of_person, kind) + part)
             of_person.span += part
+
+    def hold(self, memory: int | None, parts: dict[str, int]) -> None:
+        """Count memory that was held meanwhile, by the same parts as the time."""
+        self.times.add_memory(memory)
+        whole = sum(parts.values())
+        for person, part in parts.items():
+            if memory is not None and whole:
+                self.people[person].add_memory(memory * part // whole)
 
     def fit(self) -> None:
         """Let no more have been observed than there was: a place may be found to have ended earlier."""
@@ -100,6 +117,15 @@ class PlaceUsage(Struct, kw_only=True):
             setattr(of_person, kind, getattr(of_person, kind) - part)
             of_person.span -= part
             cut -= part
+
+
+class HourUse(Struct, frozen=True, kw_only=True):
+    """How full the GPUs that count were in one hour, in milliseconds of them all."""
+
+    start: float
+    # Somebody was on it, used or held idle.
+    taken: int
+    observed: int
 
 
 class Usage(Struct, kw_only=True):

@@ -13,6 +13,7 @@ _NOISE: Final = re.compile(
 # Not the end of a profile like `1g.10gb`: that is a name.
 _SIZE: Final = re.compile(r"(?<![.\d])(\d+) ?GB\b", re.IGNORECASE)
 _PROFILE: Final = re.compile(r"(?:\bMIG\b)? *\b\d+[cg]\.[\w.+]+", re.IGNORECASE)
+_SLICES: Final = re.compile(r"\b(\d)[cg]\.", re.IGNORECASE)
 
 # Between the UUID of a GPU and its node, where several nodes have the same; no UUID has it in itself.
 NODE_MARK: Final = "@"
@@ -31,6 +32,18 @@ def short_model(model: str) -> str:
 def without_profile(model: str) -> str:
     """A model without the MIG profile that some drivers write into it: `A100 MIG 1g.10gb` is an `A100`."""
     return _PROFILE.sub("", model).strip()
+
+
+def compute_slices(model: str) -> int | None:
+    """How many of a card's compute slices the MIG profile in a name has: 3 of `A100 3g.40gb`; None: none."""
+    found = _SLICES.search(model)
+    return None if found is None else int(found[1])
+
+
+def is_part_of_model(part: str, *models: str | None) -> bool:
+    """Whether a part is in one of the names that a model has; case says nothing."""
+    wanted = part.lower()
+    return any(wanted in (model or "").lower() for model in models)
 
 
 def holder_name(user: str | None, uid: int | None) -> str:

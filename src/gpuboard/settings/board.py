@@ -14,6 +14,7 @@ from gpuboard.settings.rules import (
     check_base_path,
     check_contact,
     check_copy,
+    check_currency,
     check_display_names,
     check_grid,
     check_groups,
@@ -24,6 +25,7 @@ from gpuboard.settings.rules import (
     check_listen,
     check_people,
     check_storage_url,
+    check_weights,
 )
 from gpuboard.settings.words import close_to, why_no_toml
 from gpuboard.settings.zones import check_zone
@@ -168,6 +170,17 @@ class HistoryTable(Struct, frozen=True, kw_only=True):
     max_size: Annotated[Size, Rule(check_history_size)] | None = None
 
 
+class UsageTable(Struct, frozen=True, kw_only=True):
+    """`[usage]`: what GPU-hours are worth."""
+
+    # A model as it is shown, or a part of its name → what an hour of it counts for; else 1.
+    weights: Annotated[dict[str, float], Meta(examples=[{"H100": 3}]), Rule(check_weights)] = {}
+    # Of a weighted GPU-hour; absent: none is told.
+    price: Annotated[float, Meta(ge=0, le=1_000_000, examples=[0.4])] | None = None
+    # What the price is in, for people; empty: nothing is said.
+    currency: Annotated[str, Meta(max_length=16, examples=["EUR"]), Rule(check_currency)] = ""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All of gpuboard.toml."""
 
@@ -179,6 +192,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     bookings: BookingsTable = BookingsTable()
     storage: StorageTable = StorageTable()
     history: HistoryTable = HistoryTable()
+    usage: UsageTable = UsageTable()
     # Each `[[source]]` as it stands, with the words that say where it stands.
     sources: tuple[tuple[str, dict[str, Any]], ...] = ()
     demo_nodes: int = 0
@@ -194,6 +208,7 @@ TABLES: Final[dict[str, type[Struct]]] = {
     "bookings": BookingsTable,
     "storage": StorageTable,
     "history": HistoryTable,
+    "usage": UsageTable,
 }
 
 

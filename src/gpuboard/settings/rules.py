@@ -25,6 +25,7 @@ _HOW_TO_REACH: Final = (
     'write "mailto:{person}@lab.example" or "https://chat.lab.example/ask?who={person}&text={text}"; '
     "{person} must be there, but not in the name of the host"
 )
+_LARGEST_WEIGHT: Final = 1_000_000
 # What a minute can be made of, in seconds.
 GRIDS: Final = (1, 2, 5, 10, 15, 20, 30, 60)
 LEAST_HISTORY_BYTES: Final = 64 * 1024**2
@@ -113,6 +114,21 @@ def check_ignored(value: tuple[str, ...]) -> None:
         raise ValueError(
             'an empty text is a part of every name; write parts of models\' names, like ["GT 710"]'
         )
+
+
+def check_weights(value: dict[str, float]) -> None:
+    """Parts of names, and numbers that an hour may count for."""
+    for part, weight in value.items():
+        if not part.strip() or not part.isprintable():
+            raise ValueError(f'{part!r} is no model; write parts of names, like {{ "H100" = 3 }}')
+        if not 0 <= weight <= _LARGEST_WEIGHT:
+            raise ValueError(f"{part} = {weight:g}: an hour counts for 0 to {_LARGEST_WEIGHT:g}")
+
+
+def check_currency(value: str) -> None:
+    """A word on one line."""
+    if not value.isprintable():
+        raise ValueError('it must be one line, like "EUR"')
 
 
 def check_lines(value: tuple[float, float]) -> None:

@@ -11,6 +11,7 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish, find_free, summarize
 from gpuboard.history.desk import HistoryDesk
+from gpuboard.history.weights import Worth
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.agents import AgentDoor
 from gpuboard.web.components import Components
@@ -46,6 +47,8 @@ class Services(Struct, frozen=True, kw_only=True):
     history: HistoryDesk | None = None
     # Group → its people.
     people_groups: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+    # What an hour of a GPU is worth.
+    usage_worth: Callable[[], Worth] = Worth
     viewers_per_address: AddressCount = field(default_factory=AddressCount)
     past: PastPace = field(default_factory=PastPace)
 

@@ -4,10 +4,29 @@ from typing import Literal
 
 from msgspec import Struct
 
-UsageBy = Literal["person", "group", "model", "node", "week"]
+UsageBy = Literal["person", "group", "program", "model", "node", "week"]
+Trend = Literal["up", "level", "down"]
 
 
-class UsageTotal(Struct, frozen=True, kw_only=True):
+class UsageWorth(Struct, frozen=True, kw_only=True):
+    """What stands beside the six kinds of time, of a row and of all together."""
+
+    # Used in the span before: the calendar month before, or one as long. null: nothing was counted then.
+    previous_used_ms: int | None = None
+    # Used, held idle, or booked and unused, times the weights of the GPUs. null: there is neither weight nor
+    # price in the settings.
+    weighted_ms: int | None = None
+    # The memory that was held while it was used or held idle. null: nothing is known of it.
+    memory_gib_hours: float | None = None
+    # Of the weighted time. null: there is no price in the settings.
+    price: float | None = None
+    # Time of bookings within the span, and how much of it their own people used. null: bookings are nobody's
+    # here, or the board keeps none.
+    reserved_ms: int | None = None
+    reserved_used_ms: int | None = None
+
+
+class UsageTotal(UsageWorth, frozen=True, kw_only=True):
     """The time of GPUs by kind; the six kinds together are the span."""
 
     span_ms: int
@@ -20,10 +39,10 @@ class UsageTotal(Struct, frozen=True, kw_only=True):
     unobserved_ms: int
 
 
-class UsageRow(Struct, frozen=True, kw_only=True):
-    """One person, group, model, node or week; null where a kind of time is nobody's."""
+class UsageRow(UsageWorth, frozen=True, kw_only=True):
+    """One person, group, program, model, node or week; null where a kind of time is nobody's."""
 
-    # null: those who are in no group, or whose model cannot be told.
+    # null: those who are in no group, or whose program or model cannot be told.
     name: str | None
     used_ms: int
     idle_ms: int
@@ -31,6 +50,10 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     free_ms: int | None = None
     broken_ms: int | None = None
     unobserved_ms: int | None = None
+    # Of a person: the group that they count for.
+    group: str | None = None
+    # Of a group: its people. Of all others null.
+    people: list["UsageRow"] | None = None
 
 
 class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
@@ -48,3 +71,66 @@ class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     total: UsageTotal
     # By name of weeks, else whoever used most comes first. Empty where names are hidden.
     rows: list[UsageRow]
+    # What prices are in; null: there is no price, or nothing is said of it.
+    currency: str | None = None
+
+
+class HourOfWeek(Struct, frozen=True, kw_only=True):
+    """One hour of the week; Monday is 0."""
+
+    weekday: int
+    hour: int
+    percent: float
+
+
+class UsageHoursAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """How full the GPUs were by hour of the week, by the clock of the board."""
+
+    start: float
+    end: float
+    # Seven days from Monday on, of 24 hours each: how much of the time observed somebody was on a GPU,
+    # whether it was used or held idle. null: nothing was observed.
+    percent: list[list[float | None]]
+    # null: nothing was observed at all.
+    fullest: HourOfWeek | None
+    emptiest: HourOfWeek | None
+
+
+class UsageWindow(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """One of the spans that means are taken over: whole hours, as far as anything was counted."""
+
+    hours: int
+    start: float
+    end: float
+
+
+class UsageMean(Struct, frozen=True, kw_only=True):
+    """How many GPUs somebody had on average; null: nothing was counted."""
+
+    hours: int
+    used: float | None
+    # null: the board keeps no bookings.
+    reserved: float | None = None
+    # Whether more are used than on average in the next longer span; null: there is none.
+    trend: Trend | None = None
+
+
+class PersonMeans(Struct, frozen=True, kw_only=True):
+    """One person's means, the shortest span first."""
+
+    name: str
+    group: str | None
+    means: list[UsageMean]
+
+
+class UsageAveragesAnswer(Struct, frozen=True, kw_only=True):
+    """How many GPUs people use lately: over the last two hours, the last day and the last week."""
+
+    at: float
+    windows: list[UsageWindow]
+    # Of all people together.
+    total: list[UsageMean]
+    # How many GPUs were free on average, span by span.
+    free: list[float | None]
+    # Whoever uses most comes first. Empty where names are hidden.
+    people: list[PersonMeans]

@@ -10,13 +10,14 @@ from typing import Final, TypeVar
 
 from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import notes, retention, sealing
-from gpuboard.history.embedded.accounting import read_accounts
+from gpuboard.history.embedded.accounting import read_accounts, read_hours
 from gpuboard.history.embedded.curves import read_curves
 from gpuboard.history.embedded.disk import Disk
 from gpuboard.history.embedded.file import DamagedError, DiskFullError, HistoryFile, ReplacedError
 from gpuboard.history.embedded.inventing import Invented, put_invented
 from gpuboard.history.embedded.moments import read_moment, read_track
 from gpuboard.history.embedded.names import Names
+from gpuboard.history.embedded.programs import read_programs
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.recent import RecentCache
 from gpuboard.history.embedded.schema import USAGE_TABLE
@@ -36,7 +37,7 @@ from gpuboard.history.records import (
     Track,
     Written,
 )
-from gpuboard.history.usage import Usage
+from gpuboard.history.usage import HourUse, Usage
 from gpuboard.model.errors import HistoryPausedError, StorageError
 from gpuboard.model.verdict import Reason
 
@@ -198,6 +199,16 @@ class EmbeddedHistory(History):
         """How much each GPU was used."""
         quiet = self._keep.quiet_percent
         return self._look(lambda look: read_accounts(look, self._names, start, end, quiet_percent=quiet))
+
+    def usage_of_programs(self, start: float, end: float) -> Usage:
+        """How much each GPU was used, by program."""
+        quiet = self._keep.quiet_percent
+        return self._look(lambda look: read_programs(look, self._names, start, end, quiet_percent=quiet))
+
+    def usage_by_hour(self, start: float, end: float) -> list[HourUse]:
+        """How full the GPUs were."""
+        quiet = self._keep.quiet_percent
+        return self._look(lambda look: read_hours(look, self._names, start, end, quiet_percent=quiet))
 
     def episodes(
         self,

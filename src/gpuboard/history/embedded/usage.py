@@ -18,18 +18,26 @@ from gpuboard.history.embedded.chunks import HOLDERS
 from gpuboard.history.embedded.idling import USE, VERDICT, Stretch, count_idle_back
 from gpuboard.history.embedded.names import NOBODY, SOMEBODY, UNKNOWN
 from gpuboard.history.embedded.schema import KIND_CODES, SERIES, WINDOW_MS
-from gpuboard.history.figures import NOTHING, VERDICTS
+from gpuboard.history.figures import LARGEST, NOTHING, VERDICTS, place_of
 from gpuboard.history.usage import OWNED, USAGE_KINDS, kind_of
 
+MEMORY_USED: Final = place_of("gpu", "memory_used_bytes")
 # The figures that usage follows from.
-FIGURES: Final = [USE, VERDICT, HOLDERS]
-# Of an entry: which series of the block, where in the hour its place begins, kind, people, milliseconds.
-SLOT, BEGIN, KIND, CROWD, HELD = range(5)
+FIGURES: Final = [USE, VERDICT, HOLDERS, MEMORY_USED]
+# Of an entry: which series of the block, where in the hour its place begins, kind, people, milliseconds, and
+# MiB times seconds that were held, less than nothing where that is not known.
+SLOT, BEGIN, KIND, CROWD, HELD, MEMORY = range(6)
+ENTRY_ROWS: Final = 6
+# Those of files from before memory was counted.
+_ROWS_BEFORE: Final = 5
 _NONE: Final = -1
+_KIND_BITS: Final = 32
+_HOUR_BITS: Final = 35
 _kinds: Final = [kind_of(word) for word in VERDICTS]
 # By the code of a verdict; one that cannot be told is the last.
 _KIND_OF: Final = np.array([*(_NONE if kind is None else USAGE_KINDS.index(kind) for kind in _kinds), _NONE])
 
+Longs = NDArray[np.int64]
 # Series of a block → from when to when it was somewhere, in order.
 PlacesOf = dict[int, list[tuple[int, int]]]
 
@@ -41,22 +49,29 @@ class Cut(NamedTuple):
     end_ms: int
 
 
-def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -> Ints:
-    """What the GPUs of a block were in one window: an entry a column; cells beyond only tell who was idle."""
-    found: list[tuple[int, int, int, int, int]] = []
+def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -> dict[int, Ints]:
+    """What the GPUs of a block were, by the hour's begin: an entry a column.
+
+    Cells beyond the cut only tell who was idle.
+    """
+    found: list[Longs] = []
     for slot, spans in places.items():
         if not cells.observed[slot].any():
             continue
-        kinds, crowds = _kinds_and_crowds(cells, slot, quiet_percent)
+        states = _kinds_and_crowds(cells, slot, quiet_percent)
         for start, end in spans:
             inside = Cut(max(start, cut.start_ms), min(end, cut.end_ms))
-            for kind, crowd, held in _tally(cells, slot, (kinds, crowds), inside):
-                found.append((slot, inside.start_ms - cut.start_ms, kind, crowd, held))
-    return np.array(found, np.int32).reshape(-1, 5).T
+            found.append(_tally(cells, slot, states, inside))
+    table = np.concatenate(found, axis=1) if found else np.empty((ENTRY_ROWS + 1, 0), np.int64)
+    hours = table[ENTRY_ROWS]
+    return {
+        hour * WINDOW_MS: table[:ENTRY_ROWS, hours == hour].astype(np.int32)
+        for hour in np.unique(hours).tolist()
+    }
 
 
 def _kinds_and_crowds(cells: Cells, slot: int, quiet_percent: float) -> tuple[Ints, Ints]:
-    use, verdicts, crowds = (cells.values[place].mean[slot].copy() for place in FIGURES)
+    use, verdicts, crowds = (cells.values[place].mean[slot].copy() for place in (USE, VERDICT, HOLDERS))
     stretch = Stretch(cells.start_ms, cells.cell_ms, cells.observed[slot] > 0, verdicts, crowds, use)
     count_idle_back(stretch, quiet_percent)
     verdicts = stretch.verdicts
@@ -67,17 +82,38 @@ def _kinds_and_crowds(cells: Cells, slot: int, quiet_percent: float) -> tuple[In
     return kinds, np.where(kinds < len(OWNED), crowds, NOBODY).astype(np.int32)
 
 
-def _tally(cells: Cells, slot: int, states: tuple[Ints, Ints], inside: Cut) -> Iterator[tuple[int, int, int]]:
-    """How long it was what, and whose; no longer than it was there."""
+def _tally(cells: Cells, slot: int, states: tuple[Ints, Ints], inside: Cut) -> Longs:
+    """How long it was what, and whose, no longer than it was there; the last row is the hour."""
     begins = cells.start_ms + cells.cell_ms * np.arange(cells.count)
     room = np.minimum(begins + cells.cell_ms, inside.end_ms) - np.maximum(begins, inside.start_ms)
     held = np.minimum(cells.observed[slot], room)
     chosen = np.flatnonzero((held > 0) & (states[0] != _NONE))
-    pairs = np.stack([states[0][chosen], states[1][chosen]])
-    kinds, which = np.unique(pairs, axis=1, return_inverse=True)
-    sums = np.bincount(which.reshape(-1), weights=held[chosen], minlength=kinds.shape[1])
-    for (kind, crowd), total in zip(kinds.T.tolist(), sums.tolist(), strict=True):
-        yield kind, crowd, int(total)
+    kinds, crowds = (one[chosen].astype(np.int64) for one in states)
+    keys = (begins[chosen] // WINDOW_MS << _HOUR_BITS) | (kinds << _KIND_BITS) | crowds
+    found, which = np.unique(keys, return_inverse=True)
+    sums = np.bincount(which, weights=held[chosen], minlength=len(found))
+    table = np.empty((ENTRY_ROWS + 1, len(found)), np.int64)
+    hours = found >> _HOUR_BITS
+    table[SLOT] = slot
+    table[BEGIN] = np.maximum(0, inside.start_ms - hours * WINDOW_MS)
+    table[KIND] = (found >> _KIND_BITS) & 7
+    table[CROWD] = found & 0xFFFFFFFF
+    table[HELD] = sums
+    table[MEMORY] = _held_memory(
+        cells.values[MEMORY_USED].mean[slot][chosen], held[chosen], which, len(found)
+    )
+    table[MEMORY] = np.where(table[KIND] < len(OWNED), table[MEMORY], _NONE)
+    table[ENTRY_ROWS] = hours
+    return table
+
+
+def _held_memory(memory: Ints, held: NDArray[np.signedinteger], which: Longs, count: int) -> Longs:
+    """MiB times seconds of each entry; less than nothing where no cell tells."""
+    is_told = memory != NOTHING
+    parts = np.where(is_told, memory.astype(np.float64) * held, 0.0)
+    sums = np.bincount(which, weights=parts, minlength=count) / 1000
+    told = np.bincount(which, weights=is_told, minlength=count) > 0
+    return np.where(told, np.minimum(np.rint(sums), LARGEST), _NONE).astype(np.int64)
 
 
 def put_usage(connection: sqlite3.Connection, block: int, start_ms: int, entries: Ints) -> None:
@@ -93,7 +129,8 @@ def seal_usage(connection: sqlite3.Connection, block: int, cells: Cells, quiet_p
     """Note the window that these cells begin with; they may go on beyond it."""
     cut = Cut(cells.start_ms, cells.start_ms + WINDOW_MS)
     places = places_in(connection, block, cut)
-    put_usage(connection, block, cut.start_ms, entries_of(cells, places, cut, quiet_percent))
+    for start_ms, entries in entries_of(cells, places, cut, quiet_percent).items():
+        put_usage(connection, block, start_ms, entries)
 
 
 def places_in(connection: sqlite3.Connection, block: int, cut: Cut) -> PlacesOf:
@@ -121,7 +158,9 @@ def read_usage(connection: sqlite3.Connection, cut: Cut) -> Iterator[tuple[int, 
         except BlockError:
             # Not observed is honest.
             continue
-        if entries.shape[0] == HELD + 1:
+        if entries.shape[0] == _ROWS_BEFORE:
+            entries = np.pad(entries, ((0, 1), (0, 0)), constant_values=_NONE)
+        if entries.shape[0] == ENTRY_ROWS:
             yield block, start_ms, entries
 
 
@@ -141,6 +180,3 @@ def nameless(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[bytes, in
             continue
         entries[CROWD] = np.where(entries[CROWD] > SOMEBODY, SOMEBODY, entries[CROWD])
         yield pack(entries, level=SMALL), start_ms, block
-
-
-Longs = NDArray[np.int64]
