@@ -3,6 +3,8 @@
 import type { Span } from '../api/history';
 
 const DAY_MS = 86_400_000;
+// The board counts no more weeks at once.
+const MOST_DAYS = 732;
 
 /** A day of a calendar; its month counts from 1. */
 export interface Day {
@@ -54,6 +56,14 @@ function wall(at: number, zone: string): number {
 }
 
 const offset = (at: number, zone: string) => wall(at, zone) - Math.floor(at / 1000) * 1000;
+
+/** Whether the clocks of two zones show the same all through a span. */
+export function isSameClock(one: string, other: string, { from, to }: Span): boolean {
+  return (
+    one === other ||
+    [from, (from + to) / 2, to].every((at) => offset(at * 1000, one) === offset(at * 1000, other))
+  );
+}
 
 /** When a day begins, in Unix seconds; where that midnight is left out or comes twice, as the board reckons it. */
 export function beginOf({ year, month, day }: Day, zone: string): number {
@@ -158,8 +168,10 @@ export function nameOf({ period, first }: Stretch): string {
 /** What an address asks for; without a word (or with one that is none) the month that today is in. */
 export function readStretch(query: URLSearchParams, today: Day): Stretch {
   const [from, to] = [parseDay(query.get('from')), parseDay(query.get('to'))];
-  if (from && to && daysBetween(from, to) >= 0)
-    return { period: 'dates', first: from, next: shifted(to, 1) };
+  if (from && to && daysBetween(from, to) >= 0) {
+    const days = Math.min(daysBetween(from, to) + 1, MOST_DAYS);
+    return { period: 'dates', first: from, next: shifted(from, days) };
+  }
   for (const period of PERIODS) {
     const found = parsePeriod(period, query.get(period) ?? '');
     if (found) return stretchOf(period, found);
@@ -168,7 +180,12 @@ export function readStretch(query: URLSearchParams, today: Day): Stretch {
 }
 
 function parsePeriod(period: Period, text: string): Day | null {
-  const form = { week: /^(\d{4})-W(\d\d)$/, month: /^(\d{4})-(\d\d)$/, quarter: /^(\d{4})-Q(\d)$/, year: /^(\d{4})$/ };
+  const form = {
+    week: /^(\d{4})-W(\d\d)$/,
+    month: /^(\d{4})-(\d\d)$/,
+    quarter: /^(\d{4})-Q(\d)$/,
+    year: /^(\d{4})$/,
+  };
   const [, year, number = 1] = (form[period].exec(text) ?? []).map(Number);
   const most = { week: 53, month: 12, quarter: 4, year: 1 }[period];
   if (!year || number < 1 || number > most) return null;

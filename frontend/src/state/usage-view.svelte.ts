@@ -63,9 +63,10 @@ export class UsageView {
     return this.#span.from > this.app.clock.coarse;
   }
 
-  /** As the API is asked; a month is compared with the one before it, however long that was. */
+  /** As the API is asked: a month that is over is compared with the one before it, all else with as long a time. */
   get asked(): UsageSpan {
-    return this.#stretch.period === 'month' ? { month: nameOf(this.#stretch) } : this.#span;
+    const isMonth = this.#stretch.period === 'month' && !this.soFar;
+    return isMonth ? { month: nameOf(this.#stretch) } : this.#span;
   }
 
   get span(): { from: number; to: number } {

@@ -77,29 +77,52 @@ export interface UsageLine {
 const IDLE_SHARE = 1 / 4;
 const UNUSED_SHARE = 1 / 10;
 
+export interface UsageLines {
+  lines: UsageLine[];
+  /** All together, as written in the last line and above the bar. */
+  used: number;
+  idle: number;
+  booked: number;
+}
+
 /** Lines whose hours add up to the last one's, each with those of its people, which add up to it. */
-export function usageLines(rows: UsageRow[], total: UsageTotal): UsageLine[] {
+export function usageLines(rows: UsageRow[], total: UsageTotal): UsageLines {
   const unit = unitOf(total);
-  const whole = (kind: 'used_ms' | 'idle_ms' | 'booked_ms') =>
-    Math.round(rows.reduce((sum, row) => sum + row[kind], 0) / unit);
+  const told = Object.fromEntries(kindLines(total).map(({ kind, hours }) => [kind, hours]));
+  const whole = (kind: 'used' | 'idle' | 'booked') => {
+    const sum = rows.reduce((all, row) => all + row[`${kind}_ms`], 0);
+    return Math.round(sum === total[`${kind}_ms`] ? (told[kind]! * HOUR_MS) / unit : sum / unit);
+  };
   const used = rows.reduce((sum, row) => sum + row.used_ms, 0);
-  return linesWithin(rows, unit, {
-    used: whole('used_ms'),
-    idle: whole('idle_ms'),
-    booked: whole('booked_ms'),
-    share: total.used_ms ? Math.round((1000 * used) / total.used_ms) : 0,
-  });
+  const share = total.used_ms ? Math.round((1000 * used) / total.used_ms) : 0;
+  const all = { used: whole('used'), idle: whole('idle'), booked: whole('booked'), share };
+  return { lines: linesWithin(rows, unit, all), used: told.used!, idle: told.idle!, booked: told.booked! };
 }
 
 type Units = Record<'used' | 'idle' | 'booked' | 'share', number>;
 
 function linesWithin(rows: UsageRow[], unit: number, all: Units): UsageLine[] {
-  const used = shared(rows.map((row) => row.used_ms), all.used); // prettier-ignore
-  const idle = shared(rows.map((row) => row.idle_ms), all.idle); // prettier-ignore
-  const booked = shared(rows.map((row) => row.booked_ms), all.booked); // prettier-ignore
-  const share = shared(rows.map((row) => row.used_ms), all.share); // prettier-ignore
+  const columns = {
+    used: shared(
+      rows.map((row) => row.used_ms),
+      all.used,
+    ),
+    idle: shared(
+      rows.map((row) => row.idle_ms),
+      all.idle,
+    ),
+    booked: shared(
+      rows.map((row) => row.booked_ms),
+      all.booked,
+    ),
+    share: shared(
+      rows.map((row) => row.used_ms),
+      all.share,
+    ),
+  };
   return rows.map((row, place) => {
-    const units = { used: used[place]!, idle: idle[place]!, booked: booked[place]!, share: share[place]! };
+    const [used, idle] = [columns.used[place]!, columns.idle[place]!];
+    const units = { used, idle, booked: columns.booked[place]!, share: columns.share[place]! };
     return {
       row,
       used: (units.used * unit) / HOUR_MS,

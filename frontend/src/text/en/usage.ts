@@ -52,6 +52,7 @@ export const usage = {
   usage_gpuHours: 'GPU-hours',
   usage_share: 'share of used',
   usage_change: 'since {span}',
+  usage_changeDays: { one: 'than the day before', other: 'than {count} days before' },
   usage_before: 'before',
   usage_new: 'new',
   usage_allPeople: 'all people',
@@ -72,12 +73,9 @@ export const usage = {
   usage_extremes: 'Fullest {full}, {most} %; emptiest {empty}, {least} %.',
   usage_hourName: '{day} {hour} h',
   // Paper
-  usage_paperBy: 'by {by}',
-  usage_paperRows: 'GPU-hours by {by}',
   about_usage:
     'used: somebody’s program computed; a shared GPU is split between its users. held, idle: memory held, no work. booked, unused: booked and nobody on it. free, broken: as the board showed it. not observed: no report arrived. The six add up to GPUs × hours.',
   usage_printed: 'printed {time} · page 1 of 1',
-  usage_key_go: 'Usage',
 } as const satisfies Entries;
 
 export type UsageWords = Translated<typeof usage>;

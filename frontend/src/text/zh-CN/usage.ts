@@ -78,4 +78,3 @@ export const usage: UsageWords = {
   usage_printed: 'printed {time} · page 1 of 1',
   usage_key_go: 'Usage',
 };
-

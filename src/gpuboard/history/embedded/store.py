@@ -119,10 +119,11 @@ class EmbeddedHistory(History):
         Raises:
             StorageError: it cannot be written.
         """
+        quiet = self._keep.quiet_percent
 
         def put(connection: sqlite3.Connection) -> None:
             for past in pasts:
-                put_invented(connection, self._names, past, now=now)
+                put_invented(connection, self._names, past, now=now, quiet_percent=quiet)
 
         self._change(put)
 
