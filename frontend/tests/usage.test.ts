@@ -31,10 +31,10 @@ const sum = (numbers: number[]) => numbers.reduce((one, other) => one + other, 0
 
 function total(kinds: Partial<UsageTotal>): UsageTotal {
   const none = { used_ms: 0, idle_ms: 0, booked_ms: 0, free_ms: 0, broken_ms: 0, unobserved_ms: 0 };
-  const told = { ...none, ...kinds };
+  const told: typeof none = { ...none, ...(kinds as Partial<typeof none>) };
   const worth = { previous_used_ms: null, weighted_ms: null, memory_gib_hours: null, price: null };
   const reserved = { reserved_ms: null, reserved_used_ms: null };
-  return { ...told, ...worth, ...reserved, span_ms: sum(Object.values(told)), ...kinds };
+  return { ...told, ...worth, ...reserved, span_ms: sum(Object.values(told)) };
 }
 
 function row(

@@ -1,12 +1,14 @@
 /** What the board answers about GPU-hours, word for word: whole milliseconds. */
 
 import type { Client } from './client';
-import type { UsageAnswer, UsageAveragesAnswer, UsageHoursAnswer } from './generated';
+import type { UsageAnswer, UsageAveragesAnswer, UsageDaysAnswer, UsageHoursAnswer } from './generated';
 
 export type {
   PersonMeans,
   UsageAnswer,
   UsageAveragesAnswer,
+  UsageDay,
+  UsageDaysAnswer,
   UsageHoursAnswer,
   UsageMean,
   UsageRow,
@@ -28,4 +30,7 @@ export const hoursPath = (span: UsageSpan): string => `usage/hours?${asked(span)
 
 export const usageHours = (client: Client, path: string) => client.get<UsageHoursAnswer>(path);
 export const usageRows = (client: Client, path: string) => client.get<UsageAnswer>(path);
+/** One person's days: the last thirty. */
+export const usageDays = (client: Client, person: string) =>
+  client.get<UsageDaysAnswer>(`usage/days?${asked({ person })}`);
 export const usageAverages = (client: Client) => client.get<UsageAveragesAnswer>('usage/averages');

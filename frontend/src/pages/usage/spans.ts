@@ -88,3 +88,7 @@ export function momentIn(at: number, now: number, zone: string, tag: string): st
     timeZone: zone,
   }).format(at * 1000);
 }
+
+/** A day, like "Sun 25 Oct". */
+export const dateText = (day: Day, tag: string): string =>
+  write(day, tag, { weekday: 'short', day: 'numeric', month: 'short' });

@@ -72,6 +72,30 @@ export const usage = {
   usage_mapPaper: 'In use, by hour of the week (percent of the observed GPUs)',
   usage_extremes: 'Fullest {full}, {most} %; emptiest {empty}, {least} %.',
   usage_hourName: '{day} {hour} h',
+  // One person
+  usage_now: 'Now',
+  usage_holds: '{gpus} on {nodes}',
+  usage_holdsNothing: 'Holds no GPU just now.',
+  usage_onBoard: 'On the board',
+  usage_use: 'Use',
+  usage_state: 'State',
+  usage_sinceHead: 'Since',
+  usage_noBookings: 'Nothing is booked in the next two weeks.',
+  usage_days: 'The last 30 days',
+  usage_daysSum: 'Used {used} h, held idle {idle} h, booked and left unused {booked} h.',
+  usage_perDay: 'GPU-hours used per day, at most {most} h',
+  usage_day: 'Day',
+  usage_ran: 'What they ran',
+  usage_ranNothing: 'Nothing in this time, as far as the board saw.',
+  // Lately
+  usage_lately: 'GPUs used on average',
+  usage_mean: 'over {time}',
+  usage_latelyExplained:
+    'Averages are GPUs used, over the last two hours, day and week; what was booked stands below. An arrow says whether more is used than over the next longer time.',
+  usage_trend_up: 'rising',
+  usage_trend_level: 'steady',
+  usage_trend_down: 'falling',
+  usage_reserved: '{count} booked',
   // Paper
   about_usage:
     'used: somebody’s program computed; a shared GPU is split between its users. held, idle: memory held, no work. booked, unused: booked and nobody on it. free, broken: as the board showed it. not observed: no report arrived. The six add up to GPUs × hours.',
