@@ -62,7 +62,7 @@ export const usage: UsageWords = {
   usage_noRows: 'In dieser Zeit hat niemand eine GPU benutzt.',
   usage_weighted: 'gewichtet',
   usage_price: 'Preis',
-  usage_memoryHours: 'GB-Stunden',
+  usage_memoryHours: 'GB‑Stunden',
   usage_much: 'viel, gemessen am Benutzten',
   usage_map: 'Belegt, nach Stunde der Woche',
   usage_mapPaper: 'Belegt, nach Stunde der Woche (Prozent der beobachteten GPUs)',
@@ -83,7 +83,7 @@ export const usage: UsageWords = {
   usage_ran: 'Was lief',
   usage_ranNothing: 'Nichts in dieser Zeit, soweit die Tafel sah.',
   usage_lately: 'GPUs im Mittel benutzt',
-  usage_mean: 'über {time}',
+  usage_mean: 'benutzt in {time}',
   usage_latelyExplained:
     'Mittel sind benutzte GPUs über die letzten zwei Stunden, den Tag und die Woche; darunter steht, was gebucht war. Ein Pfeil sagt, ob mehr benutzt wird als über die nächstlängere Zeit.',
   usage_trend_up: 'steigend',

@@ -65,7 +65,7 @@ export const usage = {
   usage_noRows: 'Nobody used a GPU in this time.',
   usage_weighted: 'weighted',
   usage_price: 'price',
-  usage_memoryHours: 'GB-hours',
+  usage_memoryHours: 'GB‑hours',
   usage_much: 'much of what is used',
   // Hours of the week
   usage_map: 'In use, by hour of the week',
@@ -89,7 +89,7 @@ export const usage = {
   usage_ranNothing: 'Nothing in this time, as far as the board saw.',
   // Lately
   usage_lately: 'GPUs used on average',
-  usage_mean: 'over {time}',
+  usage_mean: 'used over {time}',
   usage_latelyExplained:
     'Averages are GPUs used, over the last two hours, day and week; what was booked stands below. An arrow says whether more is used than over the next longer time.',
   usage_trend_up: 'rising',

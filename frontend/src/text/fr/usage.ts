@@ -62,7 +62,7 @@ export const usage: UsageWords = {
   usage_noRows: 'Personne n’a utilisé de GPU dans cette période.',
   usage_weighted: 'pondéré',
   usage_price: 'prix',
-  usage_memoryHours: 'Go-heures',
+  usage_memoryHours: 'Go‑heures',
   usage_much: 'beaucoup par rapport à l’utilisé',
   usage_map: 'Occupés, par heure de la semaine',
   usage_mapPaper: 'Occupés, par heure de la semaine (pour cent des GPU observés)',
@@ -83,7 +83,7 @@ export const usage: UsageWords = {
   usage_ran: 'Ce qui a tourné',
   usage_ranNothing: 'Rien dans cette période, pour autant que le tableau l’ait vu.',
   usage_lately: 'GPU utilisés en moyenne',
-  usage_mean: 'sur {time}',
+  usage_mean: 'utilisés en {time}',
   usage_latelyExplained:
     'Les moyennes sont les GPU utilisés sur les deux dernières heures, le jour et la semaine ; dessous, ce qui était réservé. Une flèche dit si l’on utilise plus que sur la durée suivante.',
   usage_trend_up: 'en hausse',

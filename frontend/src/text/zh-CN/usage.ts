@@ -82,7 +82,7 @@ export const usage: UsageWords = {
   usage_ran: '运行过的程序',
   usage_ranNothing: '就看板所见，这段时间没有。',
   usage_lately: '平均使用的 GPU',
-  usage_mean: '{time} 平均',
+  usage_mean: '{time} 平均使用',
   usage_latelyExplained:
     '平均值是最近两小时、一天和一周使用的 GPU；下方是预订的。箭头表示是否比更长一段时间用得更多。',
   usage_trend_up: '上升',

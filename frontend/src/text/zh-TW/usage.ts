@@ -82,7 +82,7 @@ export const usage: UsageWords = {
   usage_ran: '執行過的程式',
   usage_ranNothing: '就看板所見，這段時間沒有。',
   usage_lately: '平均使用的 GPU',
-  usage_mean: '{time} 平均',
+  usage_mean: '{time} 平均使用',
   usage_latelyExplained:
     '平均值是最近兩小時、一天和一週使用的 GPU；下方是預訂的。箭頭表示是否比更長一段時間用得更多。',
   usage_trend_up: '上升',
