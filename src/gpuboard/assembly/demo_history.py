@@ -343,4 +343,4 @@ def _in_hours(past: Invented) -> Invented:
     states = frozenset(place_of(kind, figure.name) for figure in FIGURES[kind] if figure.is_state)
     cells = past.cells.part(past.cells.start_ms, past.cells.end_ms // HOUR_MS * HOUR_MS)
     hours = fold(cells, HOUR_MS // cells.cell_ms, states)
-    return past._replace(tier="hours", cells=hours, finer=cells)
+    return past._replace(tier="hours", cells=hours)

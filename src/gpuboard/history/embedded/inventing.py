@@ -12,7 +12,6 @@ from gpuboard.history.cells import Cells, Values
 from gpuboard.history.embedded.chunks import HOLDERS, write_cells
 from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.schema import CELLS, HOUR_MS, SERIES, TIER_CODES, Block
-from gpuboard.history.embedded.usage import count_usage
 from gpuboard.history.figures import NOTHING, Kind
 from gpuboard.history.records import Tier
 
@@ -30,38 +29,26 @@ class Invented(NamedTuple):
     cells: Cells
     # The sets of people that the holders are numbers of, by their places here.
     crowds: tuple[tuple[str, ...], ...] = ()
-    # The same in finer steps, from which GPU-hours are counted; None: they are not.
-    finer: Cells | None = None
 
 
-def put_invented(
-    connection: sqlite3.Connection, names: Names, past: Invented, *, now: float, quiet_percent: float
-) -> None:
+def put_invented(connection: sqlite3.Connection, names: Names, past: Invented, *, now: float) -> None:
     """Write all of it, and note that nothing before it is known so finely."""
     for name in past.names if past.kind == "host" else ():
         names.give_series(connection, "host", name, name, now=now)
-    numbers = [names.give_crowd(connection, crowd, past.names[0], now=now) for crowd in past.crowds]
-    cells = _told(past.cells, numbers)
-    finer = None if past.finer is None else _told(past.finer, numbers)
+    cells = past.cells
+    if past.crowds:
+        numbers = [names.give_crowd(connection, crowd, past.names[0], now=now) for crowd in past.crowds]
+        values = {**cells.values, HOLDERS: _numbered(cells.values[HOLDERS], numbers)}
+        cells = Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
     rows = np.array([names.series[past.kind][name] for name in past.names])
     for number in np.unique(rows // SERIES).tolist():
         chosen = np.flatnonzero(rows // SERIES == number)
         block = _spread(cells, chosen, rows[chosen] % SERIES)
         for window in _windows(block):
             write_cells(connection, past.tier, Block(past.kind, number), window)
-        if finer is not None and past.kind == "gpu":
-            count_usage(connection, number, _spread(finer, chosen, rows[chosen] % SERIES), quiet_percent)
     if TIER_CODES[past.tier] < max(TIER_CODES.values()):
         fact = (f"forgotten_{past.tier}_ms", str(cells.start_ms))
         connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", fact)
-
-
-def _told(cells: Cells, numbers: list[int]) -> Cells:
-    """Cells with the file's own numbers for those who held GPUs."""
-    if not numbers:
-        return cells
-    values = {**cells.values, HOLDERS: _numbered(cells.values[HOLDERS], numbers)}
-    return Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
 
 
 def _numbered(values: Values, numbers: list[int]) -> Values:

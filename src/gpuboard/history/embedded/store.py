@@ -119,11 +119,10 @@ class EmbeddedHistory(History):
         Raises:
             StorageError: it cannot be written.
         """
-        quiet = self._keep.quiet_percent
 
         def put(connection: sqlite3.Connection) -> None:
             for past in pasts:
-                put_invented(connection, self._names, past, now=now, quiet_percent=quiet)
+                put_invented(connection, self._names, past, now=now)
 
         self._change(put)
 

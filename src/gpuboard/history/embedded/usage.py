@@ -127,15 +127,7 @@ def put_usage(connection: sqlite3.Connection, block: int, start_ms: int, entries
 
 def seal_usage(connection: sqlite3.Connection, block: int, cells: Cells, quiet_percent: float) -> None:
     """Note the window that these cells begin with; they may go on beyond it."""
-    _note(connection, block, cells, Cut(cells.start_ms, cells.start_ms + WINDOW_MS), quiet_percent)
-
-
-def count_usage(connection: sqlite3.Connection, block: int, cells: Cells, quiet_percent: float) -> None:
-    """Note all windows of these cells, which are whole ones."""
-    _note(connection, block, cells, Cut(cells.start_ms, cells.end_ms), quiet_percent)
-
-
-def _note(connection: sqlite3.Connection, block: int, cells: Cells, cut: Cut, quiet_percent: float) -> None:
+    cut = Cut(cells.start_ms, cells.start_ms + WINDOW_MS)
     places = places_in(connection, block, cut)
     for start_ms, entries in entries_of(cells, places, cut, quiet_percent).items():
         put_usage(connection, block, start_ms, entries)
