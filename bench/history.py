@@ -1,6 +1,7 @@
 """History: a day of a thousand GPUs, beside VictoriaMetrics on the same figures, in one run.
 
 Usage: script/bench history [--gpus 1000] [--hours 24] [--alone]
+       script/bench history usage [--gpus 1000]    GPU-hours of a month alone
 """
 
 import argparse
@@ -16,6 +17,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from bench import _usage
 from bench._history_reader import FOUR, Answer
 from bench._past import START, Fleet, Round
 from bench._rollover import Rollover
@@ -122,10 +124,14 @@ def compare(peer: Victoria, fleet: Fleet, hours: int) -> dict[str, tuple[float, 
 def main() -> None:
     """Write a day, then ask."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="?", choices=["usage"], help="only this")
     parser.add_argument("--gpus", type=int, default=1000)
     parser.add_argument("--hours", type=int, default=24)
     parser.add_argument("--alone", action="store_true", help="without VictoriaMetrics")
     asked = parser.parse_args()
+    if asked.part == "usage":
+        _usage.tell(asked.gpus)
+        return
     fleet, costs = Fleet(asked.gpus), Costs()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         peer = stack.enter_context(victoria()) if is_installed() and not asked.alone else None

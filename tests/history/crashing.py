@@ -15,12 +15,14 @@ from pathlib import Path
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.records import Batch, Taken
-from tests.history.fleets import DAY, curve, gpu_sample, place, tidy
+from tests.history.fleets import DAY, HOUR, curve, gpu_sample, place, tidy
 
 # Each batch is ten minutes, so that there is something to seal all the time.
 SAMPLES = 60
 STEP = 10.0
 BATCH_SECONDS = SAMPLES * STEP
+# The last sample holds so much longer than until the next would have come.
+OVER_MS = 5000
 # So much of the past is looked at after every crash.
 LOOK_BATCHES = 40
 
@@ -106,7 +108,26 @@ def losses(folder: Path, safe: int) -> list[str]:
             expected = [value_at(first * SAMPLES + cell) for cell in range(count)]
             wrong = sum(one != other for one, other in zip(seen, expected, strict=True))
             found += [f"{wrong} of {count} cells are wrong"] if wrong else []
+            found += miscounted(history, last)
         return found
+    finally:
+        history.close()
+
+
+def miscounted(history: EmbeddedHistory, last: int) -> list[str]:
+    """What is wrong with the GPU-hours up to a batch, in words: what is missing, or counted twice."""
+    used = history.usage(DAY, DAY + (last + 1) * BATCH_SECONDS + HOUR).total().used
+    expected = round(1000 * (last + 1) * BATCH_SECONDS) + OVER_MS
+    return [] if used == expected else [f"{used} ms are counted, and {expected} were said"]
+
+
+def sealed(folder: Path) -> list[str]:
+    """The same when every hour has been sealed."""
+    history = open_at(folder)
+    try:
+        last = history.positions()["gpu01"].sequence
+        tidy(history, DAY + (last + 1) * BATCH_SECONDS + 10 * HOUR)
+        return miscounted(history, last)
     finally:
         history.close()
 
@@ -126,7 +147,9 @@ def main() -> int:
         if found:
             sys.stdout.write(f"crash {crash}: {'; '.join(found)}\n")
             return 1
-    return 0
+    found = sealed(asked.folder)
+    sys.stdout.write("; ".join(found))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

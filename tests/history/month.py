@@ -180,6 +180,17 @@ class Month:
             return Truth(None, None, None)
         return Truth(float(self.use[gpu, said]), self._word(gpu, said), CROWDS[self._who[gpu, said]])
 
+    def said(self, gpu: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """From when to when, in milliseconds, each sample held in which somebody worked, and who that was."""
+        minutes = np.flatnonzero(self._is_said[gpu]).tolist()
+        times = [round(1000 * self.time(minute)) for minute in minutes]
+        for place, minute in enumerate(minutes):
+            end = times[place] + round(1000 * HOLDS_MINUTES * MINUTE)
+            following = times[place + 1] if place + 1 < len(times) else end
+            people = CROWDS[self._who[gpu, minute]]
+            if self._who[gpu, minute]:
+                yield times[place], min(end, following), ("unknown",) if people is None else people
+
     def held(self, figure: Floats, gpu: int, hour: int) -> Floats:
         """What a figure of a GPU was in each minute of an hour, as far as it was observed."""
         moments = [DAY + hour * HOUR + place * MINUTE for place in range(60)]

@@ -20,7 +20,7 @@ def crash(
 
 @pytest.mark.slow
 def test_what_was_said_to_be_safe_is_there_after_a_crash(tmp_path: Path) -> None:
-    """Agents let go of what they were told is safe: nobody has it any more."""
+    """Agents let go of what they were told is safe. It is there, and counted as GPU-hours once."""
     found = crash(tmp_path, times=20, seed=1)
     assert (found.returncode, found.stdout) == (0, ""), found.stderr
 

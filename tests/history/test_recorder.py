@@ -1,7 +1,10 @@
 """The recorder: every sample once, with what was thought of it, and nothing said to be safe that is not."""
 
+from itertools import groupby
+
 import pytest
 
+from gpuboard.fleet.names import Names
 from gpuboard.history import recorder as module
 from gpuboard.model.report import HostFacts, NodeReport
 from gpuboard.model.source import SourceIdentity
@@ -267,6 +270,40 @@ async def test_a_claim_of_then_makes_a_back_filled_gpu_booked() -> None:
     lab.tick()
     await lab.write()
     assert verdicts(lab) == ["free", "free", "booked", "free"]
+    assert [one.holders for one in lab.history.samples] == [(), (), ("ana",), ()]
+
+
+async def test_what_is_booked_and_unused_is_noted_as_the_claimants() -> None:
+    """As soon as the claim begins or is another's, also while nothing else changes; not once it is over."""
+    lab = made_up()
+    lab.fleet.judge_by(lab.fleet.thresholds, Names(people={"ana2": "ana"}))
+    start = lab.clock.time
+    claims = (
+        Claim(who="ana2", start=start + 3, until=start + 6),
+        Claim(who="ben", start=start + 6, until=start + 9),
+    )
+    lab.fleet.set_claims("booking", {("dgx", 0): claims})
+    for step in range(12):
+        lab.say([reading()], sequence=step + 1)
+        lab.tick()
+    await lab.write()
+    noted = [(word, one.holders) for word, one in zip(verdicts(lab), lab.history.samples, strict=True)]
+    assert [key for key, _ in groupby(noted)] == [
+        ("free", ()),
+        ("booked", ("ana",)),
+        ("booked", ("ben",)),
+        ("free", ()),
+    ]
+
+
+async def test_a_trespasser_uses_what_others_have_booked() -> None:
+    """Whoever is on it, it is theirs."""
+    lab = made_up()
+    lab.fleet.set_claims("booking", {("dgx", 0): Claim(who="ana")})
+    lab.say([reading(use=90.0, user="mallory")])
+    lab.tick()
+    await lab.write()
+    assert [(one.holders, *verdicts(lab)) for one in lab.history.samples] == [(("mallory",), "busy")]
 
 
 async def test_a_live_sample_behind_back_filled_ones_is_not_safe_before_they_are() -> None:

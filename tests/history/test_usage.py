@@ -1,19 +1,23 @@
 """GPU-hours add up, whatever happens to a fleet."""
 
 import contextlib
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuboard.history.base import History, Keep
+from gpuboard.history.blocks import pack, unpack
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.figures import VERDICTS
-from gpuboard.history.records import Batch
+from gpuboard.history.records import Batch, Episode, GpuSamples, Place
 from gpuboard.history.usage import OWNED, USAGE_KINDS, Usage, kind_of, shares, total_of
-from tests.history.fleets import DAY, HOUR, gpu_sample, place, tidy
+from tests.history.fleets import DAY, GIB, HOUR, gpu_sample, place, tidy
 
 PEOPLE = st.none() | st.lists(st.sampled_from(["ana", "ben", "uid 1000", "unknown"]), max_size=3, unique=True)
 
@@ -39,52 +43,78 @@ def check_sums(found: Usage) -> None:
         assert times.span == round(1000 * end) - round(1000 * max(found.start, one.place.start))
         for kind in OWNED:
             assert sum(getattr(part, kind) for part in one.people.values()) == getattr(times, kind)
+        assert sum(part.span for part in one.people.values()) == times.used + times.idle + times.booked
+
+
+TABLES = ("usage", "usage_days")
+CARD, INSTANCES, OTHER = "GPU-card", ("MIG-a", "MIG-b"), "GPU-other"
 
 
 @st.composite
-def happenings(draw: st.DrawFn) -> list[tuple[str, float, object]]:
-    """Samples, places, restarts and tidying over some hours, the clock set back now and then."""
-    now = DAY
-    found: list[tuple[str, float, object]] = []
+def happenings(draw: st.DrawFn) -> list[tuple[str, float, Batch | None]]:
+    """Hours of two cards, one of which is cut into instances now and then, in samples and places.
+
+    Boards restart and tidy up, clocks are set back, nodes are heard late, GPUs move, names change.
+    """
+    now, is_cut = DAY, False
+    found: list[tuple[str, float, Batch | None]] = []
     for _ in range(draw(st.integers(1, 25))):
         now += draw(st.sampled_from([1.0, 7.3, 10.0, 600.0, 3600.0, 9000.0, -1800.0]))
-        gpu = draw(st.sampled_from(["GPU-a", "GPU-b", "MIG-c"]))
-        what = draw(st.sampled_from(["sample", "sample", "late", "place", "restart", "tidy"]))
+        what = draw(st.sampled_from(["sample", "sample", "sample", "late", "move", "cut", "restart", "tidy"]))
         if what in {"sample", "late"}:
-            people = draw(PEOPLE)
-            sample = gpu_sample(
-                gpu,
-                now - (draw(st.integers(0, 4000)) if what == "late" else 0),
-                utilization=draw(st.sampled_from([0.0, 50.0, None])),
-                holds=draw(st.sampled_from([0.0, 15.0, 30.0, 7200.0])),
-                verdict=draw(st.sampled_from(VERDICTS)),
-                holders=None if people is None else tuple(sorted(people)),
-            )
-            found.append((what, now, sample))
-        elif what == "place":
-            where = place(
-                gpu, node=draw(st.sampled_from(["n1", "n2"])), start=now, counted=draw(st.booleans())
-            )
-            found.append((what, now, where))
+            late = draw(st.integers(0, 4000)) if what == "late" else 0
+            gpu = draw(st.sampled_from([OTHER, *(INSTANCES if is_cut else (CARD,))]))
+            found.append((what, now, Batch(gpu_samples=[draw(sample_of(gpu, now - late))])))
+        elif what == "move":
+            where = place(OTHER, node=draw(st.sampled_from(["n1", "n2"])), start=now)
+            found.append((what, now, Batch(places=[replace(where, counted=draw(st.booleans()))])))
+        elif what == "cut":
+            is_cut = not is_cut
+            found.append((what, now, Batch(places=_cut(now, is_cut=is_cut))))
         else:
             found.append((what, now, None))
     return found
 
 
+@st.composite
+def sample_of(draw: st.DrawFn, gpu: str, at: float) -> GpuSamples:
+    """One GPU at one moment, with anybody on it."""
+    people = draw(PEOPLE)
+    return gpu_sample(
+        gpu,
+        at,
+        utilization=draw(st.sampled_from([0.0, 50.0, None])),
+        holds=draw(st.sampled_from([0.0, 15.0, 30.0, 7200.0])),
+        verdict=draw(st.sampled_from(VERDICTS)),
+        holders=None if people is None else tuple(sorted(people)),
+        memory_used_bytes=draw(st.sampled_from([None, 0.0, 5.0 * GIB])),
+    )
+
+
+def _cut(now: float, *, is_cut: bool) -> list[Place]:
+    """A card becomes instances, and is not counted meanwhile; or a card again, and they are gone."""
+    card = place(CARD, start=now, counted=not is_cut)
+    ends = None if is_cut else now
+    instances = [
+        replace(place(name, index=at, start=now - (0 if is_cut else 60)), parent=CARD, end=ends)
+        for at, name in enumerate(INSTANCES)
+    ]
+    return [card, *instances]
+
+
 @given(happenings())
-def test_the_six_kinds_are_the_span_whatever_happens(steps: list[tuple[str, float, object]]) -> None:
+def test_the_six_kinds_are_the_span_whatever_happens(steps: list[tuple[str, float, Batch | None]]) -> None:
     """Outages, restarts, late samples, shared GPUs, instances, moves, and clocks that are set."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         history = stack.enter_context(opened(folder))
-        gpus = ("GPU-a", "GPU-b", "MIG-c")
-        history.write(Batch(places=[place(gpu, index=at) for at, gpu in enumerate(gpus)]), now=DAY)
+        first = [place(CARD), place(OTHER, node="n1", index=1)]
+        ran = Episode(gpu=OTHER, node="n1", label="1", person="ana", program="train", start=DAY)
+        history.write(Batch(places=first, episodes=[ran]), now=DAY)
         latest = DAY
-        for what, now, thing in steps:
+        for what, now, batch in steps:
             latest = max(now, latest)
-            if what in {"sample", "late"}:
-                history.write(Batch(gpu_samples=[thing]), now=now)  # type: ignore[list-item] # a sample
-            elif what == "place":
-                history.write(Batch(places=[thing]), now=now)  # type: ignore[list-item] # a place
+            if batch is not None:
+                history.write(batch, now=now)
             elif what == "tidy":
                 tidy(history, now)
             else:
@@ -92,7 +122,11 @@ def test_the_six_kinds_are_the_span_whatever_happens(steps: list[tuple[str, floa
                 history = stack.enter_context(opened(folder))
             check_sums(history.usage(DAY - HOUR, max(now, DAY + 1)))
         tidy(history, latest + 10 * HOUR)
-        check_sums(history.usage(DAY - HOUR, latest + 10 * HOUR))
+        whole = history.usage(DAY - HOUR, latest + 10 * HOUR)
+        programs = history.usage_of_programs(DAY - HOUR, latest + 10 * HOUR)
+        check_sums(whole)
+        check_sums(programs)
+        assert [one.times for one in programs.places] == [one.times for one in whole.places]
 
 
 @given(st.integers(0, 10**9), st.lists(st.sampled_from(["ana", "ben", "uid 1000", "zoe"]), unique=True))
@@ -138,3 +172,131 @@ def test_hours_are_the_same_before_and_after_they_are_sealed(tmp_path: Path) -> 
         "ana": 1_350_000,
         "ben": 1_350_000,
     }
+
+
+def test_memory_is_counted_as_long_as_it_was_held(tmp_path: Path) -> None:
+    """Shared equally, and nothing is said where no sample tells."""
+    with opened(str(tmp_path)) as history:
+        history.write(Batch(places=[place("GPU-a"), place("GPU-b", index=1)]), now=DAY)
+        told = [
+            gpu_sample("GPU-a", DAY, holds=3600, holders=("ana", "ben"), memory_used_bytes=8.0 * GIB),
+            gpu_sample("GPU-b", DAY, holds=3600, holders=("chen",)),
+        ]
+        history.write(Batch(gpu_samples=told), now=DAY)
+        tidy(history, DAY + 10 * HOUR)
+        shared, alone = history.usage(DAY, DAY + HOUR).places
+    assert {name: part.memory for name, part in shared.people.items()} == dict.fromkeys(
+        ("ana", "ben"), 4 * 1024 * 3600
+    )
+    assert (alone.times.memory, alone.people["chen"].memory) == (None, None)
+
+
+def test_an_hour_of_a_person_is_divided_among_what_ran_in_it(tmp_path: Path) -> None:
+    """By how long each ran; what nobody knows has no name."""
+    with opened(str(tmp_path)) as history:
+        ran = [
+            Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program=name, start=start, end=end)
+            for name, start, end in (
+                ("train", DAY, DAY + 2700),
+                ("eval", DAY + 2700, DAY + HOUR),
+                ("serve", DAY + HOUR, DAY + 2 * HOUR),
+            )
+        ]
+        history.write(Batch(places=[place("GPU-a")], episodes=ran), now=DAY)
+        held = [
+            gpu_sample("GPU-a", DAY, holds=2 * HOUR, holders=("ana",)),
+            gpu_sample("GPU-a", DAY + 2 * HOUR, holds=HOUR, holders=("ben",)),
+        ]
+        for sample in held:
+            history.write(Batch(gpu_samples=[sample]), now=sample.at_ms / 1000)
+        (found,) = history.usage_of_programs(DAY, DAY + 3 * HOUR).places
+    assert {name: part.used for name, part in found.people.items()} == {
+        "train": 2_700_000,
+        "eval": 900_000,
+        "serve": 3_600_000,
+        "": 3_600_000,
+    }
+
+
+def test_hours_say_how_full_the_gpus_were(tmp_path: Path) -> None:
+    """Used or held idle, of what was observed; sealed or not."""
+    with opened(str(tmp_path)) as history:
+        history.write(Batch(places=[place("GPU-a"), place("GPU-b", index=1)]), now=DAY)
+        said = [
+            gpu_sample("GPU-a", DAY, holds=2 * HOUR),
+            gpu_sample("GPU-b", DAY, holds=HOUR, verdict="free", holders=()),
+        ]
+        history.write(Batch(gpu_samples=said), now=DAY)
+        before = history.usage_by_hour(DAY, DAY + 3 * HOUR)
+        tidy(history, DAY + 10 * HOUR)
+        after = history.usage_by_hour(DAY, DAY + 3 * HOUR)
+    assert after == before
+    assert [(one.start, one.taken, one.observed) for one in after] == [
+        (DAY, 3_600_000, 7_200_000),
+        (DAY + HOUR, 3_600_000, 3_600_000),
+    ]
+
+
+def test_days_are_the_same_when_their_hours_stand_side_by_side(tmp_path: Path) -> None:
+    """Also where they are asked for in part, and where one hour was sealed again."""
+    with opened(str(tmp_path)) as history:
+        history.write(Batch(places=[place("GPU-a"), place("GPU-b", index=1)]), now=DAY)
+        for hour in range(30):
+            at = DAY + hour * HOUR
+            held = [
+                gpu_sample("GPU-a", at, holds=2000 + hour, holders=("ana", "ben", "chen")),
+                gpu_sample("GPU-b", at, holds=1000, verdict="booked", holders=("dora",)),
+            ]
+            history.write(Batch(gpu_samples=held), now=at)
+        tidy(history, DAY + 24.5 * HOUR)
+        spans = [(DAY, DAY + 31 * HOUR), (DAY + 5 * HOUR, DAY + 7 * HOUR), (DAY + 23 * HOUR, DAY + 25 * HOUR)]
+        before = [history.usage(*span) for span in spans]
+        assert rows_of(tmp_path) == (23, 0)
+        tidy(history, DAY + 29 * HOUR)
+        assert rows_of(tmp_path) == (3, 1)
+        assert [history.usage(*span) for span in spans] == before
+        with contextlib.closing(sqlite3.connect(tmp_path / "history.sqlite")) as file, file:
+            entries = pack(np.array([[0], [0], [0], [1], [1234], [-1]], np.int32), level=3)
+            file.execute("INSERT INTO usage VALUES (?, 0, 0, ?)", (round(1000 * (DAY + HOUR)), entries))
+        again = history.usage(DAY + HOUR, DAY + 2 * HOUR)
+        assert again.total().used == 1234
+        tidy(history, DAY + 50 * HOUR)
+        assert history.usage(DAY + HOUR, DAY + 2 * HOUR) == again
+
+
+def rows_of(folder: Path) -> tuple[int, int]:
+    """How many hours stand by themselves, and how many days."""
+    with contextlib.closing(sqlite3.connect(folder / "history.sqlite")) as file:
+        hours, days = (file.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in TABLES)
+    return hours, days
+
+
+def test_names_of_days_are_forgotten_as_those_of_hours(tmp_path: Path) -> None:
+    """People of long ago are somebody; their time stays."""
+    history = EmbeddedHistory(tmp_path / "history.sqlite", Keep(names_seconds=2 * 24 * HOUR))
+    history.open()
+    sample = gpu_sample("GPU-a", DAY, holds=HOUR)
+    history.write(Batch(places=[place("GPU-a")], gpu_samples=[sample]), now=DAY)
+    tidy(history, DAY + 30 * HOUR)
+    assert rows_of(tmp_path) == (0, 1)
+    assert set(history.usage(DAY, DAY + HOUR).places[0].people) == {"ana"}
+    tidy(history, DAY + 74 * HOUR)
+    (found,) = history.usage(DAY, DAY + HOUR).places
+    assert {name: part.used for name, part in found.people.items()} == {"somebody": 3_600_000}
+    history.close()
+
+
+def test_hours_that_were_counted_without_memory_are_still_read(tmp_path: Path) -> None:
+    """By an earlier version: what it did not count is not known."""
+    with opened(str(tmp_path)) as history:
+        sample = gpu_sample("GPU-a", DAY, holds=HOUR, memory_used_bytes=1.0 * GIB)
+        history.write(Batch(places=[place("GPU-a")], gpu_samples=[sample]), now=DAY)
+        tidy(history, DAY + 10 * HOUR)
+        expected = history.usage(DAY, DAY + HOUR)
+    with contextlib.closing(sqlite3.connect(tmp_path / "history.sqlite")) as file, file:
+        (blob,) = file.execute("SELECT blob FROM usage").fetchone()
+        file.execute("UPDATE usage SET blob = ?", (pack(unpack(blob)[:5], level=3),))
+    with opened(str(tmp_path)) as history:
+        (found,) = history.usage(DAY, DAY + HOUR).places
+    assert expected.places[0].times == replace(found.times, memory=1024 * 3600)
+    assert found.people["ana"].used == 3_600_000

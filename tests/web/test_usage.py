@@ -5,6 +5,7 @@ import io
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.history.spans import month_of
@@ -18,12 +19,12 @@ TOTAL = UsageTotal(span_ms=21, used_ms=1, idle_ms=2, booked_ms=3, free_ms=4, bro
 
 async def test_six_kinds_are_the_span_by_whatever_is_asked(told: Past) -> None:
     """Row by row for models, nodes and weeks; and all together."""
-    for by in ("person", "group", "model", "node", "week"):
+    for by in ("person", "group", "program", "model", "node", "week"):
         found = await told.get("usage", by=by)
         total = found["total"]
         assert total["span_ms"] > 0
         assert sum(total[kind] for kind in KINDS) == total["span_ms"]
-        for kind in KINDS[: 3 if by in {"person", "group"} else 6]:
+        for kind in KINDS[: 3 if by in {"person", "group", "program"} else 6]:
             assert sum(row[kind] for row in found["rows"]) == total[kind], (by, kind)
         assert "of the time observed" in found["text"]
         assert found["gpus"] == 3
@@ -38,12 +39,52 @@ async def test_whoever_computed_has_used_it(told: Past) -> None:
 
 async def test_who_sees_no_names_sees_totals(told: Past) -> None:
     """Neither people nor groups, in no form; but nodes."""
-    for by in ("person", "group"):
+    for by in ("person", "group", "program"):
         found = await told.get("usage", "counts", by=by)
         assert (found["rows"], found["total"]["used_ms"] > 0) == ([], True)
     assert {row["name"] for row in (await told.get("usage", "counts", by="node"))["rows"]} == {"dgx", "other"}
     async with told.client("counts") as client:
-        assert CANARY not in (await client.get("usage.csv")).text
+        for path in ("usage.csv", "usage?by=group", "usage/hours", "usage/averages"):
+            assert CANARY not in (await client.get(path)).text
+    means = await told.get("usage/averages", "counts")
+    assert (means["people"], means["total"][0]["used"] > 0) == ([], True)
+
+
+async def test_programs_have_used_what_their_people_have(told: Past) -> None:
+    """By what it is called on the nodes."""
+    found = await told.get("usage", by="program")
+    assert [(row["name"], row["used_ms"]) for row in found["rows"]] == [("train", found["total"]["used_ms"])]
+
+
+async def test_nothing_is_compared_with_a_time_before_anything_was_counted(told: Past) -> None:
+    """Nobody knows whether anything was used then; nor is there a weight, a price or a booking."""
+    found = await told.get("usage")
+    for row in (found["total"], *found["rows"]):
+        unknown = ("previous_used_ms", "weighted_ms", "price", "reserved_ms", "reserved_used_ms")
+        assert {row[name] for name in unknown} == {None}
+    assert found["rows"][0]["memory_gib_hours"] > 0
+
+
+async def test_hours_of_the_week_say_when_gpus_are_full(told: Past) -> None:
+    """Seven days of 24 hours; where nothing was observed, nothing is said."""
+    found = await told.get("usage/hours")
+    assert [len(day) for day in found["percent"]] == [24] * 7
+    seen = [percent for day in found["percent"] for percent in day if percent is not None]
+    assert 1 <= len(seen) <= 2
+    fullest = found["fullest"]
+    assert found["percent"][fullest["weekday"]][fullest["hour"]] == max(seen) > 0
+    assert found["emptiest"]["percent"] == min(seen)
+
+
+async def test_averages_say_how_many_gpus_somebody_uses(told: Past) -> None:
+    """Over whole hours, as far as anything was counted."""
+    found = await told.get("usage/averages")
+    (person,) = found["people"]
+    assert (person["name"], [mean["hours"] for mean in person["means"]]) == (CANARY, [2, 24, 168])
+    window = found["windows"][0]
+    used = (await told.get("usage"))["total"]["used_ms"] / 1000
+    assert person["means"][0]["used"] == pytest.approx(used / (window["to"] - window["from"]), rel=0.05)
+    assert [mean["trend"] for mean in person["means"]] == ["level", "level", None]
 
 
 async def test_the_days_of_somebody_are_what_they_used(told: Past) -> None:
@@ -113,3 +154,20 @@ def test_names_do_no_harm_on_paper_and_in_spreadsheets() -> None:
     assert "'=1+1" in usage_to_csv(answer)
     assert "<script>" not in usage_to_html(answer)
     assert "(none)" in usage_to_text(answer)
+
+
+def test_what_is_not_told_is_no_column() -> None:
+    """Weights and prices stand there only where the settings have some."""
+    row = UsageRow(name="ana", used_ms=3_600_000, idle_ms=0, booked_ms=0)
+    plain = UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", total=TOTAL, rows=[row]
+    )
+    for write in (usage_to_csv, usage_to_html, usage_to_text):
+        assert "price" not in write(plain)
+        assert "weighted" not in write(plain)
+    worth = replace(row, weighted_ms=7_200_000, price=1234.5, group="=vision")
+    priced = replace(plain, rows=[worth], currency="<EUR>")
+    assert "price, &lt;EUR&gt;" in usage_to_html(priced)
+    assert ("1,234.50" in usage_to_text(priced), "2.0" in usage_to_text(priced)) == (True, True)
+    (line, _) = csv.DictReader(io.StringIO(usage_to_csv(priced)))
+    assert (line["weighted_ms"], line["price"], line["group"]) == ("7200000", "1234.5", "'=vision")

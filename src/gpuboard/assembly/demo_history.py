@@ -155,6 +155,9 @@ class DemoPast:
         step = COARSE_SECONDS if len(self.nodes) <= USUAL_NODES else HOUR
         coarse = self._tier("minutes", self._begin, step, end=self._end // HOUR * HOUR - minutes)
         for old, new in zip(coarse, fine, strict=True):
+            if old.kind == "gpu":
+                # GPU-hours are counted as finely as it is known.
+                yield old._replace(tier=None)
             yield _in_hours(old)
             yield _in_hours(new)
 

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from gpuboard.fleet.activity import Remembered
+from gpuboard.fleet.activity import GpuMemory, Remembered
 from gpuboard.fleet.changes import Change
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
@@ -15,7 +15,17 @@ from gpuboard.history.judged import Judged
 from gpuboard.history.late import LateJudge
 from gpuboard.history.records import Batch, Episode, Event, GpuSamples, HostSample, Place
 from gpuboard.history.remembering import Left, Remembering, read_memories
-from gpuboard.history.samples import Names, Told, absent, as_tuple, codes_of, holds_ms, names_of, told_of
+from gpuboard.history.samples import (
+    Names,
+    Told,
+    absent,
+    as_tuple,
+    codes_of,
+    holds_ms,
+    names_noted,
+    names_of,
+    told_of,
+)
 from gpuboard.history.steady import Steady
 from gpuboard.history.whereabouts import Whereabouts
 from gpuboard.model.report import GpuReading, NodeReport
@@ -153,14 +163,16 @@ class Gatherer:
         gpus = report.gpus or ()
         if gpus is seen.gpus:
             return [
-                Judged(gpu, memory.verdict, memory.people)
+                Judged(gpu, memory.verdict, memory.people, claimant=_claimant(memory))
                 for gpu, memory in zip(gpus, seen.remembered, strict=True)
             ]
         names = node.names
         told = {names.get(gpu.uuid, gpu.uuid): gpu for gpu in gpus}
         # One that is missing is shown all the same, and has no sample.
         return [
-            Judged(_as_shown(told[shown.uuid], shown), memory.verdict, memory.people)
+            Judged(
+                _as_shown(told[shown.uuid], shown), memory.verdict, memory.people, claimant=_claimant(memory)
+            )
             for shown, memory in zip(seen.gpus, seen.remembered, strict=True)
             if shown.uuid in told
         ]
@@ -181,7 +193,7 @@ class Gatherer:
             people = steady.people_now()
             found = zip(steady.gpus, report.gpus or (), people, strict=True)
             names = [self._names_on(gpu, node.name, reading, who, at, holds) for gpu, reading, who in found]
-            steady.look(people, names, at)
+            steady.look(people, self._admitted(node.name, steady.noted(names), at), at)
         return self._gather_steady(node, steady, told, at, holds)
 
     def record_overtaken(self, node: Node, report: NodeReport, told: Told, at: float) -> Gathered | None:
@@ -210,9 +222,9 @@ class Gatherer:
         name = node.name
         holds = holds_ms(report.interval_seconds or node.interval)
         missing = self._note_present(name, judged, at)
-        holders = [
-            self._names_on(one.reading.uuid, name, one.reading, one.people, at, holds) for one in judged
-        ]
+        on_it = [self._names_on(one.reading.uuid, name, one.reading, one.people, at, holds) for one in judged]
+        noted = [names_noted(who, one.verdict, one.claimant) for who, one in zip(on_it, judged, strict=True)]
+        holders = self._admitted(name, noted, at)
         self._note_heard(node, judged, at)
         told = told_of([one.reading for one in judged], report.host)
         codes, gpus = codes_of([one.verdict for one in judged]), self._present.get(name, ())
@@ -224,7 +236,8 @@ class Gatherer:
         present = self._present.get(node.name, ())
         if present == tuple([node.names.get(uuid, uuid) for uuid in told]):
             steady = self._steady[node.name] = Steady(present, told, seen)
-            steady.look(steady.people_now(), [self._looks[gpu].names for gpu in present], at)
+            names = steady.noted(self._looks[gpu].names for gpu in present)
+            steady.look(steady.people_now(), self._admitted(node.name, names, at), at)
         else:
             self._steady.pop(node.name, None)
 
@@ -249,7 +262,11 @@ class Gatherer:
     def _look(self, seen: Sighting, people: tuple[Holder, ...] | None) -> _Look:
         """Look closer at who is on a GPU."""
         self._episodes.observe(seen, self._fleet.names.person_on(seen.node))
-        return _Look(people, self._crowds.admitted(seen.node, names_of(people), seen.at), seen.at)
+        return _Look(people, names_of(people), seen.at)
+
+    def _admitted(self, node: str, names: list[Names | None], at: float) -> list[Names | None]:
+        """The same people of each GPU, unless this node has named too many different ones."""
+        return [self._crowds.admitted(node, who, at) if who else who for who in names]
 
     def _note_heard(self, node: Node, judged: list[Judged], at: float) -> None:
         """Keep what another sitting would go on with; of a live sample the fleet knows it until asked."""
@@ -288,6 +305,10 @@ def _gathered(  # noqa: PLR0917 - by position: asked of every report
         samples.append(as_tuple(GpuSamples, (gpus, at_ms, holds, figures, throttled, codes, holders)))
     made = None if host is None else as_tuple(HostSample, (node, at_ms, holds, host))
     return as_tuple(Gathered, (samples, made))
+
+
+def _claimant(memory: GpuMemory) -> str | None:
+    return None if memory.claim is None else memory.claim.who
 
 
 def _as_shown(told: GpuReading, shown: GpuReading) -> GpuReading:

@@ -20,3 +20,5 @@ class Judged(NamedTuple):
     tag: GpuTag | None = None
     # What another sitting goes on with; None: the fleet itself knows it.
     past: Remembered | None = None
+    # Who has claimed it, if anybody.
+    claimant: str | None = None

@@ -62,17 +62,19 @@ class LateJudge:
             memory.resume(past, looked_away=False)
         memory.observe(gpu, at, fleet.thresholds.idle_utilization_percent)
         people = holders(gpu, fleet.names.person_on(node.name))
+        claim = fleet.claim_of(node, gpu, at)
         memory.verdict = judge(
             gpu,
             now=at,
             people=people,
             problems=problems,
-            claim=fleet.claim_of(node, gpu, at),
+            claim=claim,
             is_cut=is_cut,
             activity=memory.activity(),
             thresholds=fleet.thresholds,
         )
-        return Judged(gpu, memory.verdict, people, tag, memory.remembered())
+        claimant = None if claim is None else claim.who
+        return Judged(gpu, memory.verdict, people, tag, memory.remembered(), claimant)
 
     def _named(self, node: Node, gpu: GpuReading) -> GpuReading:
         name, parent = self._name(node, gpu.uuid), gpu.mig_parent_uuid

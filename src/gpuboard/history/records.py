@@ -31,7 +31,8 @@ class GpuSamples(NamedTuple):
     # By GPU: whether it was throttled, and the verdict by its code.
     throttled: Sequence[bool | None]
     verdicts: Sequence[int | None]
-    # By GPU: the people on it, by name, sorted, each once; () is nobody, None is "cannot tell".
+    # By GPU: the people on it, by name, sorted, each once; () is nobody, None is "cannot tell". Of
+    # one that is booked, and on which nobody is: who has claimed it.
     holders: tuple[tuple[str, ...] | None, ...]
 
 
@@ -185,7 +186,7 @@ class StateSpan(Struct, frozen=True, kw_only=True):
     start: float
     end: float
     verdict: VerdictWord | None
-    # None: cannot tell.
+    # Those on it; None: cannot tell.
     holders: tuple[str, ...] | None
 
 

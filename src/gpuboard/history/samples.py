@@ -93,6 +93,13 @@ def names_of(people: Iterable[Holder] | None) -> Names | None:
     return tuple(sorted(found))
 
 
+def names_noted(names: Names | None, verdict: Verdict | None, claimant: str | None) -> Names | None:
+    """Who is noted of a GPU: the people on it; of one that is booked and unused, who has claimed it."""
+    if verdict is None or verdict.word != "booked" or claimant is None:
+        return names
+    return (short_name(claimant),)
+
+
 def short_name(name: str) -> str:
     """A name no longer than it is kept."""
     return name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…"

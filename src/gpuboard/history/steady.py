@@ -8,13 +8,15 @@ from operator import attrgetter
 from typing import Final
 
 from gpuboard.fleet.node import Seen
-from gpuboard.history.samples import Names, codes_of
+from gpuboard.history.figures import VERDICT_CODES
+from gpuboard.history.samples import Names, codes_of, names_noted
 from gpuboard.verdict import Holder
 
 People = tuple[Holder, ...] | None
 
 # So long at most after the sample that was judged.
 FRESH_SECONDS: Final = 5.0
+BOOKED: Final = VERDICT_CODES["booked"]
 
 _people: Final = attrgetter("people")
 _verdict: Final = attrgetter("verdict")
@@ -23,7 +25,7 @@ _verdict: Final = attrgetter("verdict")
 class Steady:
     """The GPUs of a node as long as it has these and no others, in the order in which it tells them."""
 
-    __slots__ = ("_memories", "_seen", "codes", "gpus", "holders", "looked_at", "people", "told")
+    __slots__ = ("_memories", "_seen", "claims", "codes", "gpus", "holders", "looked_at", "people", "told")
 
     def __init__(self, gpus: Names, told: list[str], seen: Seen) -> None:
         # Under the names that they have on this board, and under those that their node says.
@@ -34,6 +36,8 @@ class Steady:
         # What the fleet thinks of each, and who is on it.
         self.codes = codes_of(map(_verdict, self._memories))
         self.people: list[People] = []
+        # Who has claimed those that are booked and unused; empty where none is.
+        self.claims = self._claims_now()
         # By which names these are written, since when they were looked at closely.
         self.holders: tuple[Names | None, ...] = ()
         self.looked_at = float("-inf")
@@ -55,7 +59,21 @@ class Steady:
             return False
         self._seen = seen
         self.codes = codes_of(map(_verdict, self._memories))
-        return self.people_now() != self.people
+        before, self.claims = self.claims, self._claims_now()
+        return self.people_now() != self.people or self.claims != before
+
+    def noted(self, names: Iterable[Names | None]) -> list[Names | None]:
+        """Who is noted of each, if these are on it."""
+        if not self.claims:
+            return list(names)
+        found = zip(names, self._memories, self.claims, strict=True)
+        return [names_noted(who, memory.verdict, claimant) for who, memory, claimant in found]
+
+    def _claims_now(self) -> list[str | None]:
+        # Nearly always none is booked: then nothing is looked at.
+        if BOOKED not in self.codes:
+            return []
+        return [None if one.claim is None else one.claim.who for one in self._memories]
 
     def people_now(self) -> list[People]:
         """Who is on each."""

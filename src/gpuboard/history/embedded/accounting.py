@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,13 +25,14 @@ from gpuboard.history.embedded.usage import (
     entries_of,
     places_in,
     read_usage,
-    sealed_since_ms,
 )
+from gpuboard.history.embedded.usage_days import counted_since_ms, read_days
 from gpuboard.history.questions import go_on
 from gpuboard.history.records import Place
 from gpuboard.history.usage import OWNED, USAGE_KINDS, HourUse, PlaceUsage, Times, Usage, shares
 
-_STEP_ROWS: Final = 512
+# So many are added up at once.
+_STEP_ENTRIES: Final = 200_000
 _MOMENT_BITS: Final = 43
 # Those that somebody has.
 _TAKEN: Final = [USAGE_KINDS.index("used"), USAGE_KINDS.index("idle")]
@@ -65,7 +65,7 @@ def open_ledger(look: Look, names: Names, start: float, end: float, *, quiet_per
     first = math.floor(start * 1000 / WINDOW_MS) * WINDOW_MS
     last = math.ceil(end * 1000)
     unsealed = list(_unsealed(look, names, Cut(first, last), quiet_percent))
-    known = [sealed_since_ms(look.connection), *(at for _, at, _ in unsealed)]
+    known = [counted_since_ms(look.connection), *(at for _, at, _ in unsealed)]
     # What was before anything was counted is not even "not observed".
     first = max(first, min((at for at in known if at is not None), default=last))
     cut = Cut(first, max(first, last))
@@ -75,11 +75,11 @@ def open_ledger(look: Look, names: Names, start: float, end: float, *, quiet_per
 
 def read_accounts(look: Look, names: Names, start: float, end: float, *, quiet_percent: float) -> Usage:
     """How long each GPU was what, and whose."""
-    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _Sums()
+    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _Sums(names)
     for table, place in ledger.tables:
         sums.add(table, place)
     answer = ledger.blank()
-    sums.tell(answer, names)
+    sums.tell(answer)
     return ledger.answer(answer)
 
 
@@ -113,6 +113,9 @@ def _located(
         return
     for table in _tables(read_usage(look.connection, cut), is_sealed):
         yield _locate(table, keys, stops)
+    # A copy: what is found there is known afterwards.
+    for table in _tables(read_days(look.connection, cut, frozenset(is_sealed)), is_sealed):
+        yield _locate(table, keys, stops)
     for table in _tables(((b, at, e) for b, at, e in unsealed if (b, at) not in is_sealed), set()):
         yield _locate(table, keys, stops)
 
@@ -141,62 +144,84 @@ def _places(look: Look, names: Names, cut: Cut) -> list[tuple[Place, int, int, i
 
 
 def _tables(rows: Iterator[tuple[int, int, Ints]], seen: set[tuple[int, int]]) -> Iterator[Longs]:
-    """Entries of many hours side by side: number of the GPU, moment, kind, people, milliseconds."""
+    """Entries of many hours side by side: number of the GPU, moment, kind, people, time, memory."""
     parts: list[Longs] = []
+    entries_of_step = 0
     for block, start_ms, entries in rows:
-        seen.add((block, start_ms))
         table = entries.astype(np.int64)
-        table[SLOT] += block * SERIES
         table[BEGIN] += start_ms
+        hours = np.unique(table[BEGIN] // WINDOW_MS) if len(table[BEGIN]) else ()
+        seen.update((block, int(hour) * WINDOW_MS) for hour in hours)
+        table[SLOT] += block * SERIES
         parts.append(table)
-        if len(parts) == _STEP_ROWS:
+        entries_of_step += table.shape[1]
+        if entries_of_step >= _STEP_ENTRIES:
             go_on()
             yield np.concatenate(parts, axis=1)
-            parts = []
+            parts, entries_of_step = [], 0
     if parts:
         yield np.concatenate(parts, axis=1)
 
 
 class _Sums:
-    """Milliseconds by place, kind and people, hour by hour: each is divided by itself."""
+    """Milliseconds by place, kind and people; each hour is divided by itself."""
 
-    def __init__(self) -> None:
-        # Place, kind, crowd → the milliseconds of each hour, and what is known of memory.
-        self._found: dict[tuple[int, int, int], list[int]] = {}
-        self._memory: dict[tuple[int, int, int], int] = {}
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        # Crowd → who that is, by name.
+        self._people: dict[int, list[str]] = {}
+        # Place, kind, crowd; milliseconds, what each person has of them, memory, and whether any is known.
+        self._parts: list[Longs] = []
 
     def add(self, table: Longs, place: Longs) -> None:
-        order = np.lexsort((table[CROWD], table[KIND], place))
-        table, place = table[:, order], place[order]
-        changes = (np.diff(place) != 0) | (np.diff(table[KIND]) != 0) | (np.diff(table[CROWD]) != 0)
-        borders = [0, *(np.flatnonzero(changes) + 1).tolist(), len(place)] if len(place) else [0]
-        for first, last in pairwise(borders):
-            key = (int(place[first]), int(table[KIND, first]), int(table[CROWD, first]))
-            self._found.setdefault(key, []).extend(table[HELD, first:last].tolist())
-            memory = table[MEMORY, first:last]
-            if memory.max() >= 0:
-                self._memory[key] = self._memory.get(key, 0) + int(memory[memory >= 0].sum())
+        crowds, which = np.unique(table[CROWD], return_inverse=True)
+        counts = np.array([max(1, len(self._known(crowd))) for crowd in crowds.tolist()], np.int64)
+        memory = table[MEMORY]
+        is_known = memory >= 0
+        each = table[HELD] // counts[which] if len(counts) else table[HELD]
+        rows = (place, table[KIND], table[CROWD], table[HELD], each, np.where(is_known, memory, 0), is_known)
+        self._parts.append(_added_up(np.stack(rows).astype(np.int64)))
 
-    def tell(self, answer: list[PlaceUsage], names: Names) -> None:
+    def tell(self, answer: list[PlaceUsage]) -> None:
         """Count it all, divided among those who were there."""
-        for key, held in self._found.items():
-            place, kind, crowd = key
+        if not self._parts:
+            return
+        whole = _added_up(np.concatenate(self._parts, axis=1))
+        for place, kind, crowd, held, each, memory, is_known in whole.T.tolist():
             word = USAGE_KINDS[kind] if 0 <= kind < len(USAGE_KINDS) else None
             if word is None:
                 continue
-            people = sorted(set(names.people(crowd) or ())) if word in OWNED else []
-            parts = _divided(held, people) if word in OWNED else {}
-            answer[place].count(word, parts, sum(held))
-            answer[place].hold(self._memory.get(key), parts)
+            parts = _divided(held, each, self._known(crowd)) if word in OWNED else {}
+            answer[place].count(word, parts, held)
+            if is_known:
+                answer[place].hold(memory, parts)
+
+    def _known(self, crowd: int) -> list[str]:
+        found = self._people.get(crowd)
+        if found is None:
+            found = self._people[crowd] = sorted(set(self._names.people(crowd) or ()))
+        return found
 
 
-def _divided(held: list[int], people: list[str]) -> dict[str, int]:
+def _added_up(rows: Longs) -> Longs:
+    """Columns of the same place, kind and crowd as one."""
+    if not rows.shape[1]:
+        return rows
+    rows = rows[:, np.lexsort((rows[2], rows[1], rows[0]))]
+    is_new = (np.diff(rows[:3], axis=1) != 0).any(axis=0)
+    firsts = np.concatenate([[0], np.flatnonzero(is_new) + 1])
+    sums = np.add.reduceat(rows, firsts, axis=1)
+    sums[:3] = rows[:3, firsts]
+    return sums
+
+
+def _divided(held: int, each: int, people: list[str]) -> dict[str, int]:
+    """Time of many hours, of which each person has so much; what is left is the first one's by name."""
     if len(people) <= 1:
-        return shares(sum(held), people)
-    each = sum(one // len(people) for one in held)
-    return {
-        name: each + (sum(held) - each * len(people) if not place else 0) for place, name in enumerate(people)
-    }
+        return shares(held, people)
+    parts = dict.fromkeys(people, each)
+    parts[people[0]] += held - each * len(people)
+    return parts
 
 
 def _unsealed(look: Look, names: Names, cut: Cut, quiet_percent: float) -> Iterator[tuple[int, int, Ints]]:

@@ -11,7 +11,8 @@ from gpuboard.history.blocks import Ints
 from gpuboard.history.cells import Cells, Values
 from gpuboard.history.embedded.chunks import HOLDERS, write_cells
 from gpuboard.history.embedded.names import Names
-from gpuboard.history.embedded.schema import CELLS, HOUR_MS, SERIES, TIER_CODES, Block
+from gpuboard.history.embedded.schema import CELLS, HOUR_MS, SERIES, TIER_CODES, WINDOW_MS, Block
+from gpuboard.history.embedded.usage import Cut, entries_of, places_in, put_usage
 from gpuboard.history.figures import NOTHING, Kind
 from gpuboard.history.records import Tier
 
@@ -23,7 +24,8 @@ class Invented(NamedTuple):
     """Figures of GPUs or hosts on the grid of one tier."""
 
     kind: Kind
-    tier: Tier
+    # None: it is only counted, as GPU-hours; so are minutes.
+    tier: Tier | None
     # One for each row; GPUs have a place already.
     names: list[str]
     cells: Cells
@@ -31,7 +33,9 @@ class Invented(NamedTuple):
     crowds: tuple[tuple[str, ...], ...] = ()
 
 
-def put_invented(connection: sqlite3.Connection, names: Names, past: Invented, *, now: float) -> None:
+def put_invented(
+    connection: sqlite3.Connection, names: Names, past: Invented, *, now: float, quiet_percent: float
+) -> None:
     """Write all of it, and note that nothing before it is known so finely."""
     for name in past.names if past.kind == "host" else ():
         names.give_series(connection, "host", name, name, now=now)
@@ -44,11 +48,22 @@ def put_invented(connection: sqlite3.Connection, names: Names, past: Invented, *
     for number in np.unique(rows // SERIES).tolist():
         chosen = np.flatnonzero(rows // SERIES == number)
         block = _spread(cells, chosen, rows[chosen] % SERIES)
-        for window in _windows(block):
+        if past.kind == "gpu" and past.tier in {None, "minutes"}:
+            _count(connection, number, block, quiet_percent)
+        for window in _windows(block) if past.tier is not None else ():
             write_cells(connection, past.tier, Block(past.kind, number), window)
-    if TIER_CODES[past.tier] < max(TIER_CODES.values()):
+    if past.tier is not None and TIER_CODES[past.tier] < max(TIER_CODES.values()):
         fact = (f"forgotten_{past.tier}_ms", str(cells.start_ms))
         connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", fact)
+
+
+def _count(connection: sqlite3.Connection, number: int, cells: Cells, quiet_percent: float) -> None:
+    """Count the whole hours of it."""
+    first, last = -(-cells.start_ms // WINDOW_MS) * WINDOW_MS, cells.end_ms // WINDOW_MS * WINDOW_MS
+    cut = Cut(first, max(first, last))
+    found = entries_of(cells, places_in(connection, number, cut), cut, quiet_percent)
+    for start_ms, entries in found.items():
+        put_usage(connection, number, start_ms, entries)
 
 
 def _numbered(values: Values, numbers: list[int]) -> Values:

@@ -27,6 +27,7 @@ MOST_EVENTS = 10_000
 _LOOKS_BACK = ((3600.0, 0.0), (86_400.0, 60.0))
 # No code of a verdict, nor what stands for none.
 _UNSEEN = LARGEST
+_NOTHING_KNOWN = (NOTHING, NOTHING)
 
 
 def read_moment(look: Look, names: Names, at: float) -> Moment:
@@ -43,7 +44,7 @@ def read_moment(look: Look, names: Names, at: float) -> Moment:
         at=at,
         step_seconds=look.cell_ms(tier) / 1000,
         gpus=tuple(
-            _gpu(names, place, of_gpus.get(number), last.get(number, NOTHING))
+            _gpu(names, place, of_gpus.get(number), last.get(number, _NOTHING_KNOWN))
             for place, number in zip(places, numbers, strict=True)
         ),
         hosts={
@@ -116,9 +117,9 @@ def _numbers(kind: Kind, figures: dict[int, int]) -> dict[str, float | None]:
     }
 
 
-def _last_holders(look: Look, numbers: set[int], at: float) -> dict[int, int]:
-    """Series that were not observed → who was on them when they were last, in the day before."""
-    found: dict[int, int] = {}
+def _last_holders(look: Look, numbers: set[int], at: float) -> dict[int, tuple[int, int]]:
+    """Series that were not observed → verdict and holders when they last were, in the day before."""
+    found: dict[int, tuple[int, int]] = {}
     for seconds, cell_seconds in _LOOKS_BACK:
         left = numbers - found.keys()
         tier = look.tier_for(at - seconds, cell_seconds)
@@ -126,23 +127,26 @@ def _last_holders(look: Look, numbers: set[int], at: float) -> dict[int, int]:
         end = int(at * 1000) // cell_ms * cell_ms
         points = Points(end - int(seconds * 1000) // cell_ms * cell_ms, end, cell_ms)
         blocks = sorted({number // SERIES for number in left})
-        wanted = dict.fromkeys(blocks, Wanted([HOLDERS], with_extremes=False))
+        wanted = dict.fromkeys(blocks, Wanted([VERDICT, HOLDERS], with_extremes=False))
         for block, _, cells in look.blocks(tier, "gpu", wanted, points):
             for row in {number % SERIES for number in left if number // SERIES == block}:
                 seen = np.flatnonzero(cells.observed[row])
                 if len(seen):
-                    found[block * SERIES + row] = int(cells.values[HOLDERS].mean[row, seen[-1]])
+                    verdict, holders = (
+                        int(cells.values[place].mean[row, seen[-1]]) for place in (VERDICT, HOLDERS)
+                    )
+                    found[block * SERIES + row] = (verdict, holders)
     return found
 
 
-def _gpu(names: Names, place: Place, figures: dict[int, int] | None, last: int) -> GpuMoment:
+def _gpu(names: Names, place: Place, figures: dict[int, int] | None, last: tuple[int, int]) -> GpuMoment:
     if figures is None:
-        return GpuMoment(place=place, numbers={}, verdict=None, holders=names.people(last))
+        return GpuMoment(place=place, numbers={}, verdict=None, holders=names.on_it(*last))
     return GpuMoment(
         place=place,
         numbers=_numbers("gpu", figures),
         verdict=word_of(figures[VERDICT]),
-        holders=names.people(figures[HOLDERS]),
+        holders=names.on_it(figures[VERDICT], figures[HOLDERS]),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from gpuboard.history.base import GPUS_PER_NODE
 from gpuboard.history.embedded.schema import KIND_CODES, KINDS
-from gpuboard.history.figures import NOTHING, Kind
+from gpuboard.history.figures import NOTHING, VERDICT_CODES, Kind
 
 # Sets of people that one node may bring up before all of its further ones are "unknown".
 CROWDS_PER_NODE: Final = 4096
@@ -27,6 +27,7 @@ NOBODY: Final = 0
 UNKNOWN: Final = 1
 SOMEBODY: Final = 2
 _FIXED: Final[dict[int, tuple[str, ...]]] = {NOBODY: (), UNKNOWN: ("unknown",), SOMEBODY: ("somebody",)}
+_BOOKED: Final = VERDICT_CODES["booked"]
 _PEOPLE: Final = msgspec.json.Decoder(tuple[str, ...])
 
 
@@ -115,6 +116,10 @@ class Names:
     def people(self, number: int) -> tuple[str, ...] | None:
         """Who is meant by a number; None: cannot tell."""
         return None if number == NOTHING else self._people.get(number, _FIXED[UNKNOWN])
+
+    def on_it(self, verdict: int, number: int) -> tuple[str, ...] | None:
+        """Who is on a GPU of this verdict; of a booked one it is noted who has claimed it, and nobody is."""
+        return _FIXED[NOBODY] if verdict == _BOOKED else self.people(number)
 
     def note_use(self, connection: sqlite3.Connection, numbers: Iterable[int], *, now: float) -> None:
         """Note once a day that a set of people is still met with."""

@@ -38,7 +38,7 @@ def read_programs(look: Look, names: Names, start: float, end: float, *, quiet_p
 
 
 def _by_place(ledger: Ledger) -> list[tuple[int, Longs]]:
-    parts = list(ledger.tables)
+    parts = [(table, place) for table, place in ledger.tables if len(place)]
     if not parts:
         return []
     table = np.concatenate([part for part, _ in parts], axis=1)

@@ -9,7 +9,7 @@ from gpuboard.history.base import Keep
 from gpuboard.history.blocks import SMALL, BlockError, pack, unpack
 from gpuboard.history.embedded.names import SOMEBODY, Names
 from gpuboard.history.embedded.schema import TIER_CODES
-from gpuboard.history.embedded.usage import nameless
+from gpuboard.history.embedded.usage_days import forget_people, forget_usage
 from gpuboard.history.records import Tier
 
 # Rows that are deleted, and pages that are given back, in one step.
@@ -30,7 +30,7 @@ def forget_old(connection: sqlite3.Connection, keep: Keep, *, now: float) -> boo
         if _delete_chunks(connection, tier, before_ms=int((now - seconds) * 1000)):
             return True
     before = now - keep.hours_seconds
-    if connection.execute("DELETE FROM usage WHERE start_ms < ?", (int(before * 1000),)).rowcount > 0:
+    if forget_usage(connection, int(before * 1000)):
         return True
     return any(_delete_ended(connection, table, before) for table in _ENDED)
 
@@ -58,18 +58,8 @@ def forget_names(connection: sqlite3.Connection, keep: Keep, names: Names, *, no
         "WHERE stop < ? AND person <> 'somebody' AND start < ?",
         (before, before),
     ).rowcount
-    hours = _forget_names_of_hours(connection, int(before * 1000))
+    hours = forget_people(connection, int(before * 1000), rows=STEP_ROWS)
     return names.forget(connection, before) or bool(rows) or ended > 0 or hours
-
-
-def _forget_names_of_hours(connection: sqlite3.Connection, before_ms: int) -> bool:
-    rows = connection.execute(
-        "SELECT start_ms, block, blob FROM usage WHERE named AND start_ms < ? LIMIT ?", (before_ms, STEP_ROWS)
-    ).fetchall()
-    connection.executemany(
-        "UPDATE usage SET named = 0, blob = ? WHERE start_ms = ? AND block = ?", nameless(rows)
-    )
-    return bool(rows)
 
 
 def give_back(connection: sqlite3.Connection) -> bool:

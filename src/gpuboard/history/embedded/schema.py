@@ -100,12 +100,20 @@ CREATE INDEX events_by_time ON events (start);
 CREATE INDEX events_open ON events (node) WHERE stop IS NULL;
 """
 # Came later: a file from before gets it when it is opened.
-USAGE_TABLE: Final = """
+USAGE_TABLES: Final = (
+    """
 CREATE TABLE IF NOT EXISTS usage (
     start_ms INTEGER NOT NULL, block INTEGER NOT NULL, named INTEGER NOT NULL, blob BLOB NOT NULL,
     PRIMARY KEY (start_ms, block)
 ) WITHOUT ROWID
-"""
+""",
+    """
+CREATE TABLE IF NOT EXISTS usage_days (
+    day INTEGER NOT NULL, block INTEGER NOT NULL, first_ms INTEGER NOT NULL, named INTEGER NOT NULL,
+    blob BLOB NOT NULL, PRIMARY KEY (day, block)
+) WITHOUT ROWID
+""",
+)
 
 
 def make_tables(connection: sqlite3.Connection) -> None:

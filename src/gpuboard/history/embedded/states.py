@@ -91,7 +91,7 @@ def _spans(stretch: Stretch, names: Names, limits: tuple[float, float]) -> list[
             start=max(limits[0], (stretch.start_ms + first * stretch.cell_ms) / 1000),
             end=min(limits[1], (stretch.start_ms + last * stretch.cell_ms) / 1000),
             verdict=word_of(int(stretch.verdicts[first])),
-            holders=names.people(int(stretch.holders[first])),
+            holders=names.on_it(int(stretch.verdicts[first]), int(stretch.holders[first])),
         )
         for first, last in pairwise(borders)
         if stretch.is_seen[first]

@@ -20,9 +20,10 @@ from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.programs import read_programs
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.recent import RecentCache
-from gpuboard.history.embedded.schema import USAGE_TABLE
+from gpuboard.history.embedded.schema import USAGE_TABLES
 from gpuboard.history.embedded.states import read_states
 from gpuboard.history.embedded.tail import Tail
+from gpuboard.history.embedded.usage_days import join_usage
 from gpuboard.history.embedded.writing import put_batch
 from gpuboard.history.records import (
     Batch,
@@ -122,7 +123,7 @@ class EmbeddedHistory(History):
 
         def put(connection: sqlite3.Connection) -> None:
             for past in pasts:
-                put_invented(connection, self._names, past, now=now)
+                put_invented(connection, self._names, past, now=now, quiet_percent=self._keep.quiet_percent)
 
         self._change(put)
 
@@ -236,7 +237,8 @@ class EmbeddedHistory(History):
     def _begin(self) -> None:
         self._tail, self._cache = Tail(), RecentCache()
         with self._file.write() as connection:
-            connection.execute(USAGE_TABLE)
+            for table in USAGE_TABLES:
+                connection.execute(table)
             self._names = Names.load(connection)
             self._tail.load(connection)
             known = connection.execute("SELECT value FROM facts WHERE name = 'reading_grid_ms'").fetchone()
@@ -268,6 +270,7 @@ class EmbeddedHistory(History):
             sealing.gather_tail(connection, self._tail, now=now)
             or sealing.seal(connection, self._tail, self._keep, now=now)
             or sealing.join_pieces(connection, now=now)
+            or join_usage(connection, now=now)
         )
 
     def _forget(self, now: float) -> bool:

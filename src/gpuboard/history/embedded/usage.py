@@ -148,26 +148,27 @@ def places_in(connection: sqlite3.Connection, block: int, cut: Cut) -> PlacesOf:
     return found
 
 
-def read_usage(connection: sqlite3.Connection, cut: Cut) -> Iterator[tuple[int, int, Ints]]:
-    """Block, hour and entries of all hours in a span that are sealed."""
-    for start_ms, block, blob in connection.execute(
+def read_usage(
+    connection: sqlite3.Connection, cut: Cut, block: int | None = None
+) -> Iterator[tuple[int, int, Ints]]:
+    """Block, hour and entries of the hours in a span that stand by themselves, of one block or of all."""
+    for start_ms, number, blob in connection.execute(
         "SELECT start_ms, block, blob FROM usage WHERE start_ms >= ? AND start_ms < ?", cut
     ):
-        try:
-            entries = unpack(blob)
-        except BlockError:
-            # Not observed is honest.
-            continue
-        if entries.shape[0] == _ROWS_BEFORE:
-            entries = np.pad(entries, ((0, 1), (0, 0)), constant_values=_NONE)
-        if entries.shape[0] == ENTRY_ROWS:
-            yield block, start_ms, entries
+        entries = entries_in(blob) if block is None or number == block else None
+        if entries is not None:
+            yield number, start_ms, entries
 
 
-def sealed_since_ms(connection: sqlite3.Connection) -> int | None:
-    """The first hour that was counted; None: none was."""
-    found: int | None = connection.execute("SELECT min(start_ms) FROM usage").fetchone()[0]
-    return found
+def entries_in(blob: bytes) -> Ints | None:
+    """Entries as they stand in the file; None: these are none, and not observed is honest."""
+    try:
+        entries = unpack(blob)
+    except BlockError:
+        return None
+    if entries.shape[0] == _ROWS_BEFORE:
+        entries = np.pad(entries, ((0, 1), (0, 0)), constant_values=_NONE)
+    return entries if entries.shape[0] == ENTRY_ROWS else None
 
 
 def nameless(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[bytes, int, int]]:

@@ -1,0 +1,104 @@
+"""GPU-hours of a large fleet: what it costs to ask for them, and what a year of them takes on the disk."""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from bench._past import CROWDS, START, Fleet
+from gpuboard.history.base import Keep
+from gpuboard.history.cells import Cells, Values
+from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.history.embedded.inventing import Invented
+from gpuboard.history.embedded.schema import MINUTE_MS
+from gpuboard.history.figures import GPU_FIGURES, NOTHING, VERDICT_CODES
+from gpuboard.history.reckoning import UsageWanted, ask_usage
+from gpuboard.history.records import Batch
+from gpuboard.wire.usage import UsageBy
+
+MILLI: Final = 1e3
+DAYS: Final = 30
+# Jobs are half an hour to a day long.
+JOB_MINUTES: Final = (30, 1440)
+ROUNDS: Final = 5
+# So many GPUs are counted at once: all of them would fill the memory.
+AT_ONCE: Final = 64
+
+
+def cells_of(gpus: int, days: int, dice: np.random.Generator) -> Cells:
+    """Days of jobs by the minute."""
+    minutes = days * 24 * 60
+    who = np.zeros((gpus, minutes), np.int32)
+    for row in range(gpus):
+        at = 0
+        while at < minutes:
+            length = int(dice.integers(*JOB_MINUTES))
+            who[row, at : at + length] = dice.integers(1, len(CROWDS)) if dice.random() < 0.6 else 0
+            at += length
+    is_busy = who > 0
+    told = {
+        "utilization_percent": np.where(is_busy, dice.integers(2, 200, who.shape), 0),
+        "memory_used_bytes": np.where(is_busy, dice.integers(1000, 80_000, who.shape), 4),
+        "verdict": np.where(is_busy, VERDICT_CODES["busy"], VERDICT_CODES["free"]),
+        "holders": who,
+    }
+    values = {}
+    for place, figure in enumerate(GPU_FIGURES):
+        table = told.get(figure.name, np.full(who.shape, NOTHING)).astype(np.int32)
+        values[place] = Values(table, table, table)
+    return Cells(START * 1000, MINUTE_MS, np.full(who.shape, MINUTE_MS, np.int32), values)
+
+
+def fill(history: EmbeddedHistory, fleet: Fleet, days: int) -> None:
+    """Count so many days of a fleet."""
+    dice, now = np.random.default_rng(3), START + days * 86_400.0
+    history.write(Batch(places=fleet.places()), now=float(START))
+    for first in range(0, fleet.gpus, AT_ONCE):
+        names = fleet.uuids[first : first + AT_ONCE]
+        past = Invented("gpu", None, names, cells_of(len(names), days, dice), CROWDS)
+        history.invent([past], now=now)
+    while history.tidy(now=now + 86_400.0):
+        pass
+
+
+def asked(history: EmbeddedHistory, by: UsageBy, days: int) -> tuple[float, float]:
+    """CPU seconds of the first question, and of later ones."""
+    end = START + days * 86_400.0
+    wanted = UsageWanted(by=by, start=float(START), end=end, now=end)
+    costs = []
+    for _ in range(ROUNDS):
+        begun = time.process_time()
+        answer = ask_usage(history, wanted)
+        costs.append(time.process_time() - begun)
+    if not answer.rows and by != "program":
+        raise AssertionError("nothing was counted")
+    return costs[0], sorted(costs)[len(costs) // 2]
+
+
+def year_bytes(history: EmbeddedHistory, days: int) -> float:
+    """What the rows of a year take."""
+    with history._file.read() as connection:  # noqa: SLF001 - a bench looks inside
+        size, counted = connection.execute(
+            "SELECT sum(length(blob)), count(DISTINCT day) FROM usage_days"
+        ).fetchone()
+    if counted != days:
+        raise AssertionError(f"{counted} days were counted")
+    return float(size) * 365 / days
+
+
+def tell(gpus: int) -> None:
+    """Print it all."""
+    fleet = Fleet(gpus)
+    with tempfile.TemporaryDirectory() as name:
+        history = EmbeddedHistory(Path(name) / "history.sqlite", Keep())
+        history.open()
+        fill(history, fleet, DAYS)
+        print(f"{gpus:,} GPUs, {DAYS} days, {len(CROWDS) - 1} people")
+        for by in ("person", "node", "program"):
+            first, later = asked(history, by, DAYS)  # type: ignore[arg-type] # one of those
+            print(f"{f'GPU-hours by {by}, CPU ms, first':52}{first * MILLI:10.2f}")
+            print(f"{'  and later':52}{later * MILLI:10.2f}")
+        print(f"{'rows of a year, MB':52}{year_bytes(history, DAYS) / 1e6:10.2f}")
+        history.close()
