@@ -35,7 +35,6 @@ export class UsageView {
   // As text: a new day is news, a new second is none.
   #today = $derived.by(() => dayText(dayOf(this.app.clock.coarse, this.#zone)));
   #stretch = $derived.by(() => readStretch(this.app.router.query, parseDay(this.#today)!));
-  #name = $derived(Object.values(queryOf(this.#stretch)).filter(Boolean).join(' '));
   #span = $derived.by(() => spanOfStretch(this.#stretch, this.#zone));
 
   get zone(): string {
@@ -44,11 +43,6 @@ export class UsageView {
 
   get stretch(): Stretch {
     return this.#stretch;
-  }
-
-  /** One name for one time. */
-  get name(): string {
-    return this.#name;
   }
 
   get today(): Day {

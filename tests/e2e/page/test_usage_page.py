@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.board import RunningBoard, computing, running_board
 from tests.browser import PHONE, Size, assert_fits, keep, visit
-from tests.e2e.page.people import link_of
+from tests.e2e.page.people import signed_in
 from tests.e2e.page.remembered import claim
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -20,6 +20,8 @@ nlp = ["dupont", "tsai", "weber", "nguyen", "rossi"]
 vision = ["chen", "martin", "ana", "garcia", "wang", "lin"]
 """
 TABLET = (820, 1100)
+# Without its margins.
+A4 = (688, 1010)
 # What a demo has counted whatever the day is: the week before today.
 ROWS = "tbody tr:has(td.bar)"
 
@@ -115,15 +117,12 @@ def test_a_spreadsheet_has_the_same_rows(page: Page, demo: RunningBoard) -> None
         page.get_by_role("link", name="CSV").click()
     lines = coming.value.path().read_text().splitlines()
     assert len(lines) == rows.count() + 2
-    assert re.fullmatch(r"usage-[\d-]+\.csv", coming.value.suggested_filename)
+    assert coming.value.suggested_filename == "usage.csv"
 
 
 def test_groups_fold_to_their_people_who_add_up_to_them(browser: Browser, lab: RunningBoard) -> None:
     """Whoever is signed in sees names; their own page is in their menu."""
-    with visit(browser, lab.url) as page:
-        page.goto(link_of(lab, "chen"))
-        page.get_by_role("button", name="Sign in as chen").click()
-        expect(page.get_by_role("banner").get_by_role("button", name=re.compile("^chen"))).to_be_visible()
+    with signed_in(browser, lab, "chen") as page:
         rows = open_usage(page, lab)
         names = rows.locator("th").all_inner_texts()
         group = rows.filter(has=page.get_by_role("button", name=re.compile("^vision")))
@@ -172,10 +171,7 @@ def test_a_board_without_a_history_says_what_to_do(page: Page, demo: RunningBoar
 @pytest.mark.parametrize("by", ["group", "person", "week"])
 def test_paper_is_one_sheet_without_colour_or_buttons(browser: Browser, lab: RunningBoard, by: str) -> None:
     """Patterns for kinds, figures in the map, definitions and the address below; nothing is cut off."""
-    # As wide as A4 without its margins.
-    with visit(browser, lab.url, size=(688, 1010)) as page:
-        page.goto(link_of(lab, "weber"))
-        page.get_by_role("button", name="Sign in as weber").click()
+    with signed_in(browser, lab, "weber", size=A4) as page:
         open_usage(page, lab, f"&by={by}")
         expect(page.locator(".usage-sheet tbody td").first).to_be_attached()
         expect(page.locator(".usage-sheet section[aria-labelledby=hours-paper]")).to_be_attached()
@@ -221,9 +217,11 @@ def test_people_have_a_page_that_leads_to_what_they_did(page: Page, demo: Runnin
     expect(page.get_by_role("region", name="What they ran").get_by_role("table")).to_be_visible()
     keep(page, "person")
     _, gpu = computing(demo)
-    page.goto(f"{demo.url}gpus/{gpu['uuid']}")
-    page.get_by_role("link", name=gpu["users"][0]["name"], exact=True).first.click()
-    expect(page.get_by_role("heading", name=gpu["users"][0]["name"], level=1)).to_be_visible()
+    page.goto(f"{demo.url}?gpu={gpu['uuid']}")
+    holder = page.get_by_role("dialog").locator("li a").first
+    name = holder.inner_text()
+    holder.click()
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
     rows = open_usage(page, demo, "&by=person")
     rows.get_by_role("link").first.click()
     expect(page).to_have_url(re.compile(r"/people/\w+$"))
