@@ -1,7 +1,7 @@
 /** GPU-hours add up as they are written, and the calendar is the board's. */
 
 import { describe, expect, test } from 'vitest';
-import type { UsageRow, UsageTotal } from '../src/api/usage';
+import type { UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
 import {
   beginOf,
   clockChanges,
@@ -17,7 +17,9 @@ import {
   stretchOf,
   type Stretch,
 } from '../src/state/calendar';
+import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
+import { fitting } from '../src/pages/usage/columns';
 import { changeOf, HOUR_MS, kindLines, shared, usageLines } from '../src/state/usage';
 
 const BERLIN = 'Europe/Berlin';
@@ -211,4 +213,31 @@ test('whatever somebody is called, the address of their page is theirs', () => {
   }
   // A path cannot hold these: the board shows their GPUs.
   for (const name of ['.', '..']) expect(personPath(name)[0]).toBe('');
+});
+
+test('who holds nothing now, and used some lately, is among people too; each is there once', () => {
+  const mean = (hours: number, used: number | null) => ({ hours, used, reserved: null, trend: null });
+  const windows = [2, 24].map((hours) => ({ hours, from: 0, to: 1 }));
+  const people = [
+    { name: 'Ana', group: null, means: [mean(2, 0), mean(24, 1.5)] },
+    { name: 'ben', group: null, means: [mean(2, 0), mean(24, 0)] },
+    { name: 'unknown', group: null, means: [mean(2, 1), mean(24, 1)] },
+  ];
+  const answer: UsageAveragesAnswer = { at: 0, windows, total: [], free: [], people };
+  expect(withAbsent([], answer).map(({ user }) => user)).toEqual(['Ana']);
+  const [ana] = withAbsent([], answer);
+  expect(withAbsent([{ ...ana!, user: 'ana' }], answer)).toHaveLength(1);
+  expect(meansOf(answer, 'ana')[1]!.used).toBe(1.5);
+  // Of whom nothing was counted nothing is known: that is no zero.
+  expect(meansOf(answer, 'new').map(({ used }) => used)).toEqual([null, null]);
+});
+
+test('a sheet has room for so many rows: first people go, then those who used least', () => {
+  const people = ['a', 'b', 'c'].map((name) => row(name, 100));
+  const groups = [1, 2, 3].map((each) => row(`group ${each}`, 300, 0, 0, { people }));
+  const { lines } = usageLines(groups, total({ used_ms: 900 * HOUR_MS, free_ms: 900 * HOUR_MS }));
+  expect(fitting(lines, 12)).toEqual({ lines, left: [] });
+  expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
+  const cut = fitting(lines, 2);
+  expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
 });

@@ -32,8 +32,9 @@ export class UsageView {
     const zone = this.app.fleet.board?.time_zone;
     return isZone(zone) ? zone : viewersZone();
   });
-  // As text: a new day is news, a new second is none.
-  #today = $derived.by(() => dayText(dayOf(this.app.clock.coarse, this.#zone)));
+  // As text: a new day is news, a new second is none. It is always now: whoever looks at the past has chosen none of
+  // these days by that.
+  #today = $derived.by(() => dayText(dayOf(this.app.clock.second, this.#zone)));
   #stretch = $derived.by(() => readStretch(this.app.router.query, parseDay(this.#today)!));
   #span = $derived.by(() => spanOfStretch(this.#stretch, this.#zone));
 
@@ -53,8 +54,13 @@ export class UsageView {
     return soFar(this.#stretch, this.today);
   }
 
+  /** Whether there is nothing behind it yet. */
+  get isLast(): boolean {
+    return this.#span.to > this.app.clock.second;
+  }
+
   get isToCome(): boolean {
-    return this.#span.from > this.app.clock.coarse;
+    return this.#span.from > this.app.clock.second;
   }
 
   /** As the API is asked: a month that is over is compared with the one before it, all else with as long a time. */

@@ -49,7 +49,7 @@ export const usage: UsageWords = {
   usage_gpuHours: 'GPU-Stunden',
   usage_share: 'Anteil am Benutzten',
   usage_change: 'seit {span}',
-  usage_changeDays: { one: 'als am Tag davor', other: 'als {count} Tage davor' },
+  usage_changeDays: { one: 'gegen den Tag davor', other: 'gegen {count} Tage davor' },
   usage_before: 'davor',
   usage_new: 'neu',
   usage_allPeople: 'alle Personen',

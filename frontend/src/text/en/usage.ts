@@ -52,7 +52,7 @@ export const usage = {
   usage_gpuHours: 'GPU-hours',
   usage_share: 'share of used',
   usage_change: 'since {span}',
-  usage_changeDays: { one: 'than the day before', other: 'than {count} days before' },
+  usage_changeDays: { one: 'against the day before', other: 'against {count} days before' },
   usage_before: 'before',
   usage_new: 'new',
   usage_allPeople: 'all people',

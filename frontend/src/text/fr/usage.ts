@@ -49,7 +49,7 @@ export const usage: UsageWords = {
   usage_gpuHours: 'Heures GPU',
   usage_share: 'part de l’utilisé',
   usage_change: 'depuis {span}',
-  usage_changeDays: { one: 'que le jour d’avant', other: 'que {count} jours avant' },
+  usage_changeDays: { one: 'contre le jour d’avant', other: 'contre {count} jours avant' },
   usage_before: 'avant',
   usage_new: 'nouveau',
   usage_allPeople: 'toutes les personnes',
