@@ -1,7 +1,7 @@
 import type { UsageWords } from '../en/usage';
 
 export const usage: UsageWords = {
-  usage_title: 'Utilisation des GPU, {span}',
+  usage_title: 'Usage des GPU, {span}',
   usage_period: 'Quelle période',
   usage_week: 'Semaine',
   usage_month: 'Mois',
