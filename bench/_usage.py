@@ -97,7 +97,7 @@ def tell(gpus: int) -> None:
         fill(history, fleet, DAYS)
         print(f"{gpus:,} GPUs, {DAYS} days, {len(CROWDS) - 1} people")
         for by in ("person", "node", "program"):
-            first, later = asked(history, by, DAYS)  # type: ignore[arg-type] # one of those
+            first, later = asked(history, by, DAYS)
             print(f"{f'GPU-hours by {by}, CPU ms, first':52}{first * MILLI:10.2f}")
             print(f"{'  and later':52}{later * MILLI:10.2f}")
         print(f"{'rows of a year, MB':52}{year_bytes(history, DAYS) / 1e6:10.2f}")

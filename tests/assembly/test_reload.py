@@ -145,7 +145,7 @@ def test_a_hosts_file_that_is_not_there_is_named_and_takes_nothing_away(tmp_path
         eventually(lambda: all(part["state"] == "ok" for part in live.parts()))
 
 
-def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
+def test_names_thresholds_and_prices_hold_at_once(tmp_path: Path) -> None:
     """For nodes that say nothing new, too."""
     config = tmp_path / "gpuboard.toml"
     config.write_text(folder(tmp_path, "gpu01"))
@@ -157,6 +157,9 @@ def test_names_and_thresholds_hold_at_once(tmp_path: Path) -> None:
         assert not all("hot" in gpu["verdict"]["flags"] for gpu in live.nodes()["gpu01"]["gpus"])
         live.take(f"[verdict]\nhot_celsius = 1\n{folder(tmp_path, 'gpu01')}")
         eventually(lambda: all("hot" in gpu["verdict"]["flags"] for gpu in live.nodes()["gpu01"]["gpus"]))
+        assert live.get("api/v1/usage")["total"]["price"] is None
+        live.take(f"[usage]\nprice = 2\n{folder(tmp_path, 'gpu01')}")
+        eventually(lambda: live.get("api/v1/usage")["total"]["price"] is not None)
 
 
 def test_groups_of_nodes_hold_at_once(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,17 @@ def test_the_six_kinds_add_up_to_the_span(board: RunningBoard, tmp_path: Path) -
     wait_until(lambda: json.loads(usage(board, tmp_path, "--json"))["total"]["used_ms"])
     total = json.loads(usage(board, tmp_path, "--json"))["total"]
     assert sum(total[kind] for kind in KINDS) == total["span_ms"]
+
+
+def test_weeks_that_a_demo_has_behind_it_are_counted(board: RunningBoard, tmp_path: Path) -> None:
+    """By whatever is asked, and compared with the weeks before."""
+    start = datetime.fromtimestamp(time.time() - 14 * 86_400, UTC).isoformat(timespec="seconds")
+    found = json.loads(usage(board, tmp_path, "--json", "--by", "program", "--from", start))
+    assert {row["name"] for row in found["rows"]} >= {"python train.py"}
+    assert found["total"]["used_ms"] > 0
+    assert found["total"]["previous_used_ms"] > 0
+    # This board keeps bookings, and nobody has booked.
+    assert (found["total"]["reserved_ms"], found["total"]["weighted_ms"]) == (0, None)
 
 
 def test_a_table_and_a_sheet_are_written_as_files(board: RunningBoard, tmp_path: Path) -> None:

@@ -68,6 +68,12 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
         ("[access]\nanonymous = 'all'", "anonymous"),
         ("[verdict]\nidle_after = 'soon'", "1h30m"),
         ("[source]\nkind = 'ssh'", "[[source]]"),
+        ("[usage]\nweights = { '' = 2 }", "is no model; write parts of names"),
+        ("[usage]\nweights = { H100 = -1 }", "H100 = -1: an hour counts for 0 to"),
+        ("[usage]\nweights = { H100 = inf }", "H100 = inf: an hour counts for 0 to"),
+        ("[usage]\nweights = { H100 = 'three' }", "weights"),
+        ("[usage]\nprice = -0.4", "price"),
+        ('[usage]\ncurrency = "EUR\\n"', "it must be one line"),
         ("x = = 1", "line 1"),
     ],
 )

@@ -50,8 +50,9 @@ def put_invented(
         block = _spread(cells, chosen, rows[chosen] % SERIES)
         if past.kind == "gpu" and past.tier in {None, "minutes"}:
             _count(connection, number, block, quiet_percent)
-        for window in _windows(block) if past.tier is not None else ():
-            write_cells(connection, past.tier, Block(past.kind, number), window)
+        if past.tier is not None:
+            for window in _windows(block):
+                write_cells(connection, past.tier, Block(past.kind, number), window)
     if past.tier is not None and TIER_CODES[past.tier] < max(TIER_CODES.values()):
         fact = (f"forgotten_{past.tier}_ms", str(cells.start_ms))
         connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", fact)
