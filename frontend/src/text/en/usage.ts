@@ -50,7 +50,7 @@ export const usage = {
   usage_who: 'Who',
   usage_what: 'What',
   usage_gpuHours: 'GPU-hours',
-  usage_share: 'share of used',
+  usage_share: 'share of used',
   usage_change: 'since {span}',
   usage_changeDays: { one: 'against the day before', other: 'against {count} days before' },
   usage_before: 'before',
