@@ -4,12 +4,13 @@ import { more } from '../src/text/en/more';
 import { past } from '../src/text/en/past';
 import { account } from '../src/text/en/account';
 import { bookings } from '../src/text/en/bookings';
+import { usage } from '../src/text/en/usage';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
 import { LATER } from '../src/text/later';
 import { clockText, problemText, reasonText } from '../src/text/reasons';
 import { partText, remedyText } from '../src/text/remedy';
 
-const english = { ...en, ...more, ...past, ...account, ...bookings };
+const english = { ...en, ...more, ...past, ...account, ...bookings, ...usage };
 const tags = Object.keys(LANGUAGES) as Tag[];
 
 function holes(entry: string | { one?: string; other: string }): string {

@@ -24,7 +24,7 @@ GUESSES = {"gpuboard.accounts.roster.LOOK_SECONDS": 0.05}
 # nor which texts are moments, in which order.
 TIMED = (
     "bookings", "fleet", "stream", "history", "history/states", "history/track", "episodes", "events",
-    "usage", "usage.csv", "usage/hours",
+    "usage", "usage.csv", "usage/hours", "usage/days",
 )  # fmt: skip
 EXCLUDED: dict[str, list[Any]] = {
     "/readyz": [not_a_server_error],

@@ -87,6 +87,29 @@ async def test_averages_say_how_many_gpus_somebody_uses(told: Past) -> None:
     assert [mean["trend"] for mean in person["means"]] == ["level", "level", None]
 
 
+async def test_the_days_of_somebody_are_what_they_used(told: Past) -> None:
+    """In whatever case their name is written; nobody else's, and nothing to who sees no names."""
+    used = (await told.get("usage"))["rows"][0]["used_ms"]
+    for name in (CANARY, CANARY.upper()):
+        found = await told.get("usage/days", person=name)
+        assert sum(day["used_ms"] or 0 for day in found["days"]) == found["used_ms"] == used
+        assert [day["day"] for day in found["days"]] == sorted({day["day"] for day in found["days"]})
+    nobody = await told.get("usage/days", person="nobody-at-all")
+    assert nobody["used_ms"] == 0
+    # Before anything was counted nobody knows.
+    assert nobody["days"][0]["used_ms"] is None
+    async with told.client("counts") as client:
+        assert (await client.get("usage/days", params={"person": CANARY})).status_code == 401
+        assert (await client.get("usage/days")).status_code == 400
+
+
+async def test_too_many_days_at_once_are_refused(told: Past) -> None:
+    """Each is a look of its own."""
+    async with told.client() as client:
+        answer = await client.get("usage/days", params={"person": CANARY, "from": "0", "to": "20000000"})
+    assert (answer.status_code, "days" in answer.text) == (400, True)
+
+
 async def test_a_spreadsheet_gets_the_same_sums(told: Past) -> None:
     """A line for each, and the total as the last; times are RFC 3339."""
     async with told.client() as client:

@@ -649,6 +649,23 @@ export interface UsageAveragesAnswer {
   people: (PersonMeans)[];
 }
 
+export interface UsageDay {
+  day: string;
+  used_ms: number | null;
+  idle_ms: number | null;
+  booked_ms: number | null;
+}
+
+export interface UsageDaysAnswer {
+  from: number;
+  to: number;
+  person: string;
+  used_ms: number;
+  idle_ms: number;
+  booked_ms: number;
+  days: (UsageDay)[];
+}
+
 export interface UsageHoursAnswer {
   from: number;
   to: number;

@@ -74,6 +74,10 @@ export const strips = (client: Client, node: string[], span: Span, points: numbe
 export const states = (client: Client, gpu: string, span: Span) =>
   client.get<StatesAnswer>(`history/states?${query({ gpu: [gpu] }, span)}`);
 
+/** What somebody ran. */
+export const episodesOf = (client: Client, person: string, span: Span, limit: number) =>
+  client.get<EpisodesAnswer>(`episodes?${query({}, span, { person, limit })}`);
+
 export const episodes = (client: Client, of: Of, span: Span, limit: number) =>
   client.get<EpisodesAnswer>(`episodes?${query(of, span, { limit })}`);
 

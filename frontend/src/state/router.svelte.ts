@@ -5,8 +5,8 @@ export type Route =
   | { page: 'board' }
   | { page: 'node'; name: string }
   | { page: 'gpu'; uuid: string }
-  | { page: 'people' }
-  | { page: 'bookings' }
+  | { page: 'people' | 'bookings' | 'usage' }
+  | { page: 'person'; name: string }
   | { page: 'account'; part: AccountPart }
   | { page: 'missing' };
 
@@ -16,9 +16,10 @@ export function parseRoute(path: string): Route {
   if (rest.length) return { page: 'missing' };
   if (second === undefined || second === '') {
     if (first === '' || first === 'index.html') return { page: 'board' };
-    if (first === 'people' || first === 'bookings') return { page: first };
+    if (first === 'people' || first === 'bookings' || first === 'usage') return { page: first };
   } else if (first === 'nodes') return { page: 'node', name: second };
   else if (first === 'gpus') return { page: 'gpu', uuid: second };
+  else if (first === 'people') return { page: 'person', name: second };
   return { page: 'missing' };
 }
 

@@ -6,10 +6,12 @@ import type { AccountWords } from './en/account';
 import type { BookingWords } from './en/bookings';
 import type { MoreWords } from './en/more';
 import type { PastWords } from './en/past';
+import type { UsageWords } from './en/usage';
 
 export type TroubleWords = Record<keyof typeof trouble, string>;
 export type RemedyWords = Record<keyof typeof remedies, string>;
-type AllWords = Words & MoreWords & PastWords & AccountWords & BookingWords & TroubleWords & RemedyWords;
+export type LaterWords = MoreWords & PastWords & AccountWords & BookingWords & UsageWords;
+type AllWords = Words & LaterWords & TroubleWords & RemedyWords;
 export type Key = keyof AllWords;
 
 interface Spoken {

@@ -4,6 +4,7 @@ They follow the calendar of the board, in a zone; without one, this machine's.
 """
 
 import math
+from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
@@ -11,6 +12,7 @@ from gpuboard.model.errors import UsageError
 
 HOUR_SECONDS: Final = 3600.0
 MOST_WEEKS: Final = 110
+MOST_DAYS: Final = 100
 _MONTHS: Final = 12
 
 Span = tuple[float, float]
@@ -56,21 +58,40 @@ def weeks_of(start: float, end: float, zone: tzinfo | None) -> list[tuple[str, S
         UsageError: these are too many.
     """
     day = datetime.fromtimestamp(start, zone)
-    day -= timedelta(days=day.weekday())
     found = []
-    since = start
-    while since < end:
-        following = day + timedelta(days=7)
-        border = _midnight(following.year, following.month, following.day, zone)
-        until = min(end, math.floor(border / HOUR_SECONDS) * HOUR_SECONDS)
-        if until > since:
-            year, week, _ = day.isocalendar()
-            found.append((f"{year}-W{week:02}", (since, until)))
-            since = until
-        day = following
+    for monday, span in _cut(start, end, day - timedelta(days=day.weekday()), 7):
+        year, week, _ = monday.isocalendar()
+        found.append((f"{year}-W{week:02}", span))
         if len(found) > MOST_WEEKS:
             raise UsageError(f"these are more than {MOST_WEEKS} weeks; ask for a shorter span")
     return found
+
+
+def days_of(start: float, end: float, zone: tzinfo | None) -> list[tuple[str, Span]]:
+    """The days of a span by the calendar of the board, like `2026-10-25`, cut to whole hours.
+
+    Raises:
+        UsageError: these are too many.
+    """
+    found = []
+    for day, span in _cut(start, end, datetime.fromtimestamp(start, zone), 1):
+        found.append((day.date().isoformat(), span))
+        if len(found) > MOST_DAYS:
+            raise UsageError(f"these are more than {MOST_DAYS} days; ask for a shorter span")
+    return found
+
+
+def _cut(start: float, end: float, day: datetime, days: int) -> Iterator[tuple[datetime, Span]]:
+    """A span in parts of so many days from a day on, that day first."""
+    since = start
+    while since < end:
+        following = day + timedelta(days=days)
+        border = _midnight(following.year, following.month, following.day, day.tzinfo)
+        until = min(end, math.floor(border / HOUR_SECONDS) * HOUR_SECONDS)
+        if until > since:
+            yield day, (since, until)
+            since = until
+        day = following
 
 
 def week_before(start: float, zone: tzinfo | None) -> Span:

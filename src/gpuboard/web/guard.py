@@ -37,7 +37,7 @@ _HEADERS: Final = (
 # The first parts of all our own paths.
 TOP: Final = frozenset(
     {"", "account", "api", "assets", "audit", "get-status", "gpus", "healthz", "index", "metrics", "nodes"}
-    | {"bookings", "people", "readyz", "sign-in"}
+    | {"bookings", "people", "readyz", "sign-in", "usage"}
 )
 
 

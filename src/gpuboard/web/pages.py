@@ -66,7 +66,7 @@ def _index(
 
 
 @get(
-    ["/", "/bookings", "/people", "/sign-in", "/account", "/audit"],
+    ["/", "/bookings", "/people", "/usage", "/sign-in", "/account", "/audit"],
     include_in_schema=False,
     sync_to_thread=False,
 )
@@ -82,11 +82,15 @@ def page_of_link(request: AnyRequest, services: Services, base_path: str) -> Res
 
 
 # A path, not a word: the UUID of a MIG instance may hold slashes.
-@get(["/nodes/{_name:path}", "/gpus/{_name:path}"], include_in_schema=False, sync_to_thread=False)
+@get(
+    ["/nodes/{_name:path}", "/gpus/{_name:path}", "/people/{_name:path}"],
+    include_in_schema=False,
+    sync_to_thread=False,
+)
 def page_below(request: AnyRequest, services: Services, base_path: str, _name: str) -> Response[bytes]:
     """The page, asked for below the top; how far below is seen as the browser sees it, before decoding."""
-    # No GPU is called so; a node may be, and people may look at it.
-    is_people = request.url.path.startswith("/nodes/") and _accepts_page(request)
+    # No GPU is called so; a node or a person may be, and people may look at it.
+    is_people = request.url.path.startswith(("/nodes/", "/people/")) and _accepts_page(request)
     if _FOR_PROGRAMS.search(f"/{_name.lstrip('/')}") and not is_people:
         raise _not_found(request.url.path.lstrip("/"))
     return _index(request, services, base_path, _upwards(request))

@@ -76,6 +76,28 @@ class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     currency: str | None = None
 
 
+class UsageDay(Struct, frozen=True, kw_only=True):
+    """One day of a person by the board's calendar; null: nothing was counted on it."""
+
+    day: str
+    used_ms: int | None
+    idle_ms: int | None
+    booked_ms: int | None
+
+
+class UsageDaysAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """The GPU-hours of one person day by day, in order."""
+
+    start: float
+    end: float
+    person: str
+    # All days together.
+    used_ms: int
+    idle_ms: int
+    booked_ms: int
+    days: list[UsageDay]
+
+
 class HourOfWeek(Struct, frozen=True, kw_only=True):
     """One hour of the week; Monday is 0."""
 

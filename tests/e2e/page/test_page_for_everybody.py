@@ -64,6 +64,10 @@ def violations(page: Page, axe: str) -> list[str]:
         ("people", "tbody tr", DESKTOP),
         ("", ".cell[data-uuid]", PHONE),
         ("people", "tbody tr", PHONE),
+        ("people/dupont", "#ran", DESKTOP),
+        ("usage?month=2026-10", ".screen h1", DESKTOP),
+        ("usage", ".screen section table", DESKTOP),
+        ("usage", ".screen section table", PHONE),
     ],
 )
 def test_no_page_breaks_a_rule(

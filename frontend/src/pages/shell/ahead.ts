@@ -23,6 +23,8 @@ export async function fetchAhead(language: Language): Promise<void> {
     import('../gpu/GpuPage.svelte'),
     import('../node/NodePage.svelte'),
     import('../people/PeoplePage.svelte'),
+    import('../people/PersonPage.svelte'),
+    import('../usage/UsagePage.svelte'),
     import('./ConnectionBody.svelte'),
     import('./Help.svelte'),
     import('./MoreBody.svelte'),

@@ -9,6 +9,8 @@ import { focusResults } from './results';
 import { take } from './take';
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: 'dark', dark: 'light', light: 'auto' };
+/** Where `g` and a letter lead. */
+const PAGES: Record<string, string> = { b: '', p: 'people', k: 'bookings', u: 'usage' };
 const DENSITIES: Record<string, Density> = { '1': 'cards', '2': 'rows', '3': 'map', '4': 'text' };
 
 /** Keys that work anywhere on the page; typing is never disturbed. */
@@ -75,9 +77,8 @@ export function keyListener(
     if (going.timer) {
       clearTimeout(going.timer);
       going.timer = undefined;
-      if (event.key === 'b') router.go(router.href(''));
-      else if (event.key === 'p') router.go(router.href('people'));
-      else if (event.key === 'k') router.go(router.href('bookings'));
+      const path = PAGES[event.key];
+      if (path !== undefined) router.go(router.href(path));
       return;
     }
     const density = DENSITIES[event.key];

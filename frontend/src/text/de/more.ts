@@ -263,7 +263,7 @@ export const more: MoreWords = {
   key_pin: 'Einzelheiten der GPU offen halten',
   key_copy: 'Befehl für diese GPU kopieren',
   key_density: 'Karten, Zeilen, Plan, Text',
-  key_go: 'Zur Tafel, zu den Buchungen, zu den Personen',
+  key_go: 'Zur Tafel, zu den Buchungen, zu den Personen, zur Nutzung',
   key_theme: 'Hell oder dunkel',
   key_pause: 'Anhalten oder fortsetzen',
   key_refresh: 'Jetzt neu laden',

@@ -18,6 +18,7 @@ export const words: Words = {
   bookings: 'Buchungen',
   bookIt: 'Buchen',
   people: 'Personen',
+  usage: 'Nutzung',
   mine: 'Meine',
   more: 'Mehr',
   signIn: 'Anmelden',

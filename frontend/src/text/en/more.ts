@@ -279,7 +279,7 @@ export const more = {
   key_pin: 'Keep the detail of the GPU open',
   key_copy: 'Copy the command for this GPU',
   key_density: 'Cards, rows, map, text',
-  key_go: 'Go to board, bookings, people',
+  key_go: 'Go to board, bookings, people, usage',
   key_theme: 'Light or dark',
   key_pause: 'Pause or resume',
   key_refresh: 'Refresh now',

@@ -22,6 +22,7 @@ export const words = {
   bookings: 'Bookings',
   bookIt: 'Book',
   people: 'People',
+  usage: 'Usage',
   mine: 'Mine',
   more: 'More',
   signIn: 'Sign in',

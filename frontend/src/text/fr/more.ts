@@ -264,7 +264,7 @@ export const more: MoreWords = {
   key_pin: 'Garder le détail du GPU ouvert',
   key_copy: 'Copier la commande de ce GPU',
   key_density: 'Cartes, lignes, plan, texte',
-  key_go: 'Aller au tableau, aux réservations, aux personnes',
+  key_go: 'Aller au tableau, aux réservations, aux personnes, à l’usage',
   key_theme: 'Clair ou sombre',
   key_pause: 'Pause ou reprise',
   key_refresh: 'Actualiser maintenant',

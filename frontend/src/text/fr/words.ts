@@ -18,6 +18,7 @@ export const words: Words = {
   bookings: 'Réservations',
   bookIt: 'Réserver',
   people: 'Personnes',
+  usage: 'Usage',
   mine: 'Les miens',
   more: 'Plus',
   signIn: 'Connexion',

@@ -245,7 +245,7 @@ export const more: MoreWords = {
   key_pin: '固定显示 GPU 详情',
   key_copy: '复制这张 GPU 的命令',
   key_density: '卡片、列表、地图、文字',
-  key_go: '前往看板、预订、人员',
+  key_go: '前往看板、预订、人员、用量',
   key_theme: '浅色或深色',
   key_pause: '暂停或继续',
   key_refresh: '立即刷新',

@@ -18,6 +18,7 @@ export const words: Words = {
   bookings: '预订',
   bookIt: '预订',
   people: '人员',
+  usage: '用量',
   mine: '我的',
   more: '更多',
   signIn: '登录',

@@ -245,7 +245,7 @@ export const more: MoreWords = {
   key_pin: '固定顯示 GPU 詳情',
   key_copy: '複製這張 GPU 的指令',
   key_density: '卡片、列表、地圖、文字',
-  key_go: '前往看板、預訂、人員',
+  key_go: '前往看板、預訂、人員、用量',
   key_theme: '淺色或深色',
   key_pause: '暫停或繼續',
   key_refresh: '立即重新整理',

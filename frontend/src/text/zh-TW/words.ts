@@ -18,6 +18,7 @@ export const words: Words = {
   bookings: '預訂',
   bookIt: '預訂',
   people: '人員',
+  usage: '用量',
   mine: '我的',
   more: '更多',
   signIn: '登入',

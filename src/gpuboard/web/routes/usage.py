@@ -7,13 +7,14 @@ from typing import Annotated, Final, cast
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.exceptions import ServiceUnavailableException, ValidationException
+from litestar.exceptions import NotAuthorizedException, ServiceUnavailableException, ValidationException
 from litestar.params import Parameter
 
 from gpuboard.bookings.reserved import reserved_by
 from gpuboard.export.usage import usage_to_csv
 from gpuboard.history.averaging import WINDOW_HOURS, AveragesWanted, ask_averages, ask_hours
 from gpuboard.history.base import History
+from gpuboard.history.daily import ask_days
 from gpuboard.history.reckoning import UsageWanted, ask_usage, first_groups
 from gpuboard.history.spans import HOUR_SECONDS, Span, as_long_before, month_before, month_of
 from gpuboard.model.errors import StorageError, UsageError
@@ -24,9 +25,10 @@ from gpuboard.web.past import tell
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
 from gpuboard.web.reserving import ReservedIn, with_reserved, with_reserved_means
+from gpuboard.web.routes.fleet import NAMES_HINT
 from gpuboard.web.services import Services
 from gpuboard.web.times import From, To, span
-from gpuboard.wire.usage import UsageAnswer, UsageAveragesAnswer, UsageBy, UsageHoursAnswer
+from gpuboard.wire.usage import UsageAnswer, UsageAveragesAnswer, UsageBy, UsageDaysAnswer, UsageHoursAnswer
 
 USUAL_SECONDS: Final = 30 * 86_400.0
 _CSV: Final = "text/csv"
@@ -97,6 +99,31 @@ async def get_usage_hours(
 
     answer = await tell(request, services.history, services.past, read)
     return cast("Response[UsageHoursAnswer]", answer)
+
+
+@get("/usage/days", summary="One person's GPU-hours day by day", opt={COMPRESSED: True}, responses=_ERRORS)
+async def get_usage_days(
+    request: AnyRequest,
+    services: Services,
+    *,
+    person: Annotated[str, Parameter(max_length=256, description="Whose.")],
+    start: From = None,
+    end: To = None,
+) -> Response[UsageDaysAnswer]:
+    """What somebody used, held idle, or booked and left unused on each day of the board's; 30 days."""
+    if tier_of(request) != "names":
+        raise NotAuthorizedException(NAMES_HINT)
+    now, zone = services.fleet.clock.now(), _zone(services)
+    asked = span(start, end, now=now, usual=USUAL_SECONDS)
+
+    def read(history: History) -> bytes:
+        return msgspec.json.encode(ask_days(history, person, asked, now=now, zone=zone))
+
+    try:
+        answer = await tell(request, services.history, services.past, read)
+    except UsageError as error:
+        raise ValidationException(f"from: {error}") from None
+    return cast("Response[UsageDaysAnswer]", answer)
 
 
 @get("/usage/averages", summary="How many GPUs people use lately", opt={COMPRESSED: True}, responses=_ERRORS)
@@ -188,7 +215,7 @@ def _zone(services: Services) -> tzinfo | None:
 
 ROUTER = Router(
     path="/api/v1",
-    route_handlers=[get_usage, get_usage_csv, get_usage_hours, get_usage_averages],
+    route_handlers=[get_usage, get_usage_csv, get_usage_hours, get_usage_days, get_usage_averages],
     opt=needs("counts"),
     guards=[check_query],
 )

@@ -1,0 +1,243 @@
+/** GPU-hours add up as they are written, and the calendar is the board's. */
+
+import { describe, expect, test } from 'vitest';
+import type { UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
+import {
+  beginOf,
+  clockChanges,
+  daysBetween,
+  isSameClock,
+  nameOf,
+  neighbour,
+  parseDay,
+  queryOf,
+  readStretch,
+  soFar,
+  spanOfStretch,
+  stretchOf,
+  type Stretch,
+} from '../src/state/calendar';
+import { meansOf, withAbsent } from '../src/state/lately';
+import { personPath } from '../src/state/person';
+import { fitting } from '../src/pages/usage/columns';
+import { changeOf, HOUR_MS, kindLines, shared, usageLines } from '../src/state/usage';
+
+const BERLIN = 'Europe/Berlin';
+const day = (text: string) => parseDay(text)!;
+const asked = (text: string) => readStretch(new URLSearchParams(text), day('2026-11-17'));
+const hoursIn = (stretch: Stretch, zone: string) => {
+  const { from, to } = spanOfStretch(stretch, zone);
+  return (to - from) / 3600;
+};
+const sum = (numbers: number[]) => numbers.reduce((one, other) => one + other, 0);
+
+function total(kinds: Partial<UsageTotal>): UsageTotal {
+  const none = { used_ms: 0, idle_ms: 0, booked_ms: 0, free_ms: 0, broken_ms: 0, unobserved_ms: 0 };
+  const told: typeof none = { ...none, ...(kinds as Partial<typeof none>) };
+  const worth = { previous_used_ms: null, weighted_ms: null, memory_gib_hours: null, price: null };
+  const reserved = { reserved_ms: null, reserved_used_ms: null };
+  return { ...told, ...worth, ...reserved, span_ms: sum(Object.values(told)) };
+}
+
+function row(
+  name: string | null,
+  used: number,
+  idle = 0,
+  booked = 0,
+  more: Partial<UsageRow> = {},
+): UsageRow {
+  const { span_ms: _, ...rest } = total({});
+  const nobodys = { free_ms: null, broken_ms: null, unobserved_ms: null };
+  const times = { used_ms: used * HOUR_MS, idle_ms: idle * HOUR_MS, booked_ms: booked * HOUR_MS };
+  return { ...rest, ...nobodys, ...times, name, group: null, people: null, ...more };
+}
+
+describe('what adds up', () => {
+  test('parts of 100.0 % are 100.0 %, whatever is cut off', () => {
+    for (const parts of [[1, 1, 1], [1, 1, 1, 1, 1, 1, 1], [2, 3, 7, 0, 11, 1e-9], [5]])
+      expect(sum(shared(parts, 1000))).toBe(1000);
+    expect(shared([1, 1, 1], 1000)).toEqual([334, 333, 333]);
+    expect(shared([0, 0], 1000)).toEqual([0, 0]);
+  });
+
+  test('six kinds are all of the time, in percent and in hours', () => {
+    const third = (1000 * HOUR_MS) / 3;
+    const lines = kindLines(
+      total({ used_ms: third, idle_ms: third, free_ms: third, unobserved_ms: HOUR_MS / 3 }),
+    );
+    expect(sum(lines.map(({ tenths }) => tenths))).toBe(1000);
+    expect(sum(lines.map(({ hours }) => hours))).toBe(1000);
+    expect(lines.map(({ kind }) => kind)).toEqual(['used', 'idle', 'booked', 'free', 'broken', 'unobserved']);
+  });
+
+  test('of few hours, tenths are told', () => {
+    const lines = kindLines(total({ used_ms: 0.3 * HOUR_MS, free_ms: 23.7 * HOUR_MS }));
+    expect(lines[0]!.hours).toBeCloseTo(0.3);
+  });
+
+  test('rows add up to the last line, and people to their group', () => {
+    const people = [1, 2, 3].map((each) => row(`p${each}`, 100.4, 1.4));
+    const groups = [
+      row('a', 301.2, 4.2, 0, { people }),
+      row(null, 700.4, 0.4, 0, { people: [row('x', 700.4, 0.4)] }),
+    ];
+    const { lines, used, idle } = usageLines(
+      groups,
+      total({ used_ms: 1001.6 * HOUR_MS, idle_ms: 4.6 * HOUR_MS, free_ms: 5000 * HOUR_MS }),
+    );
+    expect(sum(lines.map((line) => line.used))).toBe(used);
+    expect(sum(lines.map((line) => line.idle))).toBe(idle);
+    expect(sum(lines.map((line) => line.share))).toBe(1000);
+    for (const line of lines)
+      for (const kind of ['used', 'idle', 'share'] as const)
+        expect(sum(line.people.map((person) => person[kind]))).toBe(line[kind]);
+  });
+
+  test('more than a quarter held idle, and more than a tenth left unused, is marked', () => {
+    const rows = [row('even', 2000, 500, 200), row('much', 2000, 501, 201), row('little', 0, 0.001, 0.001)];
+    const { lines } = usageLines(rows, total({ used_ms: 4000 * HOUR_MS, idle_ms: 1001 * HOUR_MS }));
+    expect(lines.map(({ isIdle, isUnused }) => [isIdle, isUnused])).toEqual([
+      [false, false],
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  test('what is compared with nothing has no change', () => {
+    expect([changeOf(109, 100), changeOf(89, 100), changeOf(5, 0), changeOf(5, null)]).toEqual([
+      9,
+      -11,
+      null,
+      null,
+    ]);
+  });
+});
+
+describe('the calendar of the board', () => {
+  test('a month in which the clock goes back is an hour longer, and says so', () => {
+    const october = asked('month=2026-10');
+    expect(hoursIn(october, BERLIN)).toBe(745);
+    expect(clockChanges(spanOfStretch(october, BERLIN), BERLIN)).toEqual([
+      { day: day('2026-10-25'), seconds: -3600 },
+    ]);
+    expect(hoursIn(asked('month=2026-03'), BERLIN)).toBe(743);
+    expect(clockChanges(spanOfStretch(asked('year=2026'), BERLIN), BERLIN)).toHaveLength(2);
+    expect(clockChanges(spanOfStretch(asked('month=2026-11'), BERLIN), BERLIN)).toEqual([]);
+    expect(hoursIn(october, 'UTC')).toBe(744);
+  });
+
+  test('a day whose midnight is left out begins as the board says it does', () => {
+    // Clocks went from 24:00 to 01:00: Python reckons with the hour before.
+    expect(beginOf(day('2024-09-08'), 'America/Santiago')).toBe(1725768000);
+    expect(beginOf(day('2026-10-25'), BERLIN)).toBe(Date.UTC(2026, 9, 24, 22) / 1000);
+    expect(beginOf(day('2026-10-26'), BERLIN)).toBe(Date.UTC(2026, 9, 25, 23) / 1000);
+    expect(beginOf(day('2026-01-01'), 'Asia/Kolkata')).toBe(Date.UTC(2025, 11, 31, 18, 30) / 1000);
+  });
+
+  test('weeks begin on Monday and bear the number of ISO 8601', () => {
+    for (const [date, name] of [
+      ['2026-11-17', '2026-W47'],
+      ['2027-01-01', '2026-W53'],
+      ['2024-12-30', '2025-W01'],
+      ['2026-01-01', '2026-W01'],
+    ] as const) {
+      const week = stretchOf('week', day(date));
+      expect(nameOf(week)).toBe(name);
+      expect(asked(`week=${name}`)).toEqual(week);
+      expect(daysBetween(week.first, week.next)).toBe(7);
+    }
+  });
+
+  test('what is shown is in the address, and the address shows it', () => {
+    for (const text of [
+      'week=2026-W42',
+      'month=2026-10',
+      'quarter=2026-Q4',
+      'year=2026',
+      'from=2026-10-03&to=2026-10-20',
+    ]) {
+      const found = Object.entries(queryOf(asked(text))).filter(([, value]) => value !== null) as string[][];
+      expect(new URLSearchParams(found).toString()).toBe(text);
+    }
+  });
+
+  test('an address that says nothing, or nonsense, is this month', () => {
+    for (const text of [
+      '',
+      'month=2026-13',
+      'week=2026-W54',
+      'from=2026-02-30&to=2026-03-02',
+      'from=2026-03-02&to=2026-03-01',
+    ])
+      expect(nameOf(asked(text))).toBe('2026-11');
+  });
+
+  test('no address asks for more than the board counts at once', () => {
+    const { first, next } = asked('from=0001-01-01&to=9999-12-31');
+    expect(daysBetween(first, next)).toBe(732);
+  });
+
+  test('one leads to the next, over the end of the year too', () => {
+    expect(nameOf(neighbour(asked('month=2026-12'), 1))).toBe('2027-01');
+    expect(nameOf(neighbour(asked('quarter=2026-Q1'), -1))).toBe('2025-Q4');
+    expect(queryOf(neighbour(asked('from=2026-10-03&to=2026-10-05'), -1))).toMatchObject({
+      from: '2026-09-30',
+      to: '2026-10-02',
+    });
+  });
+
+  test('a month that goes on says how far it has come', () => {
+    expect(soFar(asked('month=2026-11'), day('2026-11-17'))).toEqual({ day: 17, days: 30 });
+    expect(soFar(asked('month=2026-10'), day('2026-11-17'))).toBeNull();
+    expect(soFar(asked('month=2026-12'), day('2026-11-17'))).toBeNull();
+  });
+
+  test('two names of one clock are one clock', () => {
+    const span = spanOfStretch(asked('month=2026-10'), 'UTC');
+    expect(isSameClock('Etc/UTC', 'UTC', span)).toBe(true);
+    expect(isSameClock('Europe/Berlin', 'Europe/Paris', span)).toBe(true);
+    expect(isSameClock('Europe/Berlin', 'UTC', span)).toBe(false);
+  });
+});
+
+test('whatever somebody is called, the address of their page is theirs', () => {
+  for (const name of ['ana', 'a/b', '?q=1#x', 'ana@gpu01', '<b>', '%2e', '名前', '..a']) {
+    const [path, query] = personPath(name);
+    const url = new URL(path, 'http://board/sub/');
+    expect([url.pathname, url.search, url.hash, query]).toEqual([
+      `/sub/people/${encodeURIComponent(name)}`,
+      '',
+      '',
+      {},
+    ]);
+  }
+  // A path cannot hold these: the board shows their GPUs.
+  for (const name of ['.', '..']) expect(personPath(name)[0]).toBe('');
+});
+
+test('who holds nothing now, and used some lately, is among people too; each is there once', () => {
+  const mean = (hours: number, used: number | null) => ({ hours, used, reserved: null, trend: null });
+  const windows = [2, 24].map((hours) => ({ hours, from: 0, to: 1 }));
+  const people = [
+    { name: 'Ana', group: null, means: [mean(2, 0), mean(24, 1.5)] },
+    { name: 'ben', group: null, means: [mean(2, 0), mean(24, 0)] },
+    { name: 'unknown', group: null, means: [mean(2, 1), mean(24, 1)] },
+  ];
+  const answer: UsageAveragesAnswer = { at: 0, windows, total: [], free: [], people };
+  expect(withAbsent([], answer).map(({ user }) => user)).toEqual(['Ana']);
+  const [ana] = withAbsent([], answer);
+  expect(withAbsent([{ ...ana!, user: 'ana' }], answer)).toHaveLength(1);
+  expect(meansOf(answer, 'ana')[1]!.used).toBe(1.5);
+  // Of whom nothing was counted nothing is known: that is no zero.
+  expect(meansOf(answer, 'new').map(({ used }) => used)).toEqual([null, null]);
+});
+
+test('a sheet has room for so many rows: first people go, then those who used least', () => {
+  const people = ['a', 'b', 'c'].map((name) => row(name, 100));
+  const groups = [1, 2, 3].map((each) => row(`group ${each}`, 300, 0, 0, { people }));
+  const { lines } = usageLines(groups, total({ used_ms: 900 * HOUR_MS, free_ms: 900 * HOUR_MS }));
+  expect(fitting(lines, 12)).toEqual({ lines, left: [] });
+  expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
+  const cut = fitting(lines, 2);
+  expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
+});
