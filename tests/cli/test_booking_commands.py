@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from gpuboard.cli.booking_words import read_places
@@ -199,3 +200,16 @@ def test_a_span_that_ends_before_it_begins_is_a_slip_of_the_pen(ana: Terminal) -
     """Nothing is wrong with the board."""
     done = ana.type("bookings", "--from", "2027-03-02 09:00", "--until", "2027-03-01 09:00")
     assert (done.returncode, "--until" in done.stderr) == (2, True)
+
+
+def test_a_calendar_feed_is_made_and_revoked(lab: Lab, ana: Terminal) -> None:
+    """Its address stands alone on stdout; there is nothing to revoke twice."""
+    made = ana.type("bookings", "feed")
+    assert made.returncode == 0, made.stderr
+    address = made.stdout.strip()
+    assert address.startswith(f"{lab.board.url}api/v1/bookings.ics?key=")
+    assert httpx.get(address).text.startswith("BEGIN:VCALENDAR")
+    assert ana.ask("bookings", "feed")["url"] != address
+    assert ana.type("bookings", "feed", "--revoke").returncode == 0
+    again = ana.type("bookings", "feed", "--revoke")
+    assert (again.returncode, again.stderr) == (1, "gpuboard: you have no calendar feed\n")

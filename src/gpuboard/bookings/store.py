@@ -33,6 +33,7 @@ _ROW: Final = (
     BOOKINGS.c.created_at,
     BOOKINGS.c.through,
     BOOKINGS.c.revision,
+    BOOKINGS.c.changed_at,
 )
 
 
@@ -87,10 +88,10 @@ class BookingStore:
         now = self._clock()
         with self.database.write() as connection:
             decision = decide(StoredBook(connection), now)
-            _put(connection, decision.booking)
+            _put(connection, decision.booking, now)
             self._note(connection, actor, what, _words(decision.booking), now)
             for one in decision.displaced:
-                _put(connection, one)
+                _put(connection, one, now)
                 self._note(connection, actor, "booking-displaced", _words(one), now)
             generation = _next_generation(connection)
         return Written(decision=decision, generation=generation)
@@ -151,7 +152,7 @@ def _next_generation(connection: Connection) -> int:
     return generation
 
 
-def _put(connection: Connection, booking: Booking) -> None:
+def _put(connection: Connection, booking: Booking, now: float) -> None:
     values: dict[str, Any] = {
         "kind": booking.kind,
         "who": booking.who,
@@ -164,6 +165,7 @@ def _put(connection: Connection, booking: Booking) -> None:
         "created_at": booking.created_at,
         "through": booking.through,
         "revision": booking.revision,
+        "changed_at": now,
     }
     changed = connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == booking.id).values(**values))
     if not changed.rowcount:
@@ -223,6 +225,7 @@ def _booking(row: Row[Any], places: tuple[tuple[str, int], ...]) -> Booking:
         created_at=row.created_at,
         through=row.through,
         revision=row.revision,
+        changed_at=row.changed_at,
     )
 
 

@@ -6,10 +6,11 @@ import msgspec
 
 from gpuboard.client.answer import decode_answer
 from gpuboard.client.board import BoardClient
-from gpuboard.wire.bookings import BookingAnswer, BookingChange, BookingList, BookingWish
+from gpuboard.wire.bookings import BookingAnswer, BookingChange, BookingList, BookingWish, FeedView
 from gpuboard.wire.views import NodeView
 
 _PATH = "api/v1/bookings"
+_FEED = f"{_PATH}/feed"
 
 
 class BookingClient(BoardClient):
@@ -39,6 +40,18 @@ class BookingClient(BoardClient):
         given = urllib.parse.urlencode({key: value for key, value in query.items() if value is not None})
         return self._ask(f"{_PATH}?{given}", lambda body: decode_answer(body, BookingList))
 
+    def feed(self) -> FeedView:
+        """What is known of one's calendar feed."""
+        return self._ask(_FEED, _feed)
+
+    def make_feed(self) -> str:
+        """Make one's calendar feed anew: its address."""
+        return f"{self._base}{self._ask(_FEED, _feed, method='POST').path}"
+
+    def end_feed(self) -> None:
+        """Revoke one's calendar feed."""
+        self._ask(_FEED, lambda _: None, method="DELETE")
+
     def node(self, name: str) -> NodeView:
         """One node with its GPUs."""
         path = f"api/v1/nodes/{urllib.parse.quote(name, safe='')}"
@@ -53,6 +66,10 @@ def _encode(body: BookingWish | BookingChange) -> bytes:
     # What is null is as if it were not there.
     told = msgspec.to_builtins(body)
     return msgspec.json.encode({key: value for key, value in told.items() if value is not None})
+
+
+def _feed(body: bytes) -> FeedView:
+    return decode_answer(body, FeedView)
 
 
 def _answer(body: bytes) -> BookingAnswer:

@@ -76,6 +76,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             PRIMARY KEY (booking, node, gpu))""",
         "CREATE INDEX booking_places_by_node ON booking_places (node, end_at)",
     ),
+    ("ALTER TABLE bookings ADD COLUMN changed_at DOUBLE PRECISION",),
 )
 
 
