@@ -53,7 +53,9 @@ def test_a_change_keeps_the_event_and_raises_its_sequence() -> None:
     before, after = read(booking())[0], read(booking(revision=1, end=START + 2 * HOUR))[0]
     assert before["uid"] == after["uid"]
     assert (before["sequence"], after["sequence"]) == (0, 1)
-    assert after.decoded("last-modified") == after.decoded("dtstamp") == datetime.fromtimestamp(START - 60, UTC)
+    assert (
+        after.decoded("last-modified") == after.decoded("dtstamp") == datetime.fromtimestamp(START - 60, UTC)
+    )
 
 
 def test_what_was_cancelled_before_it_began_is_said_to_be() -> None:

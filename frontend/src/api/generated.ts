@@ -180,6 +180,12 @@ export interface EventsAnswer {
   events: (EventView)[];
 }
 
+export interface FeedView {
+  created_at: number | null;
+  last_used_at: number | null;
+  path: string | null;
+}
+
 export interface FleetView {
   at: number;
   tier: "names" | "counts";

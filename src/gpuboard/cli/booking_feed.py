@@ -22,8 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
         address = client.make_feed()
         print(msgspec.json.encode({"url": address}).decode() if arguments.json else address)
         print(
-            "gpuboard: whoever has this address sees your bookings; it is not shown again, and the one before "
-            "it is not good any more",
+            "gpuboard: whoever has this address sees your bookings; it is not shown again, and the one "
+            "before it is not good any more",
             file=sys.stderr,
         )
         return DONE

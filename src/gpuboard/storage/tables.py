@@ -129,8 +129,8 @@ PERSON_TOKENS: Final = Table(
     Column("person", String, nullable=False),
     Column("role", String, nullable=False),
     Column("name", String, nullable=False),
-    # `login`: made by gpuboard login, and ends with signing out everywhere; `personal`: made on purpose; `feed`:
-    # the key of a calendar feed, which opens nothing else.
+    # `login`: made by gpuboard login, and ends with signing out everywhere; `personal`: made on purpose;
+    # `feed`: the key of a calendar feed, which opens nothing else.
     Column("kind", String, nullable=False),
     Column("scopes", String, nullable=False),
     Column("way", String, nullable=False),

@@ -83,6 +83,12 @@ export const account: AccountWords = {
   account_revoke: 'Zurückziehen',
   account_revokeNamed: '{name} zurückziehen',
   account_really: 'Wirklich?',
+  account_feed: 'Kalender-Abo',
+  account_feedAbout:
+    'Eine Adresse für Kalenderprogramme: dort erscheinen Ihre Buchungen von selbst. Wer sie hat, sieht diese; behalten Sie sie für sich.',
+  account_feedThere: 'Sie haben eine; zuletzt benutzt: {time}. Die Adresse wird nicht noch einmal gezeigt.',
+  account_feedMake: 'Adresse erzeugen',
+  account_feedAnew: 'Andere Adresse erzeugen',
   account_sessions: 'Wo du angemeldet bist',
   account_thisBrowser: 'dieser Browser',
   account_signedIn: 'Angemeldet',

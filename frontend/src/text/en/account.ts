@@ -87,6 +87,12 @@ export const account = {
   account_revoke: 'Revoke',
   account_revokeNamed: 'Revoke {name}',
   account_really: 'Really?',
+  account_feed: 'Calendar feed',
+  account_feedAbout:
+    'An address for calendar programs: your bookings appear there by themselves. Whoever has it sees them; keep it to yourself.',
+  account_feedThere: 'You have one; last used: {time}. Its address is not shown again.',
+  account_feedMake: 'Make the address',
+  account_feedAnew: 'Make another address',
   account_sessions: 'Where you are signed in',
   account_thisBrowser: 'this browser',
   account_signedIn: 'Signed in',

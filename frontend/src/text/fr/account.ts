@@ -85,6 +85,12 @@ export const account: AccountWords = {
   account_revoke: 'Révoquer',
   account_revokeNamed: 'Révoquer {name}',
   account_really: 'Vraiment ?',
+  account_feed: 'Flux d’agenda',
+  account_feedAbout:
+    'Une adresse pour les programmes d’agenda : vos réservations y apparaissent d’elles-mêmes. Qui l’a les voit ; gardez-la pour vous.',
+  account_feedThere: 'Vous en avez une ; dernière utilisation : {time}. Son adresse n’est plus affichée.',
+  account_feedMake: 'Créer l’adresse',
+  account_feedAnew: 'Créer une autre adresse',
   account_sessions: 'Où vous êtes connecté',
   account_thisBrowser: 'ce navigateur',
   account_signedIn: 'Connecté',

@@ -1,4 +1,4 @@
-"""One's own bookings as a calendar, for programs that can send nothing but an address: its key is a secret."""
+"""One's own bookings as a calendar, for programs that send nothing but an address: its key is a secret."""
 
 from functools import partial
 from typing import Annotated, Final
