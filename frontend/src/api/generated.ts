@@ -460,7 +460,7 @@ export interface NodeView {
 
 export interface OpenSession {
   id: string;
-  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token";
+  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | "demo";
   through: string | null;
   created_at: number;
   last_used_at: number;
@@ -529,7 +529,7 @@ export interface SessionView {
   display_name: string | null;
   role: "anonymous" | "viewer" | "user" | "admin";
   tier: "names" | "counts" | null;
-  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | null;
+  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | "demo" | null;
   through: string | null;
   since: number | null;
   expires_at: number | null;

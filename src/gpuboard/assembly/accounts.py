@@ -65,6 +65,7 @@ class AccountSide:
             passwords=passwords,
             has_other_admins=lambda: bool(self.settings.oidc.admin_groups),
             groups_of=self._groups_of,
+            everybody=settings.demo_person,
         )
         self.admin = AccountAdmin(storage.database)
         storage.on_open(self._load)

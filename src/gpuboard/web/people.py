@@ -67,12 +67,14 @@ class PeopleDoor:
         passwords: Passwords,
         has_other_admins: Callable[[], bool] = lambda: False,
         groups_of: Callable[[str], frozenset[str]] = lambda _: frozenset(),
+        everybody: str | None = None,
     ) -> None:
         """Make the door.
 
         `has_other_admins` says whether some are known elsewhere, like at the provider; `groups_of` which
-        groups the settings put somebody in.
+        groups the settings put somebody in; `everybody` who a visitor is in a demo that keeps nothing.
         """
+        self._everybody = everybody
         self._groups_of = groups_of
         self._has_other_admins = has_other_admins
         self.desk = desk
@@ -107,7 +109,7 @@ class PeopleDoor:
         if found is not None:
             return _by_session(visitor, found)
         told = self._access.proxy_person(peer, headers)
-        return visitor if told is None else await self._by_proxy(visitor, told)
+        return self._by_demo(visitor) if told is None else await self._by_proxy(visitor, told)
 
     def by_secret(self, visitor: Identity, secret: str) -> Identity:
         """Who this visitor is with the cookie that it gets just now."""
@@ -177,6 +179,13 @@ class PeopleDoor:
             return await self.view.find_token(token)
         except StorageError:
             return None
+
+    def _by_demo(self, visitor: Identity) -> Identity:
+        name = self._everybody
+        if name is None:
+            return visitor
+        shown = f"{name} (demo)"
+        return replace(visitor, person=name, display_name=shown, role="user", way="demo", tier="names")
 
     async def _by_proxy(self, visitor: Identity, told: str) -> Identity:
         try:

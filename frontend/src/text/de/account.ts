@@ -58,6 +58,7 @@ export const account: AccountWords = {
   account_way_oidc: 'zentrale Anmeldung',
   account_way_proxy: 'durch den Proxy',
   account_way_token: 'mit einem Token',
+  account_way_demo: 'in dieser Demo',
   account_through: 'über {node}',
   account_tokens: 'Tokens',
   account_tokensAbout: 'Für Programme, die in deinem Namen fragen: Skripte, die Kommandozeile, Prometheus.',
@@ -105,6 +106,7 @@ export const account: AccountWords = {
   account_auditEmpty: 'Noch ist nichts notiert.',
   account_auditEnd: 'Das ist alles.',
   account_adminsOnly: 'Diese Seite sieht nur die Verwaltung.',
+  account_demo: 'In dieser Demo sind Sie {person}: buchen Sie nach Belieben, nichts bleibt.',
   account_plaintext:
     'Passwörter und Anmeldungen gehen hier unverschlüsselt über das Netz: Wer darin mitliest, hat sie. Die Einstellungen der Tafel erlauben es (allow_plaintext).',
 };

@@ -59,6 +59,7 @@ export const account: AccountWords = {
   account_way_oidc: 'connexion centrale',
   account_way_proxy: 'par le proxy',
   account_way_token: 'avec un jeton',
+  account_way_demo: 'dans cette démo',
   account_through: 'par {node}',
   account_tokens: 'Jetons',
   account_tokensAbout:
@@ -107,6 +108,7 @@ export const account: AccountWords = {
   account_auditEmpty: 'Rien n’a encore été noté.',
   account_auditEnd: 'C’est tout.',
   account_adminsOnly: 'Seule l’administration voit cette page.',
+  account_demo: 'Dans cette démo, vous êtes {person} : réservez à votre guise, rien n’est conservé.',
   account_plaintext:
     'Ici, mots de passe et sessions voyagent en clair : qui est sur le réseau peut les lire. Les réglages du tableau l’autorisent (allow_plaintext).',
 };

@@ -54,6 +54,7 @@ export const account: AccountWords = {
   account_way_oidc: '单点登录',
   account_way_proxy: '经由代理',
   account_way_token: '用令牌',
+  account_way_demo: '在此演示中',
   account_through: '经由 {node}',
   account_tokens: '令牌',
   account_tokensAbout: '给以您的名义查询的程序：脚本、命令行、Prometheus。',
@@ -100,6 +101,7 @@ export const account: AccountWords = {
   account_auditEmpty: '尚无记录。',
   account_auditEnd: '以上是全部。',
   account_adminsOnly: '只有管理员能看到此页面。',
+  account_demo: '在此演示中你是 {person}：可随意预约，不会保存任何内容。',
   account_plaintext:
     '这里的密码与登录状态以明文传送：网络上的人都可能读到。看板的设置允许这样做（allow_plaintext）。',
 };
