@@ -213,3 +213,18 @@ def test_a_calendar_feed_is_made_and_revoked(lab: Lab, ana: Terminal) -> None:
     assert ana.type("bookings", "feed", "--revoke").returncode == 0
     again = ana.type("bookings", "feed", "--revoke")
     assert (again.returncode, again.stderr) == (1, "gpuboard: you have no calendar feed\n")
+
+
+@pytest.mark.parametrize("words", [("cancel", ""), ("cancel", " "), ("extend", "", "--by", "1h")])
+def test_a_booking_that_is_not_named_is_a_slip_of_the_pen(ana: Terminal, words: tuple[str, ...]) -> None:
+    """As when a variable of a script is empty."""
+    done = ana.type(*words)
+    assert (done.returncode, "gpuboard bookings shows them" in done.stderr) == (2, True)
+
+
+def test_bookings_of_a_node_that_is_none_are_not_nothing(ana: Terminal) -> None:
+    """Who mistypes it would believe that it is free."""
+    done = ana.type("bookings", "--node", "gpu10")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"no node 'gpu10'; did you mean '{NODE}'?" in done.stderr
+    assert ana.type("bookings", "--node", NODE).returncode == 0

@@ -166,6 +166,16 @@ def test_a_token_that_is_not_good_is_told_so(counting: RunningBoard) -> None:
     assert httpx.get(f"{counting.url}healthz", headers=wrong).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "shown", ["Bearer gpb_short", "Bearer", f"bearer gpf_{'A' * 43}", "Bearer Bearer gpb_x", "Bearer sk-123"]
+)
+def test_what_is_no_token_at_all_is_told_so(counting: RunningBoard, shown: str) -> None:
+    """As of a variable that is empty, or a line that was cut: counts would look like an answer."""
+    headers = {"authorization": shown}
+    assert httpx.get(f"{counting.url}api/v1/people", headers=headers).status_code == 401
+    assert httpx.get(f"{counting.url}healthz", headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize("scope", ["metrics", "read", "book"])
 def test_a_programs_token_manages_nothing_of_its_owner(counting: RunningBoard, scope: Scope) -> None:
     """Who finds it in a cron job neither sees where its owner is signed in nor signs them out."""

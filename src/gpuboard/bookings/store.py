@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, select, update
 
-from gpuboard.bookings.rules import Decision
+from gpuboard.bookings.book import ALWAYS
+from gpuboard.bookings.rules import Decision, ended
 from gpuboard.bookings.use import Use
 from gpuboard.model.booking import Booking, place_words
 from gpuboard.model.identity import Identity
@@ -87,14 +89,29 @@ class BookingStore:
         """
         now = self._clock()
         with self.database.write() as connection:
-            decision = decide(StoredBook(connection), now)
-            _put(connection, decision.booking, now)
+            decision = _stamped(decide(StoredBook(connection), now), now)
+            _put(connection, decision.booking)
             self._note(connection, actor, what, _words(decision.booking), now)
             for one in decision.displaced:
-                _put(connection, one, now)
+                _put(connection, one)
                 self._note(connection, actor, "booking-displaced", _words(one), now)
             generation = _next_generation(connection)
         return Written(decision=decision, generation=generation)
+
+    def cancel_all(self, who: str) -> list[Booking]:
+        """Cancel what a person has booked for later, and end what runs; what that was."""
+        now = self._clock()
+        with self.database.write() as connection:
+            found = [
+                one for one in StoredBook(connection).of_person(who, now, ALWAYS) if one.kind == "booking"
+            ]
+            ends = [replace(ended(one, "cancelled", now), changed_at=now) for one in found]
+            for one in ends:
+                _put(connection, one)
+                self._note(connection, None, "booking-cancelled", _words(one), now)
+            if ends:
+                _next_generation(connection)
+        return ends
 
     def find(self, ident: str) -> Booking | None:
         """The booking of this id."""
@@ -152,7 +169,13 @@ def _next_generation(connection: Connection) -> int:
     return generation
 
 
-def _put(connection: Connection, booking: Booking, now: float) -> None:
+def _stamped(decision: Decision, now: float) -> Decision:
+    """A decision whose bookings say that they are changed now."""
+    displaced = tuple(replace(one, changed_at=now) for one in decision.displaced)
+    return replace(decision, booking=replace(decision.booking, changed_at=now), displaced=displaced)
+
+
+def _put(connection: Connection, booking: Booking) -> None:
     values: dict[str, Any] = {
         "kind": booking.kind,
         "who": booking.who,
@@ -165,7 +188,7 @@ def _put(connection: Connection, booking: Booking, now: float) -> None:
         "created_at": booking.created_at,
         "through": booking.through,
         "revision": booking.revision,
-        "changed_at": now,
+        "changed_at": booking.changed_at,
     }
     changed = connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == booking.id).values(**values))
     if not changed.rowcount:

@@ -96,10 +96,12 @@ def _run(arguments: argparse.Namespace, folder: str | None) -> int:
         )
     if settings.demo_person is not None:
         print(
-            f"gpuboard: you are {settings.demo_person} in this demo, may book, and nothing is kept; to sign "
-            f"in as yourself: gpuboard login --socket {shlex.quote(str(board.socket_path))}",
+            f"gpuboard: you are {settings.demo_person} in this demo, may book, and nothing is kept",
             file=sys.stderr,
         )
+    if folder is not None:
+        path = shlex.quote(str(board.socket_path))
+        print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
     link = board.set_up_link()
     if link is not None:
         print(f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr)
@@ -112,6 +114,7 @@ def _check(settings: Settings) -> int:
     from gpuboard.assembly.check import (  # noqa: PLC0415 - as above
         check_settings,
         ending_certificates,
+        unknown_bookers,
         unread_entries,
         unsent_secrets,
     )
@@ -123,6 +126,8 @@ def _check(settings: Settings) -> int:
     print(f"the settings are in order; sources: {sources}")
     for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):
         print(f"gpuboard: {word}", file=sys.stderr)
+    for unknown in unknown_bookers(settings):
+        print(f"gpuboard: {unknown}", file=sys.stderr)
     for unmatched in unmatched_entries(settings):
         print(f"gpuboard: {unmatched}", file=sys.stderr)
     for unread in unread_entries(settings):

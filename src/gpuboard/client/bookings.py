@@ -6,6 +6,7 @@ import msgspec
 
 from gpuboard.client.answer import decode_answer
 from gpuboard.client.board import BoardClient
+from gpuboard.model.errors import UsageError
 from gpuboard.wire.bookings import BookingAnswer, BookingChange, BookingList, BookingWish, FeedView
 from gpuboard.wire.views import NodeView
 
@@ -38,7 +39,8 @@ class BookingClient(BoardClient):
         """What is booked."""
         query = {"mine": str(mine).lower(), "node": node, "from": start, "to": end}
         given = urllib.parse.urlencode({key: value for key, value in query.items() if value is not None})
-        return self._ask(f"{_PATH}?{given}", lambda body: decode_answer(body, BookingList))
+        named = None if node is None else f"node {node!r}"
+        return self._ask(f"{_PATH}?{given}", lambda body: decode_answer(body, BookingList), named=named)
 
     def feed(self) -> FeedView:
         """What is known of one's calendar feed."""
@@ -59,6 +61,8 @@ class BookingClient(BoardClient):
 
 
 def _path_of(ident: str) -> str:
+    if not ident.strip():
+        raise UsageError("name a booking by its id; gpuboard bookings shows them")
     return f"{_PATH}/{urllib.parse.quote(ident, safe='')}"
 
 

@@ -89,7 +89,7 @@ def check_needs(connection: AnyConnection, handler: BaseRouteHandler) -> None:
         return
     if need != "nothing" and is_bad_token(connection):
         raise NotAuthorizedException(
-            "This personal token is not good here: it was revoked or is over.",
+            "This personal token is not good here: it was revoked, is over, or is none.",
             headers={"www-authenticate": 'Bearer realm="gpuboard"'},
         )
     _check_presence(connection, need)

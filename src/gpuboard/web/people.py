@@ -31,6 +31,7 @@ from gpuboard.web.needs import BAD_TOKEN, BROWSER
 from gpuboard.web.stream import Broadcaster
 from gpuboard.web.throttle import RateLimit
 from gpuboard.wire.clean import clean_text
+from gpuboard.wire.enrolment import is_node_token
 from gpuboard.wire.people import WayCard, is_person_token
 
 log = logging.getLogger(__name__)
@@ -104,6 +105,8 @@ class PeopleDoor:
             known = await self._find(token)
             scope["state"][BAD_TOKEN] = known is None
             return visitor if known is None else _by_token(visitor, known)
+        # A node's is none of a person, and not for here; whatever else it is, it was meant to be one.
+        scope["state"][BAD_TOKEN] = token is not None and not is_node_token(token)
         session = scope["state"][BROWSER].session
         found = None if session is None else self.view.session(session)
         if found is not None:
