@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
@@ -212,21 +214,18 @@ _UNCOUNTED: Final = {
 
 def _read(connection: Connection, *which: ColumnElement[bool], limit: int | None = None) -> Iterator[Booking]:
     """Bookings with their places, the first first."""
-    query: Select[Any] = select(*_ROW).where(*which).order_by(BOOKINGS.c.start_at, BOOKINGS.c.id)
+    chosen: Select[Any] = select(*_ROW).where(*which)
     if limit is not None:
-        query = query.limit(limit)
+        chosen = chosen.order_by(BOOKINGS.c.start_at, BOOKINGS.c.id).limit(limit)
+    found = chosen.subquery()
+    # One question, however many there are: each has a place at least.
+    query = (
+        select(found, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
+        .join(BOOKING_PLACES, BOOKING_PLACES.c.booking == found.c.id)
+        .order_by(found.c.start_at, found.c.id, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
+    )
     rows = connection.execute(query).all()
-    places = _places(connection, [row.id for row in rows])
-    return (_booking(row, places.get(row.id, ())) for row in rows)
-
-
-def _places(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[tuple[str, int], ...]]:
-    found: dict[str, list[tuple[str, int]]] = {}
-    for some in _some(ids, 500):
-        query = select(BOOKING_PLACES).where(BOOKING_PLACES.c.booking.in_(some))
-        for row in connection.execute(query.order_by(BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)):
-            found.setdefault(row.booking, []).append((row.node, row.gpu))
-    return {ident: tuple(places) for ident, places in found.items()}
+    return (_booking(list(same)) for _, same in groupby(rows, itemgetter(0)))
 
 
 def _some(ids: Sequence[str], most: int) -> Iterable[Sequence[str]]:
@@ -234,21 +233,25 @@ def _some(ids: Sequence[str], most: int) -> Iterable[Sequence[str]]:
     return (ids[at : at + most] for at in range(0, len(ids), most))
 
 
-def _booking(row: Row[Any], places: tuple[tuple[str, int], ...]) -> Booking:
+def _booking(rows: Sequence[Row[Any]]) -> Booking:
+    """A booking of its rows, one a place; by position, as there may be thousands."""
+    ident, kind, who, gpus, start, end, comment, outcome, created_at, through, revision, changed_at = rows[0][
+        :-2
+    ]
     return Booking(
-        id=row.id,
-        kind=row.kind,
-        who=row.who,
-        places=places,
-        gpus=row.gpus,
-        start=row.start_at,
-        end=row.end_at,
-        comment=row.comment,
-        outcome=row.outcome,
-        created_at=row.created_at,
-        through=row.through,
-        revision=row.revision,
-        changed_at=row.changed_at,
+        id=ident,
+        kind=kind,
+        who=who,
+        places=tuple([(row[-2], row[-1]) for row in rows]),
+        gpus=gpus,
+        start=start,
+        end=end,
+        comment=comment,
+        outcome=outcome,
+        created_at=created_at,
+        through=through,
+        revision=revision,
+        changed_at=changed_at,
     )
 
 
