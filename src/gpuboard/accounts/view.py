@@ -202,6 +202,7 @@ class AccountView:
     async def follow(self) -> None:
         """Keep up with all changes until cancelled."""
         while True:
+            began = time.monotonic()
             try:
                 await self.look()
                 await self._write_down()
@@ -212,7 +213,8 @@ class AccountView:
                 self.trouble = error.reason
             else:
                 self.trouble = None
-            await asyncio.sleep(LOOK_SECONDS)
+            # From when it began: however long a look takes, the next is due a second after it.
+            await asyncio.sleep(max(0.0, began + LOOK_SECONDS - time.monotonic()))
 
     async def _write_down(self) -> None:
         if time.monotonic() - self._noted_at < NOTE_SECONDS:
