@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import insert
+from sqlalchemy import insert, text
 
 from gpuboard.bookings.book import GpuFact, NodeFact
 from gpuboard.bookings.rules import Booker, Decision, Request, Span, book
@@ -151,6 +151,10 @@ def fill(database: Database, bookings: int, now: float, chance: random.Random) -
         with database.write() as connection:
             connection.execute(insert(BOOKINGS), rows[first : first + SOME])
             connection.execute(insert(BOOKING_PLACES), at[first : first + SOME])
+    if database.name.startswith("postgresql"):
+        # As the server does by itself, a minute later.
+        with database.write() as connection:
+            connection.execute(text("ANALYZE"))
 
 
 def _commit(database: Database, number: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, insert, select, update
 
 from gpuboard.bookings.book import ALWAYS
 from gpuboard.bookings.rules import Decision, ended
@@ -124,19 +124,19 @@ class BookingStore:
         self, start: float, end: float, *, who: str | None = None, node: str | None = None, limit: int
     ) -> list[Booking]:
         """Those that have something of a span, or would have had, the first first."""
-        which: list[ColumnElement[bool]] = [BOOKINGS.c.end_at >= start, BOOKINGS.c.start_at < end]
+        which: list[ColumnElement[bool]] = [BOOKINGS.c.start_at < end]
         if who is not None:
             which.append(BOOKINGS.c.owner == who.casefold())
         if node is not None:
             there = select(BOOKING_PLACES.c.booking).where(BOOKING_PLACES.c.node == node)
             which.append(BOOKINGS.c.id.in_(there.where(BOOKING_PLACES.c.end_at >= start)))
         with self.database.read() as connection:
-            return list(_read(connection, *which, limit=limit))
+            return list(_read(connection, *which, since=start, limit=limit))
 
     def since(self, moment: float) -> tuple[int, list[Booking]]:
         """All that end after a moment, and the number of the change up to which they are told."""
         with self.database.read() as connection:
-            return _generation(connection), list(_read(connection, BOOKINGS.c.end_at > moment))
+            return _generation(connection), list(_read(connection, BOOKINGS.c.end_at > moment, since=moment))
 
     def uses(self, idents: Sequence[str]) -> dict[str, Use]:
         """How bookings were used, by id."""
@@ -212,16 +212,25 @@ _UNCOUNTED: Final = {
 }
 
 
-def _read(connection: Connection, *which: ColumnElement[bool], limit: int | None = None) -> Iterator[Booking]:
-    """Bookings with their places, the first first."""
+def _read(
+    connection: Connection,
+    *which: ColumnElement[bool],
+    since: float | None = None,
+    limit: int | None = None,
+) -> Iterator[Booking]:
+    """Bookings with their places, the first first; `since` when they have not ended before."""
     chosen: Select[Any] = select(*_ROW).where(*which)
+    # Said of both: whoever looks for what is young need not read all places there ever were.
+    ends = (BOOKING_PLACES.c.end_at >= since,) if since is not None else ()
+    if since is not None:
+        chosen = chosen.where(BOOKINGS.c.end_at >= since)
     if limit is not None:
         chosen = chosen.order_by(BOOKINGS.c.start_at, BOOKINGS.c.id).limit(limit)
     found = chosen.subquery()
     # One question, however many there are: each has a place at least.
     query = (
         select(found, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
-        .join(BOOKING_PLACES, BOOKING_PLACES.c.booking == found.c.id)
+        .join(BOOKING_PLACES, and_(BOOKING_PLACES.c.booking == found.c.id, *ends))
         .order_by(found.c.start_at, found.c.id, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
     )
     rows = connection.execute(query).all()
