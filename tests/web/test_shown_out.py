@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gpuboard.accounts import view as viewing
 from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.desk import AccountDesk
@@ -92,7 +91,7 @@ async def test_the_first_look_after_it_shows_out_and_looks_are_a_second_apart(
         await sleep(0)
 
     made, page = await house.open_page("mia")
-    monkeypatch.setattr(viewing.asyncio, "sleep", note_pause)
+    monkeypatch.setattr("gpuboard.accounts.view.asyncio.sleep", note_pause)
     following = asyncio.create_task(house.view.follow())
     while not pauses:
         await sleep(0.001)
@@ -128,8 +127,8 @@ async def test_a_look_that_takes_long_is_not_waited_for_twice(
         await sleep(0)
 
     monkeypatch.setattr(house.view, "look", look_slowly)
-    monkeypatch.setattr(viewing.asyncio, "sleep", note_pause)
-    monkeypatch.setattr(viewing.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("gpuboard.accounts.view.asyncio.sleep", note_pause)
+    monkeypatch.setattr("gpuboard.accounts.view.time.monotonic", lambda: now[0])
     following = asyncio.create_task(house.view.follow())
     while not pauses:
         await sleep(0.001)

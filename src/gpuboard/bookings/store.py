@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, insert, select, update
 
 from gpuboard.bookings.book import ALWAYS
 from gpuboard.bookings.rules import Decision, ended
@@ -234,7 +234,7 @@ def _read(
         .order_by(found.c.start_at, found.c.id, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
     )
     rows = connection.execute(query).all()
-    return (_booking(list(same)) for _, same in groupby(rows, itemgetter(0)))
+    return (_booking([tuple(row) for row in same]) for _, same in groupby(rows, itemgetter(0)))
 
 
 def _some(ids: Sequence[str], most: int) -> Iterable[Sequence[str]]:
@@ -242,7 +242,7 @@ def _some(ids: Sequence[str], most: int) -> Iterable[Sequence[str]]:
     return (ids[at : at + most] for at in range(0, len(ids), most))
 
 
-def _booking(rows: Sequence[Row[Any]]) -> Booking:
+def _booking(rows: Sequence[tuple[Any, ...]]) -> Booking:
     """A booking of its rows, one a place; by position, as there may be thousands."""
     ident, kind, who, gpus, start, end, comment, outcome, created_at, through, revision, changed_at = rows[0][
         :-2
