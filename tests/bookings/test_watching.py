@@ -3,9 +3,10 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,14 +15,14 @@ from gpuboard.bookings.limits import Limits
 from gpuboard.bookings.rules import Span
 from gpuboard.bookings.store import BookingStore
 from gpuboard.bookings.telling import EventCommand
-from gpuboard.bookings.use import Use
+from gpuboard.bookings.use import Sight, Use, count
 from gpuboard.bookings.watching import LONGEST_STEP, BookingEvent, BookingWatch
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.booking import Booking
 from gpuboard.model.identity import Identity
 from gpuboard.model.report import GpuReading, NodeReport
-from gpuboard.storage.base import Database
+from gpuboard.storage.base import Database, Run
 from tests.booking_lab import gpu
 from tests.clock import HandClock
 from tests.databases import open_database
@@ -40,15 +41,7 @@ class Watched:
         self._tracker = ChangeTracker(self.fleet)
         self.store = BookingStore(database, lambda *_: None, clock=self.clock.now)
         self.events: list[BookingEvent] = []
-        self.desk = BookingDesk(
-            self.store,
-            self.fleet,
-            self._tracker,
-            run=database.run,
-            zone=UTC,
-            limits=Limits(),
-            group_limits={},
-        )
+        self.desk = self.desk_with(database.run)
         self.watch = BookingWatch(
             self.desk,
             self.store,
@@ -58,6 +51,18 @@ class Watched:
             on_no_show=on_no_show,  # type: ignore[arg-type] # one of those
             tell=self.events.append,
             monotonic=lambda: self.seconds,
+        )
+
+    def desk_with(self, run: Run) -> BookingDesk:
+        """A desk whose calls of the store are run so."""
+        return BookingDesk(
+            self.store,
+            self.fleet,
+            self._tracker,
+            run=run,
+            zone=UTC,
+            limits=Limits(),
+            group_limits={},
         )
 
     async def begin(self, *gpus: GpuReading) -> None:
@@ -125,6 +130,29 @@ async def test_every_second_of_a_booking_is_counted_as_one_kind(database: Databa
     assert lab.told == [("trespass", ("ben",))]
 
 
+async def test_booked_is_said_when_it_is_written_down_and_not_before(database: Database) -> None:
+    """Who is told so counts on it, whatever happens to the board in the next moment."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    has_come, may_write = asyncio.Event(), asyncio.Event()
+
+    async def wait_and_run(call: Callable[[], Any], *, is_write: bool = False) -> Any:  # noqa: ANN401 - whatever it gives
+        has_come.set()
+        await may_write.wait()
+        return await database.run(call, is_write=is_write)
+
+    lab.desk = lab.desk_with(wait_and_run)
+    asked = asyncio.create_task(lab.book())
+    await has_come.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not asked.done()
+    assert lab.desk.claims("booking") == {}
+    may_write.set()
+    made = await asked
+    assert await database.run(lambda: lab.store.find(made.id)) is not None
+
+
 async def test_a_booker_who_does_not_come_loses_the_booking(database: Database) -> None:
     """It ends then, and the GPU is free for others."""
     lab = Watched(database)
@@ -163,6 +191,27 @@ async def test_an_outage_of_the_node_releases_nothing(database: Database) -> Non
     assert [event for event, _ in lab.told] == ["no_show", "released"]
 
 
+async def test_who_sits_on_a_booking_does_not_cost_the_booker_the_booking(database: Database) -> None:
+    """While somebody else is on all of its GPUs nobody can come; afterwards the time counts on."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    await lab.book()
+    await lab.pass_time(40, gpu(0))
+    await lab.pass_time(300, gpu(0, user="ben"))
+    assert lab.told == [("trespass", ("ben",))]
+    await lab.pass_time(15, gpu(0))
+    assert [event for event, _ in lab.told] == ["trespass"]
+    await lab.pass_time(10, gpu(0))
+    assert [event for event, _ in lab.told] == ["trespass", "no_show", "released"]
+
+
+def test_where_one_of_its_gpus_is_left_the_booker_could_come() -> None:
+    """Somebody else on some of them is no excuse."""
+    sights = [Sight(people=("ben",)), Sight(people=())]
+    assert count(Use(), "ana", sights, now=0.0, seconds=5.0).absent_seconds == 5
+    assert count(Use(), "ana", sights[:1], now=0.0, seconds=5.0).absent_seconds == 0
+
+
 @pytest.mark.parametrize(("on_no_show", "told"), [("warn", ["no_show"]), ("nothing", [])])
 async def test_by_setting_a_no_show_is_only_said_or_not_even_that(
     database: Database, on_no_show: str, told: list[str]
@@ -173,7 +222,7 @@ async def test_by_setting_a_no_show_is_only_said_or_not_even_that(
     booking = await lab.book()
     await lab.pass_time(120, gpu(0))
     assert [event for event, _ in lab.told] == told
-    assert lab.watch.has_no_show(booking.id) is bool(told)
+    assert lab.watch.is_no_show(lab.use(booking)) is bool(told)
     assert booking.state_at(lab.clock.now()) == "running"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from gpuboard.cli.booking_words import read_places
@@ -199,3 +200,31 @@ def test_a_span_that_ends_before_it_begins_is_a_slip_of_the_pen(ana: Terminal) -
     """Nothing is wrong with the board."""
     done = ana.type("bookings", "--from", "2027-03-02 09:00", "--until", "2027-03-01 09:00")
     assert (done.returncode, "--until" in done.stderr) == (2, True)
+
+
+def test_a_calendar_feed_is_made_and_revoked(lab: Lab, ana: Terminal) -> None:
+    """Its address stands alone on stdout; there is nothing to revoke twice."""
+    made = ana.type("bookings", "feed")
+    assert made.returncode == 0, made.stderr
+    address = made.stdout.strip()
+    assert address.startswith(f"{lab.board.url}api/v1/bookings.ics?key=")
+    assert httpx.get(address).text.startswith("BEGIN:VCALENDAR")
+    assert ana.ask("bookings", "feed")["url"] != address
+    assert ana.type("bookings", "feed", "--revoke").returncode == 0
+    again = ana.type("bookings", "feed", "--revoke")
+    assert (again.returncode, again.stderr) == (1, "gpuboard: you have no calendar feed\n")
+
+
+@pytest.mark.parametrize("words", [("cancel", ""), ("cancel", " "), ("extend", "", "--by", "1h")])
+def test_a_booking_that_is_not_named_is_a_slip_of_the_pen(ana: Terminal, words: tuple[str, ...]) -> None:
+    """As when a variable of a script is empty."""
+    done = ana.type(*words)
+    assert (done.returncode, "gpuboard bookings shows them" in done.stderr) == (2, True)
+
+
+def test_bookings_of_a_node_that_is_none_are_not_nothing(ana: Terminal) -> None:
+    """Who mistypes it would believe that it is free."""
+    done = ana.type("bookings", "--node", "gpu10")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"no node 'gpu10'; did you mean '{NODE}'?" in done.stderr
+    assert ana.type("bookings", "--node", NODE).returncode == 0

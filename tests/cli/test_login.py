@@ -14,8 +14,11 @@ import httpx
 import msgspec
 import pytest
 
-from gpuboard.model.errors import OutsideError
+from gpuboard.accounts.ways.base import SocketEvidence
+from gpuboard.accounts.ways.socket import SocketWay
+from gpuboard.model.errors import AccessRefused, OutsideError
 from gpuboard.outside.peer_socket import MOST_OF_ONE, Peer, PeerSocket, ask_socket
+from gpuboard.settings.access import AccessTable
 from gpuboard.wire.login import LoginAnswer, LoginQuestion
 from tests.board import RunningBoard, running_board
 from tests.pushing import wait_until
@@ -112,18 +115,31 @@ def test_login_gives_a_link_for_the_browser_and_a_token_for_commands(
 
 @NEEDS_ROOT
 @pytest.mark.usefixtures("here")
-def test_on_the_boards_machine_root_is_admin_and_others_are_users(folder: Path) -> None:
+def test_on_the_boards_machine_root_is_admin_and_system_accounts_are_nobody(folder: Path) -> None:
     """The kernel says who asks; what they say themselves counts for nothing."""
     path = folder / "board.sock"
-    granted = as_user(path, SOMEBODY.pw_uid, SOMEBODY.pw_gid).granted
-    assert granted is not None
-    assert (granted.person, granted.role) == ("nobody", "user")
+    refused = as_user(path, SOMEBODY.pw_uid, SOMEBODY.pw_gid)
+    assert (refused.granted, "is nobody here" in (refused.refused or "")) == (None, True)
     granted = as_user(path, 0, 0).granted
     assert granted is not None
     assert (granted.person, granted.role) == ("root", "admin")
     nameless = as_user(path, 54321, 54321)
     assert nameless.granted is None
     assert "no name" in (nameless.refused or "")
+
+
+@pytest.mark.parametrize(
+    ("uid", "role"), [(0, "admin"), (120, "admin"), (1000, "user"), (999, None), (33, None), (65534, None)]
+)
+async def test_on_the_boards_machine_accounts_of_the_system_are_no_users(uid: int, role: str | None) -> None:
+    """But for root and the board's own, which often is one."""
+    way = SocketWay(AccessTable, str, own_uid=120)
+    evidence = SocketEvidence(uid=uid, name="somebody")
+    if role is None:
+        with pytest.raises(AccessRefused, match="vouch_from_uid"):
+            await way.recognise(evidence)
+    else:
+        assert (await way.recognise(evidence)).role == role
 
 
 def test_a_board_of_ones_own_has_its_socket_for_itself_alone(tmp_path: Path) -> None:

@@ -61,6 +61,30 @@ def test_an_account_is_added_set_up_used_raised_and_removed(closed: RunningBoard
     wait_until(lambda: first.session()["person"] is None and second.session()["person"] is None)
 
 
+def test_what_somebody_has_booked_goes_with_the_account(closed: RunningBoard) -> None:
+    """What runs ends, what is to come never will be; it is said, and written down."""
+    fay, gus = set_up(closed, "fay"), set_up(closed, "gus")
+    at = fay.http.get("api/v1/bookings").json()["at"]
+    for browser, day in ((fay, 5), (fay, 6), (gus, 7)):
+        wish = {
+            "places": [{"node": "vision-01", "gpus": [1]}],
+            "start": at + day * 86400,
+            "for_seconds": 3600,
+        }
+        assert browser.post("api/v1/bookings", wish).status_code == 201
+    assert "what fay had booked is free again: vision-01:1, vision-01:1\n" in run(
+        closed, "person", "remove", "fay"
+    )
+
+    def states() -> list[tuple[str, str]]:
+        query = {"to": at + 30 * 86400}
+        told = gus.http.get("api/v1/bookings", params=query).json()["bookings"]
+        return [(one["who"], one["state"]) for one in told]
+
+    assert states() == [("fay", "cancelled"), ("fay", "cancelled"), ("gus", "upcoming")]
+    assert run(closed, "audit").count("booking-cancelled") == 2
+
+
 def test_a_set_up_link_wants_a_password_that_is_one(closed: RunningBoard) -> None:
     """And is not used up by one that is none."""
     link = run(closed, "person", "add", "ida").strip()

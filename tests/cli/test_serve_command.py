@@ -93,6 +93,35 @@ def test_checking_names_lines_and_entries_that_cannot_be_read(tmp_path: Path) ->
     assert "1 of 1 entry cannot be wholly read: gpu01:first names no GPU" in done.stderr
 
 
+def test_checking_names_what_bookings_would_look_for_in_vain(tmp_path: Path) -> None:
+    """The program that is told of them, and groups that nobody is in; a provider may know more groups."""
+    config = tmp_path / "gpuboard.toml"
+    text = """
+[bookings]
+command = ["/nowhere/tell-booker"]
+[bookings.groups.vison]
+longest = "2d"
+[bookings.groups.nlp]
+longest = "2d"
+[groups.people]
+vision = ["ana"]
+nlp = ["ben"]
+"""
+    config.write_text(text)
+    done = serve("--config", str(config), "--check")
+    assert done.returncode == 0
+    assert "[bookings] command: there is no program '/nowhere/tell-booker' that can be run" in done.stderr
+    assert "[bookings.groups.vison]: nobody is in this group" in done.stderr
+    assert "did you mean 'vision'?" in done.stderr
+    assert "groups.nlp" not in done.stderr
+    (tmp_path / "secret").write_text("x")
+    provider = (
+        f'issuer = "https://login.lab.example"\nclient_id = "b"\nclient_secret_file = "{tmp_path}/secret"'
+    )
+    config.write_text(f"{text}\n[access.oidc]\n{provider}\n")
+    assert "groups.vison" not in serve("--config", str(config), "--check").stderr
+
+
 def test_checking_names_a_pull_source_whose_secret_would_never_be_sent(tmp_path: Path) -> None:
     """The board would refuse each of its nodes, and nobody had been told."""
     config = tmp_path / "gpuboard.toml"

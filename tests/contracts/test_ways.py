@@ -44,7 +44,7 @@ def ways(access: AccessTable) -> dict[str, Way[Any]]:
     guesses = GuessLimit(clock=lambda: 0.0)
     return {
         "node": NodeWay(table, str),
-        "socket": SocketWay(str, own_uid=1000),
+        "socket": SocketWay(table, str, own_uid=1000),
         "password": PasswordWay(table, Nobody(), Passwords(), guesses),
         "oidc": OidcWay(table, str),
         "proxy": ProxyWay(table, str),

@@ -31,7 +31,9 @@ def binaries() -> Path:
 class RealPostgres:
     """A cluster in a folder of its own, on a port and a socket of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_durable: bool = False) -> None:
+        """Make it; what must outlive a power cut is synced only if asked for."""
+        self._fsync = "on" if is_durable else "off"
         self._bin = binaries()
         # Not in pytest's own folder: nobody else may look into that, and a socket's path must be short.
         self._folder = folder = Path(tempfile.mkdtemp(prefix="gpuboard-postgres-"))
@@ -58,7 +60,14 @@ class RealPostgres:
             "-k",
             self._folder,
         ]
-        command += ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=100", "-c", "fsync=off"]
+        command += [
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            "max_connections=100",
+            "-c",
+            f"fsync={self._fsync}",
+        ]
         ends = time.monotonic() + START_SECONDS
         while True:
             # One that was killed may leave children for a moment; until they are gone it does not start.

@@ -74,6 +74,11 @@ TABLE: dict[tuple[str, str], Cells] = {
     ("GET", "/api/v1/audit"): ADMIN,
     ("GET", "/api/v1/bookings"): READ,
     ("GET", "/api/v1/bookings/limits"): PERSON,
+    # Whoever comes, the key alone decides; none is given here.
+    ("GET", "/api/v1/bookings.ics"): CODE,
+    ("GET", "/api/v1/bookings/feed"): PERSON,
+    ("POST", "/api/v1/bookings/feed"): person(201),
+    ("DELETE", "/api/v1/bookings/feed"): person(204),
     # There is no such booking, nor such a node.
     ("GET", "/api/v1/bookings/{ident}"): tuple(404 if cell == 200 else cell for cell in READ),
     ("POST", "/api/v1/bookings"): (401, 401, 401, 401, 401, 403, 404, 404),

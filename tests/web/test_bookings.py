@@ -284,3 +284,15 @@ def test_running_bookings_show_their_use_and_are_counted_by_state(lab: Lab, ana:
     url = f"api/v1/bookings/{made['id']}"
     wait_until(lambda: (ana.http.get(url).json()["use"] or {}).get("used_seconds"))
     wait_until(lambda: 'gpuboard_bookings{state="running"} 1' in httpx.get(f"{lab.board.url}metrics").text)
+
+
+def test_what_was_released_says_that_nobody_came(lab: Lab, ana: TestBrowser) -> None:
+    """After its end too: whoever reads it later asks why."""
+    made = book(ana)["booking"]
+    with closing(sqlite3.connect(lab.board.state / FILE_NAME)) as connection:
+        connection.execute(
+            "UPDATE bookings SET outcome = 'released', end_at = start_at + 1 WHERE id = ?", (made["id"],)
+        )
+        connection.commit()
+    wait_until(lambda: ana.http.get(f"api/v1/bookings/{made['id']}").json()["state"] == "released")
+    assert ana.http.get(f"api/v1/bookings/{made['id']}").json()["no_show"] is True

@@ -32,7 +32,7 @@ from tests.pushing import wait_until
 from tests.web.conftest import guarded
 
 CANARY = "canary-person"
-INFO = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0)
+INFO = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0, title="Our lab")
 
 
 class Past:
@@ -170,7 +170,8 @@ async def test_the_fleet_of_an_earlier_moment(told: Past) -> None:
     """As it was, in the shapes in which it is told now."""
     at = told.now - 58
     view = await told.get("fleet", at=at)
-    assert view["at"] == at
+    assert (view["at"], view["title"]) == (at, (await told.get("fleet"))["title"])
+    assert view["title"]
     nodes = {node["name"]: node for node in view["nodes"]}
     assert nodes["dgx"]["gpus"][0]["verdict"]["word"] == "busy"
     assert nodes["dgx"]["gpus"][0]["users"][0]["name"] == CANARY

@@ -32,6 +32,7 @@ client_secret_file = "{secret}"
 label = "Lab account"
 admin_groups = ["gpu-admins"]
 user_groups = ["lab"]
+session = "2h"
 [names.people]
 ben2 = "ben"
 """
@@ -73,6 +74,15 @@ def test_somebody_signs_in_by_the_provider_and_goes_on_where_one_was(board: Runn
     other = TestBrowser(board)
     go(other, "2")
     assert (other.session()["person"], other.session()["role"]) == ("ben", "user")
+
+
+def test_the_provider_is_asked_again_after_a_while(board: RunningBoard) -> None:
+    """Whoever has left a group keeps its role no longer than that; by default for half a day."""
+    browser = TestBrowser(board)
+    go(browser, "1")
+    told = browser.session()
+    assert told["expires_at"] - told["since"] == 2 * 3600
+    assert float(OidcTable().session) == 12 * 3600
 
 
 def test_the_board_asks_with_pkce_and_for_this_very_visit(board: RunningBoard) -> None:

@@ -123,23 +123,17 @@ def test_who_signs_in_as_another_is_no_longer_the_first(counting: RunningBoard) 
 
 
 @pytest.mark.parametrize("out", ["token", "person"])
-def test_who_is_revoked_by_another_process_is_out_within_two_seconds(
-    counting: RunningBoard, out: str
-) -> None:
-    """On open streams too."""
+def test_who_is_revoked_by_another_process_is_out(counting: RunningBoard, out: str) -> None:
+    """On open streams too; how soon, whatever else the machine does, is asked in `test_shown_out`."""
     ident, token = make_token(counting.state, "mia", "read")
     headers = {"authorization": f"Bearer {token}"}
     url = counting.url.replace("http", "ws") + "api/v1/stream"
     with connect(url, additional_headers=headers, compression=None) as stream:
         assert decode_frame(stream.recv(timeout=10))["tier"] == "names"
         revoke_token(counting.state, ident) if out == "token" else remove_person(counting.state, "mia")
-        begun = time.monotonic()
-        assert closing(stream) == (4001, "signed-out")
-        took = time.monotonic() - begun
+        assert closing(stream, seconds=60) == (4001, "signed-out")
     answer = httpx.get(f"{counting.url}api/v1/fleet", headers=headers)
     assert answer.status_code == 401
-    # The promise itself, with room for a machine that does much else.
-    assert took < 2.0 * 3
 
 
 def test_a_change_needs_the_token_of_our_own_page(counting: RunningBoard) -> None:
@@ -164,6 +158,16 @@ def test_a_token_that_is_not_good_is_told_so(counting: RunningBoard) -> None:
     wrong = {"authorization": f"Bearer {token[:-4]}aaaa"}
     assert httpx.get(f"{counting.url}api/v1/people", headers=wrong).status_code == 401
     assert httpx.get(f"{counting.url}healthz", headers=wrong).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "shown", ["Bearer gpb_short", "Bearer", f"bearer gpf_{'A' * 43}", "Bearer Bearer gpb_x", "Bearer sk-123"]
+)
+def test_what_is_no_token_at_all_is_told_so(counting: RunningBoard, shown: str) -> None:
+    """As of a variable that is empty, or a line that was cut: counts would look like an answer."""
+    headers = {"authorization": shown}
+    assert httpx.get(f"{counting.url}api/v1/people", headers=headers).status_code == 401
+    assert httpx.get(f"{counting.url}healthz", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("scope", ["metrics", "read", "book"])

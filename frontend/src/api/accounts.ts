@@ -1,6 +1,7 @@
 /** What the board answers about people: who somebody is, by which way, with which tokens. */
 
 import { Asker } from './asker';
+import type { FeedView } from './generated';
 import type { AuditEntry, LinkView, OpenSession, Scope, SessionView, TokenView } from './people';
 
 export { AccountError, type Bearer } from './asker';
@@ -28,6 +29,11 @@ export class Accounts extends Asker {
   tokens = (): Promise<TokenView[]> => this.call('GET', 'tokens');
   makeToken = (order: TokenOrder): Promise<TokenView> => this.change('POST', 'tokens', order);
   revokeToken = (id: string): Promise<null> => this.change('DELETE', `tokens/${encodeURIComponent(id)}`);
+
+  /** The calendar feed of one's own bookings; its address is told when it is made, and never again. */
+  feed = (): Promise<FeedView> => this.call('GET', 'bookings/feed');
+  makeFeed = (): Promise<FeedView> => this.change('POST', 'bookings/feed');
+  revokeFeed = (): Promise<null> => this.change('DELETE', 'bookings/feed');
 
   /** Newest first; with `before` those that came before it. */
   audit = (limit: number, before: AuditEntry | null): Promise<AuditEntry[]> =>

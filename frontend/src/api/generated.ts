@@ -180,6 +180,12 @@ export interface EventsAnswer {
   events: (EventView)[];
 }
 
+export interface FeedView {
+  created_at: number | null;
+  last_used_at: number | null;
+  path: string | null;
+}
+
 export interface FleetView {
   at: number;
   tier: "names" | "counts";
@@ -460,7 +466,7 @@ export interface NodeView {
 
 export interface OpenSession {
   id: string;
-  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token";
+  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | "demo";
   through: string | null;
   created_at: number;
   last_used_at: number;
@@ -535,7 +541,7 @@ export interface SessionView {
   display_name: string | null;
   role: "anonymous" | "viewer" | "user" | "admin";
   tier: "names" | "counts" | null;
-  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | null;
+  way: "node" | "socket" | "password" | "oidc" | "proxy" | "token" | "demo" | null;
   through: string | null;
   since: number | null;
   expires_at: number | null;

@@ -12,8 +12,10 @@ from gpuboard.accounts.generation import generation, note_change
 from gpuboard.accounts.links import add_link, read_link, use_link
 from gpuboard.accounts.people import all_people, find_person, put_person, set_password
 from gpuboard.accounts.person_tokens import (
+    FEED,
     LOGIN_SECONDS,
     add_token,
+    end_feed,
     end_logins_of,
     end_token,
     good_tokens,
@@ -237,6 +239,38 @@ class AccountDesk:
             write_deed(connection, replace(deed, detail=f"{made.id} {name}: {', '.join(made.scopes)}"), now)
             note_change(connection)
         return made, token
+
+    def make_feed(self, vouched: Vouched, role: Role, deed: Deed) -> tuple[PersonToken, str]:
+        """Make the key of somebody's calendar feed; it replaces the one before.
+
+        Raises:
+            UsageError: this person has too many tokens.
+        """
+        now = self._clock()
+        with self.database.write() as connection:
+            end_feed(connection, vouched.person)
+            made, key = add_token(
+                connection,
+                vouched,
+                role,
+                name="calendar feed",
+                kind=FEED,
+                scopes=(),
+                now=now,
+                expires_at=None,
+            )
+            write_deed(connection, replace(deed, detail=made.id), now)
+            note_change(connection)
+        return made, key
+
+    def end_feed(self, deed: Deed) -> bool:
+        """Revoke the key of the calendar feed of whoever asks; False when there was none."""
+        with self.database.write() as connection:
+            is_gone = end_feed(connection, deed.who or "")
+            if is_gone:
+                write_deed(connection, deed, self._clock())
+                note_change(connection)
+        return is_gone
 
     def end_token(self, ident: str, deed: Deed, *, person: str | None = None) -> PersonToken | None:
         """Revoke a token, of this person if one is named; None when there is none."""

@@ -13,11 +13,13 @@ from gpuboard.model.identity import SCOPES, Role, Scope
 from gpuboard.storage.base import read_row
 from gpuboard.storage.tables import PERSON_TOKENS
 from gpuboard.wire.enrolment import digest
-from gpuboard.wire.people import make_person_token
+from gpuboard.wire.people import make_feed_key, make_person_token
 
 # What `gpuboard login` gets: as long as a session at most.
 LOGIN_SECONDS: Final = 30 * 86400.0
 MAX_TOKENS_OF_ONE: Final = 50
+# The kind of a calendar feed's key.
+FEED: Final = "feed"
 # Command lines that are signed in from one node: whoever is root there can name whom it likes.
 MAX_LOGINS_OF_NODE: Final = 500
 
@@ -50,7 +52,7 @@ def add_token(
         raise UsageError(
             f"{vouched.person} has {count} tokens already, which is the most; revoke some of them"
         )
-    token = make_person_token()
+    token = make_feed_key() if kind == FEED else make_person_token()
     made = PersonToken(
         id=secrets.token_hex(6),
         digest=digest(token),
@@ -86,6 +88,12 @@ def replace_login(connection: Connection, vouched: Vouched, name: str) -> None:
         newest = list(connection.scalars(its.order_by(PERSON_TOKENS.c.created_at.desc())))
         for old in newest[MAX_LOGINS_OF_NODE - 1 :]:
             connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
+
+
+def end_feed(connection: Connection, person: str) -> bool:
+    """End the key of somebody's calendar feed; False when there was none."""
+    its = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == FEED)
+    return connection.execute(delete(PERSON_TOKENS).where(*its)).rowcount > 0
 
 
 def good_tokens(connection: Connection, now: float) -> list[PersonToken]:

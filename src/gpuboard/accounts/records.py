@@ -16,6 +16,8 @@ class Vouched(Struct, frozen=True, kw_only=True):
     # The node that says so.
     through: str | None = None
     groups: tuple[str, ...] = ()
+    # How long this may be believed; None: as long as any session lasts.
+    good_seconds: float | None = None
 
 
 class Person(Struct, frozen=True, kw_only=True):

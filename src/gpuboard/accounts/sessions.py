@@ -49,7 +49,7 @@ def begin_session(
             address=place.address,
             created_at=now,
             last_used_at=now,
-            expires_at=now + LONGEST_SECONDS,
+            expires_at=now + min(LONGEST_SECONDS, vouched.good_seconds or LONGEST_SECONDS),
         )
     )
     _keep_newest(connection, vouched.person)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from gpuboard.accounts.desk import AccountDesk, Known
+from gpuboard.accounts.person_tokens import FEED
 from gpuboard.accounts.records import Person, PersonToken, Session
 from gpuboard.accounts.sessions import IDLE_SECONDS, OVERLAP_SECONDS
 from gpuboard.model.errors import StorageError
@@ -15,6 +16,7 @@ from gpuboard.model.identity import WayKind
 from gpuboard.model.verdict import Reason
 from gpuboard.storage.base import Run
 from gpuboard.wire.enrolment import digest
+from gpuboard.wire.people import is_feed_key
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,16 @@ class AccountView:
             return found
         await self._look_since(time.monotonic())
         return self.token(token)
+
+    async def find_feed(self, key: str) -> PersonToken | None:
+        """Whose calendar feed this key is of."""
+        found = await self.find_token(key) if is_feed_key(key) else None
+        return found if found is not None and found.kind == FEED else None
+
+    def feed_of(self, person: str) -> PersonToken | None:
+        """What is known of the key of somebody's calendar feed, if there is one."""
+        mine = (one for one in self.tokens_of(person) if one.kind == FEED)
+        return next(mine, None)
 
     def is_good(self, credential: str) -> bool:
         """Whether a session or token is still good, by its id; whoever asks goes on using it."""
@@ -190,6 +202,7 @@ class AccountView:
     async def follow(self) -> None:
         """Keep up with all changes until cancelled."""
         while True:
+            began = time.monotonic()
             try:
                 await self.look()
                 await self._write_down()
@@ -200,7 +213,8 @@ class AccountView:
                 self.trouble = error.reason
             else:
                 self.trouble = None
-            await asyncio.sleep(LOOK_SECONDS)
+            # From when it began: however long a look takes, the next is due a second after it.
+            await asyncio.sleep(max(0.0, began + LOOK_SECONDS - time.monotonic()))
 
     async def _write_down(self) -> None:
         if time.monotonic() - self._noted_at < NOTE_SECONDS:

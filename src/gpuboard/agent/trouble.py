@@ -30,12 +30,19 @@ class _Problem(Struct):
     detail: str = ""
 
 
-def answer_trouble(status: int, content_type: str, body: bytes, *, place: str) -> PushTrouble:
-    """What an answer other than success means; the board's own words if it is the board that answers."""
+def answer_trouble(
+    status: int, content_type: str, body: bytes, *, place: str, whom: str | None = None
+) -> PushTrouble:
+    """What an answer other than success means; the board's own words if it is the board that answers.
+
+    `whom` is a user of this node for whom it was asked; None: it was the node's own question.
+    """
     is_board = content_type.partition(";")[0].strip() == "application/problem+json"
     detail = _detail(body) if is_board else ""
     if status in (401, 403, 421) and is_board:
-        return PushTrouble(f"{place} refuses this node: {detail}", is_refusal=True)
+        is_about_them = whom is not None and status == http.client.FORBIDDEN
+        said = f"does not let {whom} in" if is_about_them else "refuses this node"
+        return PushTrouble(f"{place} {said}: {detail}", is_refusal=True)
     if status == 429 or status >= 500:  # noqa: PLR2004 - later it may work
         return PushTrouble(f"{place} cannot take reports now ({status}): {detail or 'try later'}")
     if is_board and status not in (404, 405):

@@ -75,7 +75,7 @@ class VouchingSocket:
                 raise PushTrouble(f"{place} is too old a board to let anybody sign in from a node")
             if answer.status not in (http.client.OK, http.client.CREATED):
                 kind = answer.headers.get("Content-Type", "")
-                raise answer_trouble(answer.status, kind, data, place=place)
+                raise answer_trouble(answer.status, kind, data, place=place, whom=question.name)
             return msgspec.json.decode(data, type=LoginGrant)
         except (OSError, http.client.HTTPException) as error:
             raise network_trouble(error, self._address) from None

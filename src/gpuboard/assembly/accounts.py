@@ -65,6 +65,7 @@ class AccountSide:
             passwords=passwords,
             has_other_admins=lambda: bool(self.settings.oidc.admin_groups),
             groups_of=self._groups_of,
+            everybody=settings.demo_person,
         )
         self.admin = AccountAdmin(storage.database)
         storage.on_open(self._load)
@@ -80,7 +81,9 @@ class AccountSide:
 
     def make_socket(self, access: AccessPolicy, *, url: str, state_dir: str) -> BoardSocket:
         """The board's own socket, for those on its machine."""
-        return BoardSocket(SocketWay(self._person_of), self.door.logins, access, url=url, state_dir=state_dir)
+        return BoardSocket(
+            SocketWay(self._access, self._person_of), self.door.logins, access, url=url, state_dir=state_dir
+        )
 
     def set_up_code(self) -> str | None:
         """The code of a link that makes the first admin; None while there is one. Blocks."""

@@ -6,6 +6,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import uvicorn
@@ -18,6 +19,7 @@ from gpuboard.assembly.bookings import bookings_of
 from gpuboard.assembly.certificate import CertificateWatch
 from gpuboard.assembly.clock_watch import ClockWatch
 from gpuboard.assembly.demo import demo_ahead, demo_claims
+from gpuboard.assembly.demo_bookings import demo_bookings
 from gpuboard.assembly.descriptors import Descriptors
 from gpuboard.assembly.history import history_of, worth_of
 from gpuboard.assembly.judging import groups_of, names_of, thresholds_of
@@ -176,11 +178,18 @@ class Board:
         )
 
     def _claim_for_demo(self) -> None:
-        if self._settings.demo_nodes:
-            now = self._clock.now()
-            claims = demo_claims(node_names(self._settings.demo_nodes), now, demo_ahead(now))
-            # As if agreed elsewhere: the board's own book is for those who try it.
-            self.fleet.set_claims("lease", claims)
+        settings = self._settings
+        if not settings.demo_nodes:
+            return
+        now, nodes = self._clock.now(), node_names(settings.demo_nodes)
+        ahead = demo_ahead(now)
+        if settings.demo_person is not None and self._agent_side and self._storage.trouble is None:
+            after = float(settings.bookings.no_show_after)
+            invented = demo_bookings(nodes, now, ahead, no_show_after=after, person=settings.demo_person)
+            self._booking_side.invent(invented)
+        else:
+            # As if agreed elsewhere: a book that is kept is for those who try it.
+            self.fleet.set_claims("lease", demo_claims(nodes, now, ahead))
 
     def _make_reload(self, access: AccessPolicy, reread: Callable[[], Settings]) -> Reload:
         parts = Parts(
@@ -208,6 +217,11 @@ class Board:
             owners=self._owners,
             pause=self._settings.board.tick,
         )
+
+    @property
+    def socket_path(self) -> Path:
+        """Where people of this machine sign in."""
+        return self._socket.path
 
     def set_up_link(self) -> str | None:
         """A link that makes the first admin, for a board that others than this machine reach. Blocks."""

@@ -37,8 +37,8 @@ class BoardSocket:
         self._logins = logins
         self._access = access
         self._url = url
-        path, mode = socket_path(state_dir)
-        self._socket = PeerSocket(path, self._answer, mode=mode)
+        self.path, mode = socket_path(state_dir)
+        self._socket = PeerSocket(self.path, self._answer, mode=mode)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def start(self) -> None:

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from gpuboard.accounts.audit import Deed, write_deed
+from gpuboard.assembly.demo_bookings import Invented
 from gpuboard.assembly.storage import BoardStorage, Part
 from gpuboard.assembly.time_zone import board_zone
 from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.limits import Limits
+from gpuboard.bookings.rules import Decision
 from gpuboard.bookings.store import BookingStore
 from gpuboard.bookings.telling import EventCommand
 from gpuboard.bookings.watching import BookingWatch
@@ -30,7 +32,7 @@ class BookingSide:
         fleet.await_claims("block")
         fleet.await_claims("booking")
         table = settings.bookings
-        store = BookingStore(storage.database, note, clock=fleet.clock.now)
+        store = self._store = BookingStore(storage.database, note, clock=fleet.clock.now)
         self.desk = BookingDesk(
             store,
             fleet,
@@ -59,6 +61,17 @@ class BookingSide:
         if not has_storage:
             self._fleet.set_claims("block", {})
             self._fleet.set_claims("booking", {})
+
+    def invent(self, invented: Sequence[Invented]) -> None:
+        """Write down what is booked in a demo, and take it up. Blocks.
+
+        Raises:
+            StorageError: it cannot be written down.
+        """
+        for one in invented:
+            self._store.change("booking-invented", lambda _, __, one=one: Decision(booking=one.booking))  # type: ignore[misc] # bound at once
+        self._store.note_uses({one.booking.id: one.use for one in invented})
+        self.desk.load()()
 
     def parts(self) -> Sequence[Part]:
         """What has to run while the board does, by name."""

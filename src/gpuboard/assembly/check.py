@@ -1,5 +1,6 @@
 """Settings, checked as a starting board would, and nothing started."""
 
+import shutil
 import socket
 import time
 from itertools import islice
@@ -17,6 +18,7 @@ from gpuboard.outside.certificate_dates import find_expiry, validity_of_file
 from gpuboard.outside.files import read_file, user_path
 from gpuboard.settings.base import read_options
 from gpuboard.settings.board import Settings
+from gpuboard.settings.words import close_to
 from gpuboard.sources.ledger import CountingLedger
 from gpuboard.sources.pull import PullOptions
 from gpuboard.sources.push import PushSource
@@ -80,6 +82,23 @@ def ending_certificates(settings: Settings) -> list[str]:
     path = settings.board.tls_certificate
     found = find_expiry(validity_of_file(path), time.time()) if path else None
     return [f"[board] tls_certificate {path} {found.words}"] if found else []
+
+
+def unknown_bookers(settings: Settings) -> list[str]:
+    """Where the settings of bookings name what is not there: a program, or a group of people."""
+    table, known = settings.bookings, settings.groups.people
+    found = []
+    if table.command and shutil.which(table.command[0]) is None:
+        found.append(f"[bookings] command: there is no program {table.command[0]!r} that can be run")
+    # Where the provider says who is in which group, nobody knows their names here.
+    if not settings.access.oidc.issuer:
+        found += [
+            f"[bookings.groups.{name}]: nobody is in this group, for [groups.people] has none of this name"
+            f"{close_to(name, known)}"
+            for name in table.groups
+            if name not in known
+        ]
+    return [clean_text(word) for word in found]
 
 
 def unread_entries(settings: Settings) -> list[str]:

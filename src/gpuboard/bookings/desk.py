@@ -8,8 +8,9 @@ from datetime import tzinfo
 from functools import partial
 from typing import Final
 
-from gpuboard.bookings.book import Book, Facts, GpuFact, NodeFact
+from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
+from gpuboard.bookings.ical import PAST_SECONDS
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
 from gpuboard.bookings.refusals import NO_PLACE, NOT_YOURS, refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
@@ -193,6 +194,11 @@ class BookingDesk:
         """The bookings of a span, one more than are told if there are so many."""
         look = partial(self._store.window, start, end, who=who, node=node, limit=MOST_TOLD + 1)
         return await self._run(look)
+
+    async def own_calendar(self, person: str) -> list[Booking]:
+        """The bookings of a person for a calendar: what comes, and what has been not long ago."""
+        since = self._fleet.clock.now() - PAST_SECONDS
+        return [one for one in await self.window(since, ALWAYS, who=person) if one.kind == "booking"]
 
     async def find(self, ident: str) -> Booking | None:
         """The booking of this id."""

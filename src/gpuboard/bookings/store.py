@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, select, update
+from msgspec.structs import replace
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, insert, select, update
 
-from gpuboard.bookings.rules import Decision
+from gpuboard.bookings.book import ALWAYS
+from gpuboard.bookings.rules import Decision, ended
 from gpuboard.bookings.use import Use
 from gpuboard.model.booking import Booking, place_words
 from gpuboard.model.identity import Identity
@@ -33,6 +37,7 @@ _ROW: Final = (
     BOOKINGS.c.created_at,
     BOOKINGS.c.through,
     BOOKINGS.c.revision,
+    BOOKINGS.c.changed_at,
 )
 
 
@@ -86,7 +91,7 @@ class BookingStore:
         """
         now = self._clock()
         with self.database.write() as connection:
-            decision = decide(StoredBook(connection), now)
+            decision = _stamped(decide(StoredBook(connection), now), now)
             _put(connection, decision.booking)
             self._note(connection, actor, what, _words(decision.booking), now)
             for one in decision.displaced:
@@ -94,6 +99,21 @@ class BookingStore:
                 self._note(connection, actor, "booking-displaced", _words(one), now)
             generation = _next_generation(connection)
         return Written(decision=decision, generation=generation)
+
+    def cancel_all(self, who: str) -> list[Booking]:
+        """Cancel what a person has booked for later, and end what runs; what that was."""
+        now = self._clock()
+        with self.database.write() as connection:
+            found = [
+                one for one in StoredBook(connection).of_person(who, now, ALWAYS) if one.kind == "booking"
+            ]
+            ends = [replace(ended(one, "cancelled", now), changed_at=now) for one in found]
+            for one in ends:
+                _put(connection, one)
+                self._note(connection, None, "booking-cancelled", _words(one), now)
+            if ends:
+                _next_generation(connection)
+        return ends
 
     def find(self, ident: str) -> Booking | None:
         """The booking of this id."""
@@ -104,19 +124,19 @@ class BookingStore:
         self, start: float, end: float, *, who: str | None = None, node: str | None = None, limit: int
     ) -> list[Booking]:
         """Those that have something of a span, or would have had, the first first."""
-        which: list[ColumnElement[bool]] = [BOOKINGS.c.end_at >= start, BOOKINGS.c.start_at < end]
+        which: list[ColumnElement[bool]] = [BOOKINGS.c.start_at < end]
         if who is not None:
             which.append(BOOKINGS.c.owner == who.casefold())
         if node is not None:
             there = select(BOOKING_PLACES.c.booking).where(BOOKING_PLACES.c.node == node)
             which.append(BOOKINGS.c.id.in_(there.where(BOOKING_PLACES.c.end_at >= start)))
         with self.database.read() as connection:
-            return list(_read(connection, *which, limit=limit))
+            return list(_read(connection, *which, since=start, limit=limit))
 
     def since(self, moment: float) -> tuple[int, list[Booking]]:
         """All that end after a moment, and the number of the change up to which they are told."""
         with self.database.read() as connection:
-            return _generation(connection), list(_read(connection, BOOKINGS.c.end_at > moment))
+            return _generation(connection), list(_read(connection, BOOKINGS.c.end_at > moment, since=moment))
 
     def uses(self, idents: Sequence[str]) -> dict[str, Use]:
         """How bookings were used, by id."""
@@ -151,6 +171,12 @@ def _next_generation(connection: Connection) -> int:
     return generation
 
 
+def _stamped(decision: Decision, now: float) -> Decision:
+    """A decision whose bookings say that they are changed now."""
+    displaced = tuple(replace(one, changed_at=now) for one in decision.displaced)
+    return replace(decision, booking=replace(decision.booking, changed_at=now), displaced=displaced)
+
+
 def _put(connection: Connection, booking: Booking) -> None:
     values: dict[str, Any] = {
         "kind": booking.kind,
@@ -164,6 +190,7 @@ def _put(connection: Connection, booking: Booking) -> None:
         "created_at": booking.created_at,
         "through": booking.through,
         "revision": booking.revision,
+        "changed_at": booking.changed_at,
     }
     changed = connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == booking.id).values(**values))
     if not changed.rowcount:
@@ -185,23 +212,29 @@ _UNCOUNTED: Final = {
 }
 
 
-def _read(connection: Connection, *which: ColumnElement[bool], limit: int | None = None) -> Iterator[Booking]:
-    """Bookings with their places, the first first."""
-    query: Select[Any] = select(*_ROW).where(*which).order_by(BOOKINGS.c.start_at, BOOKINGS.c.id)
+def _read(
+    connection: Connection,
+    *which: ColumnElement[bool],
+    since: float | None = None,
+    limit: int | None = None,
+) -> Iterator[Booking]:
+    """Bookings with their places, the first first; `since` when they have not ended before."""
+    chosen: Select[Any] = select(*_ROW).where(*which)
+    # Said of both: whoever looks for what is young need not read all places there ever were.
+    ends = (BOOKING_PLACES.c.end_at >= since,) if since is not None else ()
+    if since is not None:
+        chosen = chosen.where(BOOKINGS.c.end_at >= since)
     if limit is not None:
-        query = query.limit(limit)
+        chosen = chosen.order_by(BOOKINGS.c.start_at, BOOKINGS.c.id).limit(limit)
+    found = chosen.subquery()
+    # One question, however many there are: each has a place at least.
+    query = (
+        select(found, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
+        .join(BOOKING_PLACES, and_(BOOKING_PLACES.c.booking == found.c.id, *ends))
+        .order_by(found.c.start_at, found.c.id, BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)
+    )
     rows = connection.execute(query).all()
-    places = _places(connection, [row.id for row in rows])
-    return (_booking(row, places.get(row.id, ())) for row in rows)
-
-
-def _places(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[tuple[str, int], ...]]:
-    found: dict[str, list[tuple[str, int]]] = {}
-    for some in _some(ids, 500):
-        query = select(BOOKING_PLACES).where(BOOKING_PLACES.c.booking.in_(some))
-        for row in connection.execute(query.order_by(BOOKING_PLACES.c.node, BOOKING_PLACES.c.gpu)):
-            found.setdefault(row.booking, []).append((row.node, row.gpu))
-    return {ident: tuple(places) for ident, places in found.items()}
+    return (_booking([tuple(row) for row in same]) for _, same in groupby(rows, itemgetter(0)))
 
 
 def _some(ids: Sequence[str], most: int) -> Iterable[Sequence[str]]:
@@ -209,20 +242,25 @@ def _some(ids: Sequence[str], most: int) -> Iterable[Sequence[str]]:
     return (ids[at : at + most] for at in range(0, len(ids), most))
 
 
-def _booking(row: Row[Any], places: tuple[tuple[str, int], ...]) -> Booking:
+def _booking(rows: Sequence[tuple[Any, ...]]) -> Booking:
+    """A booking of its rows, one a place; by position, as there may be thousands."""
+    ident, kind, who, gpus, start, end, comment, outcome, created_at, through, revision, changed_at = rows[0][
+        :-2
+    ]
     return Booking(
-        id=row.id,
-        kind=row.kind,
-        who=row.who,
-        places=places,
-        gpus=row.gpus,
-        start=row.start_at,
-        end=row.end_at,
-        comment=row.comment,
-        outcome=row.outcome,
-        created_at=row.created_at,
-        through=row.through,
-        revision=row.revision,
+        id=ident,
+        kind=kind,
+        who=who,
+        places=tuple([(row[-2], row[-1]) for row in rows]),
+        gpus=gpus,
+        start=start,
+        end=end,
+        comment=comment,
+        outcome=outcome,
+        created_at=created_at,
+        through=through,
+        revision=revision,
+        changed_at=changed_at,
     )
 
 

@@ -28,7 +28,7 @@ class Use(Struct, frozen=True, kw_only=True):
     others_seconds: float = 0.0
     unused_seconds: float = 0.0
     unobserved_seconds: float = 0.0
-    # Observed, since its begin, before the booker came.
+    # Observed, since its begin, before the booker came, and not everywhere in the hands of others.
     absent_seconds: float = 0.0
     came_at: float | None = None
 
@@ -46,8 +46,9 @@ def count(use: Use, who: str, sights: Sequence[Sight | None], *, now: float, sec
         else:
             unused += 1
     came_at = use.came_at if use.came_at is not None or not used else now
-    # Where one of them cannot be seen, the booker may be just there.
-    is_absent = came_at is None and not unobserved and bool(sights)
+    # Where one of them cannot be seen, the booker may be just there; where others are on all of them, the
+    # booker cannot come.
+    is_absent = came_at is None and not unobserved and others < len(sights)
     return replace(
         use,
         used_seconds=use.used_seconds + used * seconds,

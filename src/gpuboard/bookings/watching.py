@@ -86,10 +86,9 @@ class BookingWatch:
         """How a booking that runs was used so far."""
         return self._uses.get(ident)
 
-    def has_no_show(self, ident: str) -> bool:
-        """Whether the booker of one that runs has not come in time."""
-        use = self._uses.get(ident)
-        return use is not None and self._on_no_show != "nothing" and is_no_show(use, self._no_show_after)
+    def is_no_show(self, use: Use) -> bool:
+        """Whether the booker has not come in time, where that matters here."""
+        return self._on_no_show != "nothing" and is_no_show(use, self._no_show_after)
 
     async def follow(self) -> None:
         """Watch until cancelled."""
@@ -132,7 +131,7 @@ class BookingWatch:
         use = self._uses[booking.id] = count(before, booking.who, sights, now=now, seconds=step)
         for name in strangers(booking, sights):
             self._tell_once("trespass", booking, now, name)
-        if is_no_show(use, self._no_show_after) and self._on_no_show != "nothing":
+        if self.is_no_show(use):
             self._tell_once("no_show", booking, now)
             if self._on_no_show == "release":
                 await self._release(booking, now)

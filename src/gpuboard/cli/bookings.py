@@ -1,4 +1,4 @@
-"""`gpuboard bookings`: what is booked, and the file of a PHP board taken over or written."""
+"""`gpuboard bookings`: what is booked, as lines or as a calendar feed; and the file of a PHP board."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from gpuboard.cli import comments_export, comments_import
+from gpuboard.cli import booking_feed, comments_export, comments_import
 from gpuboard.cli.booking_words import add_booking_arguments, client_of, line_of
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.moments import read_moment
@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     comments_export.add_arguments(
         actions.add_parser("export", help="write what is booked now as comments.json")
     )
+    booking_feed.add_arguments(
+        actions.add_parser("feed", help="make the address of a calendar of my bookings, or revoke it")
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
         return comments_import.run(arguments)
     if arguments.action == "export":
         return comments_export.run(arguments)
+    if arguments.action == "feed":
+        return booking_feed.run(arguments)
     now = time.time()
     start = None if arguments.start is None else read_moment("--from", arguments.start, now=now)
     end = None if arguments.until is None else read_moment("--until", arguments.until, now=now)

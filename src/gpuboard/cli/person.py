@@ -5,16 +5,20 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuboard.cli.board_database import add_which, board_database, deed_here
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
+from gpuboard.model.booking import place_words
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.login import LINK_PATH
 from gpuboard.wire.people import LONGEST_NAME, person_name
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from gpuboard.storage.base import Database
 
 ROLES: Final = ("viewer", "user", "admin")
@@ -33,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     giving = actions.add_parser("role", help="give somebody a role; it holds at once")
     giving.add_argument("name", metavar="NAME")
     giving.add_argument("role", choices=ROLES, metavar="ROLE", help="viewer, user or admin")
-    removing = actions.add_parser("remove", help="take away account, sessions and tokens, at once")
+    removing = actions.add_parser(
+        "remove", help="take away account, sessions, tokens and what is booked, at once"
+    )
     removing.add_argument("name", metavar="NAME")
     for action in (adding, listing, giving, removing):
         add_which(action)
@@ -101,12 +107,23 @@ def _role(database: "Database", arguments: argparse.Namespace) -> int:
 
 def _remove(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.admin import AccountAdmin  # noqa: PLC0415 - the light install lacks it
+    from gpuboard.accounts.audit import write_deed  # noqa: PLC0415 - the same
+    from gpuboard.bookings.store import BookingStore  # noqa: PLC0415 - the same
 
-    if AccountAdmin(database).remove(arguments.name, deed_here("person-remove")):
+    def note(connection: "Connection", _: object, what: str, detail: str, now: float) -> None:
+        write_deed(connection, replace(deed_here(what), detail=detail), now)
+
+    is_gone = AccountAdmin(database).remove(arguments.name, deed_here("person-remove"))
+    ended = BookingStore(database, note).cancel_all(arguments.name)
+    if is_gone:
         print(
             f"{arguments.name} has no account, session or token here any more; who has an account on a node "
             "that vouches, or at the provider, can sign in anew"
         )
+    if ended:
+        places = ", ".join(place_words(one.places) for one in ended)
+        print(f"what {arguments.name} had booked is free again: {places}")
+    if is_gone or ended:
         return DONE
     print(f"gpuboard: nobody here is called {arguments.name!r}; see: gpuboard person list", file=sys.stderr)
     return FAILED

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import functools
+import shlex
 import signal
 import sys
 import tempfile
@@ -17,6 +18,8 @@ from gpuboard.model.address import is_loopback, split_address
 from gpuboard.model.errors import UsageError
 from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
 
+# Who looks at a demo that keeps nothing is one of its people.
+DEMO_PERSON: Final = "lin"
 MOST_DEMO_NODES: Final = 10_000
 
 
@@ -58,20 +61,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the board until it is told to stop."""
     with contextlib.ExitStack() as until_stopped:
-        if arguments.demo and not arguments.config and not arguments.state_dir:
+        folder = None
+        if _keeps_nothing(arguments):
             # What is tried out there is nobody's, and keeps no real board from starting.
-            folder = tempfile.TemporaryDirectory(prefix="gpuboard-demo-", ignore_cleanup_errors=True)
-            arguments.state_dir = until_stopped.enter_context(folder)
-        return _run(arguments)
+            temporary = tempfile.TemporaryDirectory(prefix="gpuboard-demo-", ignore_cleanup_errors=True)
+            folder = until_stopped.enter_context(temporary)
+        return _run(arguments, folder)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _keeps_nothing(arguments: argparse.Namespace) -> bool:
+    """Whether this is a demo and nothing else."""
+    return bool(arguments.demo and not arguments.config and not arguments.state_dir)
+
+
+def _run(arguments: argparse.Namespace, folder: str | None) -> int:
     # Here, so that `--help` answers at once; and the light install lacks what it needs.
     from gpuboard.assembly.board import Board  # noqa: PLC0415
     from gpuboard.assembly.listening import bound_address, take_address  # noqa: PLC0415
 
     set_up_logging()
-    read = functools.partial(_settings, arguments)
+    read = functools.partial(settings_of, arguments, folder)
     settings = read()
     if arguments.check:
         return _check(settings)
@@ -85,6 +94,14 @@ def _run(arguments: argparse.Namespace) -> int:
             "gpuboard: other machines see counts and no names; to show names: --anonymous names",
             file=sys.stderr,
         )
+    if settings.demo_person is not None:
+        print(
+            f"gpuboard: you are {settings.demo_person} in this demo, may book, and nothing is kept",
+            file=sys.stderr,
+        )
+    if folder is not None:
+        path = shlex.quote(str(board.socket_path))
+        print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
     link = board.set_up_link()
     if link is not None:
         print(f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr)
@@ -97,6 +114,7 @@ def _check(settings: Settings) -> int:
     from gpuboard.assembly.check import (  # noqa: PLC0415 - as above
         check_settings,
         ending_certificates,
+        unknown_bookers,
         unread_entries,
         unsent_secrets,
     )
@@ -108,6 +126,8 @@ def _check(settings: Settings) -> int:
     print(f"the settings are in order; sources: {sources}")
     for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):
         print(f"gpuboard: {word}", file=sys.stderr)
+    for unknown in unknown_bookers(settings):
+        print(f"gpuboard: {unknown}", file=sys.stderr)
     for unmatched in unmatched_entries(settings):
         print(f"gpuboard: {unmatched}", file=sys.stderr)
     for unread in unread_entries(settings):
@@ -119,8 +139,8 @@ def _check(settings: Settings) -> int:
     return DONE
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
-    """The file's settings, with what the command line says instead."""
+def settings_of(arguments: argparse.Namespace, folder: str | None = None) -> Settings:
+    """The file's settings, with what the command line says instead; a demo's state is in its own folder."""
     if not 0 <= arguments.demo <= MOST_DEMO_NODES:
         raise UsageError(f"--demo {arguments.demo}: from 1 to {MOST_DEMO_NODES} nodes can be simulated")
     settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
@@ -129,7 +149,11 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         for name in ("listen", "state_dir", "tls_certificate", "tls_key")
         if (value := getattr(arguments, name))
     }
+    if folder is not None:
+        given["state_dir"] = folder
     settings = replace(settings, board=replace(settings.board, **given))
     if arguments.anonymous:
         settings = replace(settings, access=replace(settings.access, anonymous=arguments.anonymous))
-    return replace(settings, demo_nodes=arguments.demo)
+    # Who says what visitors see wants to see just that.
+    is_everybody = _keeps_nothing(arguments) and not arguments.anonymous
+    return replace(settings, demo_nodes=arguments.demo, demo_person=DEMO_PERSON if is_everybody else None)

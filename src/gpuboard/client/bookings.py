@@ -6,10 +6,12 @@ import msgspec
 
 from gpuboard.client.answer import decode_answer
 from gpuboard.client.board import BoardClient
-from gpuboard.wire.bookings import BookingAnswer, BookingChange, BookingList, BookingWish
+from gpuboard.model.errors import UsageError
+from gpuboard.wire.bookings import BookingAnswer, BookingChange, BookingList, BookingWish, FeedView
 from gpuboard.wire.views import NodeView
 
 _PATH = "api/v1/bookings"
+_FEED = f"{_PATH}/feed"
 
 
 class BookingClient(BoardClient):
@@ -37,7 +39,20 @@ class BookingClient(BoardClient):
         """What is booked."""
         query = {"mine": str(mine).lower(), "node": node, "from": start, "to": end}
         given = urllib.parse.urlencode({key: value for key, value in query.items() if value is not None})
-        return self._ask(f"{_PATH}?{given}", lambda body: decode_answer(body, BookingList))
+        named = None if node is None else f"node {node!r}"
+        return self._ask(f"{_PATH}?{given}", lambda body: decode_answer(body, BookingList), named=named)
+
+    def feed(self) -> FeedView:
+        """What is known of one's calendar feed."""
+        return self._ask(_FEED, _feed)
+
+    def make_feed(self) -> str:
+        """Make one's calendar feed anew: its address."""
+        return f"{self._base}{self._ask(_FEED, _feed, method='POST').path}"
+
+    def end_feed(self) -> None:
+        """Revoke one's calendar feed."""
+        self._ask(_FEED, lambda _: None, method="DELETE")
 
     def node(self, name: str) -> NodeView:
         """One node with its GPUs."""
@@ -46,6 +61,8 @@ class BookingClient(BoardClient):
 
 
 def _path_of(ident: str) -> str:
+    if not ident.strip():
+        raise UsageError("name a booking by its id; gpuboard bookings shows them")
     return f"{_PATH}/{urllib.parse.quote(ident, safe='')}"
 
 
@@ -53,6 +70,10 @@ def _encode(body: BookingWish | BookingChange) -> bytes:
     # What is null is as if it were not there.
     told = msgspec.to_builtins(body)
     return msgspec.json.encode({key: value for key, value in told.items() if value is not None})
+
+
+def _feed(body: bytes) -> FeedView:
+    return decode_answer(body, FeedView)
 
 
 def _answer(body: bytes) -> BookingAnswer:

@@ -35,6 +35,8 @@ class Booking(Struct, frozen=True, kw_only=True):
     through: str | None = None
     # Rises with every change.
     revision: int = 0
+    # When it was last changed, as far as that is written down.
+    changed_at: float | None = None
 
     @property
     def never_was(self) -> bool:

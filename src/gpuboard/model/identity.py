@@ -9,7 +9,8 @@ Tier = Literal["names", "counts"]
 # What somebody may do; each may also do what stands before it.
 Role = Literal["anonymous", "viewer", "user", "admin"]
 # How it was found out who somebody is.
-WayKind = Literal["node", "socket", "password", "oidc", "proxy", "token"]
+# `demo`: it is invented, like all that is shown there.
+WayKind = Literal["node", "socket", "password", "oidc", "proxy", "token", "demo"]
 # What a personal token is good for.
 Scope = Literal["read", "book", "metrics", "admin"]
 

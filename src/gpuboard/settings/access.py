@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from gpuboard.settings.base import Rule
+from gpuboard.settings.base import Duration, Rule, between
 from gpuboard.settings.rules import check_header, check_issuer, check_patterns, check_proxies
 
 
@@ -28,6 +28,8 @@ class OidcTable(Struct, frozen=True, kw_only=True):
     admin_groups: tuple[str, ...] = ()
     user_groups: tuple[str, ...] | None = None
     viewer_groups: tuple[str, ...] = ()
+    # After so long the provider is asked anew: who has left a group has its role no longer.
+    session: Annotated[Duration, between("1min", "30d")] = Duration(12 * 3600)
     # PEM, for a provider whose authority this machine does not know.
     ca_file: str | None = None
 

@@ -196,6 +196,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     # Each `[[source]]` as it stands, with the words that say where it stands.
     sources: tuple[tuple[str, dict[str, Any]], ...] = ()
     demo_nodes: int = 0
+    # Who everybody is that looks at a demo which keeps nothing; None: whoever they are.
+    demo_person: str | None = None
 
 
 # Table → its options; `source` is the one list.

@@ -76,6 +76,10 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             PRIMARY KEY (booking, node, gpu))""",
         "CREATE INDEX booking_places_by_node ON booking_places (node, end_at)",
     ),
+    (
+        "ALTER TABLE bookings ADD COLUMN changed_at DOUBLE PRECISION",
+        "CREATE INDEX booking_places_by_end ON booking_places (end_at)",
+    ),
 )
 
 

@@ -129,7 +129,8 @@ PERSON_TOKENS: Final = Table(
     Column("person", String, nullable=False),
     Column("role", String, nullable=False),
     Column("name", String, nullable=False),
-    # `login`: made by gpuboard login, and ends with signing out everywhere; `personal`: made on purpose.
+    # `login`: made by gpuboard login, and ends with signing out everywhere; `personal`: made on purpose;
+    # `feed`: the key of a calendar feed, which opens nothing else.
     Column("kind", String, nullable=False),
     Column("scopes", String, nullable=False),
     Column("way", String, nullable=False),
@@ -201,6 +202,8 @@ BOOKINGS: Final = Table(
     # Since its begin, until the booker was seen: what counts towards a no-show.
     Column("absent_seconds", Double, nullable=False),
     Column("came_at", Double),
+    # When it was last changed; of what an earlier board wrote it is not known.
+    Column("changed_at", Double),
 )
 
 # The places of each, with its span: whoever looks for conflicts reads nothing else.

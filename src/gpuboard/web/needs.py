@@ -26,11 +26,11 @@ BROWSER: Final = "browser"
 BAD_TOKEN: Final = "bad_token"  # noqa: S105 - where it is, not what it is
 
 # Nothing; to be somebody who may see counts, or the metrics; a page of ours in a browser; to be somebody who
-# has signed in, who may book, or an admin; a node's token; an enrolment code.
-Need = Literal["nothing", "counts", "metrics", "browser", "person", "book", "admin", "token", "code"]
+# has signed in, who may book, or an admin; a node's token; an enrolment code; the key of a calendar feed.
+Need = Literal["nothing", "counts", "metrics", "browser", "person", "book", "admin", "token", "code", "key"]
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # With a door of their own.
-_ELSEWHERE: Final = frozenset({"token", "code"})
+_ELSEWHERE: Final = frozenset({"token", "code", "key"})
 
 
 class CsrfException(PermissionDeniedException):
@@ -89,7 +89,7 @@ def check_needs(connection: AnyConnection, handler: BaseRouteHandler) -> None:
         return
     if need != "nothing" and is_bad_token(connection):
         raise NotAuthorizedException(
-            "This personal token is not good here: it was revoked or is over.",
+            "This personal token is not good here: it was revoked, is over, or is none.",
             headers={"www-authenticate": 'Bearer realm="gpuboard"'},
         )
     _check_presence(connection, need)

@@ -31,6 +31,7 @@ from gpuboard.web.needs import BAD_TOKEN, BROWSER
 from gpuboard.web.stream import Broadcaster
 from gpuboard.web.throttle import RateLimit
 from gpuboard.wire.clean import clean_text
+from gpuboard.wire.enrolment import is_node_token
 from gpuboard.wire.people import WayCard, is_person_token
 
 log = logging.getLogger(__name__)
@@ -67,12 +68,14 @@ class PeopleDoor:
         passwords: Passwords,
         has_other_admins: Callable[[], bool] = lambda: False,
         groups_of: Callable[[str], frozenset[str]] = lambda _: frozenset(),
+        everybody: str | None = None,
     ) -> None:
         """Make the door.
 
         `has_other_admins` says whether some are known elsewhere, like at the provider; `groups_of` which
-        groups the settings put somebody in.
+        groups the settings put somebody in; `everybody` who a visitor is in a demo that keeps nothing.
         """
+        self._everybody = everybody
         self._groups_of = groups_of
         self._has_other_admins = has_other_admins
         self.desk = desk
@@ -102,12 +105,14 @@ class PeopleDoor:
             known = await self._find(token)
             scope["state"][BAD_TOKEN] = known is None
             return visitor if known is None else _by_token(visitor, known)
+        # A node's is none of a person, and not for here; whatever else it is, it was meant to be one.
+        scope["state"][BAD_TOKEN] = token is not None and not is_node_token(token)
         session = scope["state"][BROWSER].session
         found = None if session is None else self.view.session(session)
         if found is not None:
             return _by_session(visitor, found)
         told = self._access.proxy_person(peer, headers)
-        return visitor if told is None else await self._by_proxy(visitor, told)
+        return self._by_demo(visitor) if told is None else await self._by_proxy(visitor, told)
 
     def by_secret(self, visitor: Identity, secret: str) -> Identity:
         """Who this visitor is with the cookie that it gets just now."""
@@ -177,6 +182,13 @@ class PeopleDoor:
             return await self.view.find_token(token)
         except StorageError:
             return None
+
+    def _by_demo(self, visitor: Identity) -> Identity:
+        name = self._everybody
+        if name is None:
+            return visitor
+        shown = f"{name} (demo)"
+        return replace(visitor, person=name, display_name=shown, role="user", way="demo", tier="names")
 
     async def _by_proxy(self, visitor: Identity, told: str) -> Identity:
         try:

@@ -3,6 +3,7 @@
 import msgspec
 from litestar import Response
 from litestar.exceptions import ValidationException
+from msgspec.structs import replace
 
 from gpuboard.history.base import History
 from gpuboard.history.rewind import Named, rows_at, view_at
@@ -24,7 +25,7 @@ async def fleet_at(request: AnyRequest, services: Services, at: float) -> Respon
     _check(services, at)
 
     def read(history: History) -> bytes:
-        view = view_at(history.moment(at), named)
+        view = replace(view_at(history.moment(at), named), title=services.info.title)
         return encode_by_parts(view if tier == "names" else hide_names(view), "nodes")
 
     return await tell(request, services.history, services.past, read)

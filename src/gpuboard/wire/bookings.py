@@ -1,6 +1,6 @@
 """What the API says and hears about bookings."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -10,6 +10,8 @@ from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
 
 # Unix seconds, or RFC 3339 with its offset.
 Moment = float | Annotated[str, Meta(max_length=40)]
+# Where the calendar feeds are, below the board's address.
+FEED_PATH: Final = "api/v1/bookings.ics"
 Number = Annotated[int, Meta(ge=0, le=9999)]
 Comment = Annotated[str, Meta(max_length=LONGEST_COMMENT)]
 
@@ -132,6 +134,16 @@ class LimitsView(Struct, frozen=True, kw_only=True):
     limits: tuple[LimitView, ...]
     week_start: float
     week_end: float
+
+
+class FeedView(Struct, frozen=True, kw_only=True):
+    """The calendar feed of whoever asks."""
+
+    # Null: there is none.
+    created_at: float | None
+    last_used_at: float | None
+    # Below the board's address, with its key: told once, when it is made.
+    path: str | None = None
 
 
 def view_of(

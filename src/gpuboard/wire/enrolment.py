@@ -41,6 +41,15 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_node_token(text: str) -> bool:
+    """Whether this has the form of a node's token."""
+    try:
+        node_of_token(text)
+    except WireError:
+        return False
+    return True
+
+
 def node_of_token(token: str) -> str:
     """The node that a token speaks for.
 

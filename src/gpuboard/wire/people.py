@@ -16,6 +16,7 @@ LONGEST_PASSWORD: Final = 1024
 SHORTEST_PASSWORD: Final = 10
 # The mark lets people and scanners recognise a token where none should be.
 _TOKEN: Final = re.compile(r"gpb_[A-Za-z0-9_-]{43}")
+_FEED_KEY: Final = re.compile(r"gpf_[A-Za-z0-9_-]{43}")
 _LINK: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 LinkKind = Literal["sign-in", "set-up"]
@@ -145,6 +146,16 @@ def make_person_token() -> str:
 def is_person_token(text: str) -> bool:
     """Whether this has the form of a personal token."""
     return _TOKEN.fullmatch(text) is not None
+
+
+def make_feed_key() -> str:
+    """The key of a new calendar feed: no personal token, so that it opens nothing else."""
+    return f"gpf_{secrets.token_urlsafe(32)}"
+
+
+def is_feed_key(text: str) -> bool:
+    """Whether this has the form of a calendar feed's key."""
+    return _FEED_KEY.fullmatch(text) is not None
 
 
 def make_link_code() -> str:

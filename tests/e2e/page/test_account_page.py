@@ -63,6 +63,28 @@ def test_a_token_is_made_shown_once_used_and_revoked(browser: Browser, board: Ru
         assert asks(board, token) == 401
 
 
+def test_a_calendar_feed_is_made_shown_once_and_revoked(browser: Browser, board: RunningBoard) -> None:
+    """Beside one's own bookings; its address works for who is not signed in, until it is revoked."""
+    with signed_in(browser, board, "cal") as page:
+        page.goto(f"{board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        own.get_by_text("Calendar feed", exact=True).click()
+        own.get_by_role("button", name="Make the address").click()
+        shown = own.locator("code")
+        expect(shown).to_have_text(re.compile(r"/api/v1/bookings\.ics\?key=gpf_"))
+        address = shown.text_content() or ""
+        assert apart(httpx.get, address).text.startswith("BEGIN:VCALENDAR")
+        keep(page, "calendar-feed")
+        page.reload()
+        own.get_by_text("Calendar feed", exact=True).click()
+        expect(own.get_by_text(re.compile("^You have one; last used: "))).to_be_visible()
+        expect(shown).to_have_count(0)
+        own.get_by_role("button", name="Revoke Calendar feed").click()
+        own.get_by_role("button", name=re.compile("Really")).click()
+        expect(own.get_by_role("button", name="Make the address")).to_be_visible()
+        assert apart(httpx.get, address).status_code == 403
+
+
 def test_a_revoked_token_and_a_press_that_was_not_meant(browser: Browser, board: RunningBoard) -> None:
     """One press asks; going elsewhere takes the question back."""
     _, token = apart(make_token, board.state, "ben", "read")

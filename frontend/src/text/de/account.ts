@@ -58,6 +58,7 @@ export const account: AccountWords = {
   account_way_oidc: 'zentrale Anmeldung',
   account_way_proxy: 'durch den Proxy',
   account_way_token: 'mit einem Token',
+  account_way_demo: 'in dieser Demo',
   account_through: 'über {node}',
   account_tokens: 'Tokens',
   account_tokensAbout: 'Für Programme, die in deinem Namen fragen: Skripte, die Kommandozeile, Prometheus.',
@@ -83,6 +84,12 @@ export const account: AccountWords = {
   account_revoke: 'Zurückziehen',
   account_revokeNamed: '{name} zurückziehen',
   account_really: 'Wirklich?',
+  account_feed: 'Kalender-Abo',
+  account_feedAbout:
+    'Eine Adresse für Kalenderprogramme: dort erscheinen Ihre Buchungen von selbst. Wer sie hat, sieht diese; behalten Sie sie für sich.',
+  account_feedThere: 'Sie haben eine; zuletzt benutzt: {time}. Die Adresse wird nicht noch einmal gezeigt.',
+  account_feedMake: 'Adresse erzeugen',
+  account_feedAnew: 'Andere Adresse erzeugen',
   account_sessions: 'Wo du angemeldet bist',
   account_thisBrowser: 'dieser Browser',
   account_signedIn: 'Angemeldet',
@@ -99,6 +106,7 @@ export const account: AccountWords = {
   account_auditEmpty: 'Noch ist nichts notiert.',
   account_auditEnd: 'Das ist alles.',
   account_adminsOnly: 'Diese Seite sieht nur die Verwaltung.',
+  account_demo: 'In dieser Demo sind Sie {person}: buchen Sie nach Belieben, nichts bleibt.',
   account_plaintext:
     'Passwörter und Anmeldungen gehen hier unverschlüsselt über das Netz: Wer darin mitliest, hat sie. Die Einstellungen der Tafel erlauben es (allow_plaintext).',
 };

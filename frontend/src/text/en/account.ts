@@ -62,6 +62,7 @@ export const account = {
   account_way_oidc: 'single sign-on',
   account_way_proxy: 'by the proxy',
   account_way_token: 'with a token',
+  account_way_demo: 'in this demo',
   account_through: 'through {node}',
   account_tokens: 'Tokens',
   account_tokensAbout: 'For programs that ask in your name: scripts, the command line, Prometheus.',
@@ -87,6 +88,12 @@ export const account = {
   account_revoke: 'Revoke',
   account_revokeNamed: 'Revoke {name}',
   account_really: 'Really?',
+  account_feed: 'Calendar feed',
+  account_feedAbout:
+    'An address for calendar programs: your bookings appear there by themselves. Whoever has it sees them; keep it to yourself.',
+  account_feedThere: 'You have one; last used: {time}. Its address is not shown again.',
+  account_feedMake: 'Make the address',
+  account_feedAnew: 'Make another address',
   account_sessions: 'Where you are signed in',
   account_thisBrowser: 'this browser',
   account_signedIn: 'Signed in',
@@ -107,6 +114,7 @@ export const account = {
   account_adminsOnly: 'Only administrators see this page.',
 
   // Notices
+  account_demo: 'You are {person} in this demo: book as you like, nothing is kept.',
   account_plaintext:
     'Passwords and sessions travel in clear here: whoever is on the network can read them. The board’s settings allow it (allow_plaintext).',
 } as const satisfies Entries;

@@ -59,6 +59,7 @@ export const account: AccountWords = {
   account_way_oidc: 'connexion centrale',
   account_way_proxy: 'par le proxy',
   account_way_token: 'avec un jeton',
+  account_way_demo: 'dans cette démo',
   account_through: 'par {node}',
   account_tokens: 'Jetons',
   account_tokensAbout:
@@ -85,6 +86,12 @@ export const account: AccountWords = {
   account_revoke: 'Révoquer',
   account_revokeNamed: 'Révoquer {name}',
   account_really: 'Vraiment ?',
+  account_feed: 'Flux d’agenda',
+  account_feedAbout:
+    'Une adresse pour les programmes d’agenda : vos réservations y apparaissent d’elles-mêmes. Qui l’a les voit ; gardez-la pour vous.',
+  account_feedThere: 'Vous en avez une ; dernière utilisation : {time}. Son adresse n’est plus affichée.',
+  account_feedMake: 'Créer l’adresse',
+  account_feedAnew: 'Créer une autre adresse',
   account_sessions: 'Où vous êtes connecté',
   account_thisBrowser: 'ce navigateur',
   account_signedIn: 'Connecté',
@@ -101,6 +108,7 @@ export const account: AccountWords = {
   account_auditEmpty: 'Rien n’a encore été noté.',
   account_auditEnd: 'C’est tout.',
   account_adminsOnly: 'Seule l’administration voit cette page.',
+  account_demo: 'Dans cette démo, vous êtes {person} : réservez à votre guise, rien n’est conservé.',
   account_plaintext:
     'Ici, mots de passe et sessions voyagent en clair : qui est sur le réseau peut les lire. Les réglages du tableau l’autorisent (allow_plaintext).',
 };

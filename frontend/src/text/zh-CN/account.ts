@@ -54,6 +54,7 @@ export const account: AccountWords = {
   account_way_oidc: '单点登录',
   account_way_proxy: '经由代理',
   account_way_token: '用令牌',
+  account_way_demo: '在此演示中',
   account_through: '经由 {node}',
   account_tokens: '令牌',
   account_tokensAbout: '给以您的名义查询的程序：脚本、命令行、Prometheus。',
@@ -79,6 +80,11 @@ export const account: AccountWords = {
   account_revoke: '撤销',
   account_revokeNamed: '撤销 {name}',
   account_really: '确定？',
+  account_feed: '日历订阅',
+  account_feedAbout: '供日历程序使用的地址：你的预约会自动出现在其中。持有此地址的人都能看到，请勿外传。',
+  account_feedThere: '你已有一个；上次使用：{time}。地址不会再次显示。',
+  account_feedMake: '生成地址',
+  account_feedAnew: '生成新地址',
   account_sessions: '您登录的位置',
   account_thisBrowser: '这个浏览器',
   account_signedIn: '登录时间',
@@ -95,6 +101,7 @@ export const account: AccountWords = {
   account_auditEmpty: '尚无记录。',
   account_auditEnd: '以上是全部。',
   account_adminsOnly: '只有管理员能看到此页面。',
+  account_demo: '在此演示中你是 {person}：可随意预约，不会保存任何内容。',
   account_plaintext:
     '这里的密码与登录状态以明文传送：网络上的人都可能读到。看板的设置允许这样做（allow_plaintext）。',
 };

@@ -54,6 +54,7 @@ export const account: AccountWords = {
   account_way_oidc: '單一登入',
   account_way_proxy: '經由代理',
   account_way_token: '以權杖',
+  account_way_demo: '在此示範中',
   account_through: '經由 {node}',
   account_tokens: '權杖',
   account_tokensAbout: '給以您的名義查詢的程式：指令稿、命令列、Prometheus。',
@@ -79,6 +80,11 @@ export const account: AccountWords = {
   account_revoke: '撤銷',
   account_revokeNamed: '撤銷 {name}',
   account_really: '確定？',
+  account_feed: '行事曆訂閱',
+  account_feedAbout: '供行事曆程式使用的網址：你的預約會自動出現在其中。持有此網址的人都能看到，請勿外傳。',
+  account_feedThere: '你已有一個；上次使用：{time}。網址不會再次顯示。',
+  account_feedMake: '產生網址',
+  account_feedAnew: '產生新網址',
   account_sessions: '您登入的位置',
   account_thisBrowser: '這個瀏覽器',
   account_signedIn: '登入時間',
@@ -95,6 +101,7 @@ export const account: AccountWords = {
   account_auditEmpty: '尚無記錄。',
   account_auditEnd: '以上是全部。',
   account_adminsOnly: '只有管理者能看到此頁面。',
+  account_demo: '在此示範中你是 {person}：可隨意預約，不會保存任何內容。',
   account_plaintext:
     '這裡的密碼與登入狀態以明文傳送：網路上的人都可能讀到。看板的設定允許這樣做（allow_plaintext）。',
 };

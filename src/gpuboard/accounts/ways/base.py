@@ -86,3 +86,9 @@ class RedirectWay(Way[OidcEvidence], Protocol):
 
     def goes_to(self, state: str) -> str:
         """Where somebody wanted to go who comes back with this."""
+
+
+def nobody_words(uid: int, first_person_uid: int) -> str:
+    """Why an account that is no person's does not get in."""
+    which = "root" if uid == 0 else f"uid {uid}, a system account,"
+    return f"{which} is nobody here: sign in as yourself ([access] vouch_from_uid = {first_person_uid})"

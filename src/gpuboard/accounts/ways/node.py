@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import NodeEvidence
+from gpuboard.accounts.ways.base import NodeEvidence, nobody_words
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_system_account
 from gpuboard.settings.access import AccessTable
@@ -37,10 +37,7 @@ class NodeWay:
                 f"the board takes no word of {evidence.node} about its users ([access] vouching)"
             )
         if is_system_account(evidence.uid, access.vouch_from_uid):
-            raise AccessRefused(
-                f"uid {evidence.uid} is root or a system account: sign in as yourself "
-                f"([access] vouch_from_uid = {access.vouch_from_uid})"
-            )
+            raise AccessRefused(nobody_words(evidence.uid, access.vouch_from_uid))
         name = person_name(evidence.name)
         if name is None or name.isdigit():
             raise AccessRefused(f"uid {evidence.uid} has no name on {evidence.node}")

@@ -146,6 +146,7 @@ class OidcWay:
             role=role_of(options, groups),
             display_name=person_name(shown) if isinstance(shown, str) else None,
             groups=groups,
+            good_seconds=float(options.session),
         )
 
     def _provider_now(self) -> OidcProvider:

@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import SocketEvidence
+from gpuboard.accounts.ways.base import SocketEvidence, nobody_words
 from gpuboard.model.errors import AccessRefused
-from gpuboard.model.identity import WayKind
+from gpuboard.model.identity import WayKind, is_system_account
+from gpuboard.settings.access import AccessTable
 from gpuboard.wire.people import WayCard, person_name
 
 
@@ -15,7 +16,14 @@ class SocketWay:
 
     kind: WayKind = "socket"
 
-    def __init__(self, person_of: Callable[[str], str], *, own_uid: int | None = None) -> None:
+    def __init__(
+        self,
+        access: Callable[[], AccessTable],
+        person_of: Callable[[str], str],
+        *,
+        own_uid: int | None = None,
+    ) -> None:
+        self._access = access
         self._person_of = person_of
         self._own_uid = os.getuid() if own_uid is None else own_uid
 
@@ -27,10 +35,13 @@ class SocketWay:
         """Who this is.
 
         Raises:
-            AccessRefused: that user has no name.
+            AccessRefused: that user has no name, or is no person.
         """
+        is_admin = evidence.uid in (0, self._own_uid)
+        first = self._access().vouch_from_uid
+        if not is_admin and is_system_account(evidence.uid, first):
+            raise AccessRefused(nobody_words(evidence.uid, first))
         name = person_name(evidence.name)
         if name is None or name.isdigit():
             raise AccessRefused(f"uid {evidence.uid} has no name on this machine")
-        is_admin = evidence.uid in (0, self._own_uid)
         return Vouched(person=self._person_of(name), way="socket", role="admin" if is_admin else "user")

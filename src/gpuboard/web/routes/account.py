@@ -99,7 +99,7 @@ async def post_token(request: AnyRequest, services: Services, data: TokenWish) -
     if name is None:
         raise ClientException("name: write what the token is for.")
     # Whoever has it may do no more than the session it comes from, however that came about.
-    vouched = Vouched(person=identity.person or "", way=_origin(door, identity), through=identity.through)
+    vouched = Vouched(person=identity.person or "", way=origin_of(door, identity), through=identity.through)
     make = partial(
         door.desk.add_token,
         vouched,
@@ -167,7 +167,7 @@ def _is_admin(identity: Identity) -> bool:
     return identity.has("admin") and "admin" in identity.scopes
 
 
-def _origin(door: PeopleDoor, identity: Identity) -> WayKind:
+def origin_of(door: PeopleDoor, identity: Identity) -> WayKind:
     """The way by which it was found out who somebody is, also behind a token."""
     if identity.way == "token":
         return door.view.way_of(identity.credential or "") or "token"

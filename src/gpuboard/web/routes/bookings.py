@@ -17,6 +17,7 @@ from gpuboard.model.booking import Booking
 from gpuboard.model.errors import BookingRefused, StorageError
 from gpuboard.model.identity import Identity, Tier
 from gpuboard.model.units import parse_size
+from gpuboard.settings.words import close_to
 from gpuboard.verdict.holders import is_same
 from gpuboard.web.needs import identity_of, needs, tier_of
 from gpuboard.web.problems import CodedException, problems
@@ -61,7 +62,7 @@ def desk_of(services: Services) -> BookingDesk:
     return services.bookings
 
 
-@get("/", summary="What is booked", responses=problems(400, 401, 503))
+@get("/", summary="What is booked", responses=problems(400, 401, 404, 503))
 async def get_bookings(
     request: AnyRequest,
     services: Services,
@@ -89,6 +90,9 @@ async def get_bookings(
         )
     except StorageError as error:
         raise ServiceUnavailableException(str(error)) from None
+    if node is not None and known is None and not found:
+        # What was booked on a node that is gone is still told.
+        raise NotFoundException(f"There is no node {node!r}{close_to(node, _names(services))}")
     tier = tier_of(request)
     views = [_view(one, identity, now, tier=tier) for one in found[:MOST_TOLD]]
     # Whoever sees counts alone hears what holds, not what became of the rest; of one's own one hears all.
@@ -209,9 +213,17 @@ async def _with_use(views: Sequence[BookingView], services: Services) -> list[Bo
     for one in views:
         ident = one.id or ""
         use = (watch.use_of(ident) if watch else None) or uses.get(ident)
-        no_show = watch is not None and one.state == "running" and watch.has_no_show(ident)
-        found.append(one if use is None else replace(one, use=_use_view(use), no_show=no_show))
+        if use is None:
+            found.append(one)
+            continue
+        # What was released was so because nobody came, whatever the settings say now.
+        is_late = watch is not None and one.state in ("running", "ended") and watch.is_no_show(use)
+        found.append(replace(one, use=_use_view(use), no_show=is_late or one.state == "released"))
     return found
+
+
+def _names(services: Services) -> list[str]:
+    return [node.name for node in services.fleet]
 
 
 def _use_view(use: Use) -> UseView:
