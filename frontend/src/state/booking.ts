@@ -21,8 +21,8 @@ export interface Span {
   end: number;
 }
 
-/** Whether it is for later, or over. */
-const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
+/** Whether it is to come, or runs. */
+export const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
 
 /** GPUs as places to book: an instance of a card goes with its card. */
 export const cardsOf = (gpus: readonly GpuRow[]): GpuRow[] =>
