@@ -25,10 +25,12 @@ def later(hours: float) -> int:
     return int(time.time()) // QUARTER * QUARTER + int(hours * HOUR)
 
 
-def book(lab: Lab, person: str, gpus: list[int], hours: tuple[float, float], **more: Any) -> dict[str, Any]:
+def book(
+    lab: Lab, person: str, gpus: list[int], hours: tuple[float, float], comment: str = ""
+) -> dict[str, Any]:
     """Somebody has booked by another browser."""
     start, end = map(later, hours)
-    wish = {"places": [{"node": "gpu01", "gpus": gpus}], "start": start, "end": end, **more}
+    wish = {"places": [{"node": "gpu01", "gpus": gpus}], "start": start, "end": end, "comment": comment}
     answer = apart(lambda: browsing(lab.board, person).post("api/v1/bookings", wish))
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()["booking"]
@@ -113,8 +115,7 @@ def test_an_empty_place_is_booked_by_a_click(browser: Browser, lab: Lab) -> None
         place = empty(lanes, 1)
         size = place.bounding_box()
         assert size is not None
-        middle = {"x": size["width"] * 0.7, "y": size["height"] / 2}
-        place.hover(position=middle)
+        place.hover(position={"x": size["width"] * 0.7, "y": size["height"] / 2})
         expect(lanes.get_by_role("button", name=re.compile(r"^Book gpu01 · GPU 1, "))).to_be_visible()
         keep(page, "lanes-offer")
         page.mouse.down()

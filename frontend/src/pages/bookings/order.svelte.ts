@@ -82,6 +82,11 @@ export class Order {
   get isNow(): boolean {
     return this.#start === null;
   }
+  /** Whether it stays where it is: a whole node, or GPUs of several. */
+  get isFixed(): boolean {
+    const [only, ...others] = this.booking?.places ?? [];
+    return only !== undefined && (only.gpus === null || others.length > 0);
+  }
   /** Whether it has begun: then its end and its comment alone can change. */
   get hasBegun(): boolean {
     return this.booking?.state === 'running';
@@ -172,7 +177,7 @@ export class Order {
 
   #edit(): Promise<BookingAnswer> {
     const { start, end } = this.span;
-    const moved = this.hasBegun ? {} : { places: this.#places(), start };
+    const moved = this.hasBegun ? {} : { start, ...(this.isFixed ? {} : { places: this.#places() }) };
     return this.#desk.edit(this.booking!.id!, { ...moved, end, comment: this.comment });
   }
 }

@@ -56,5 +56,7 @@ function wordsOf(code: string, values: Values, app: Pick<App, 'language'>): Reco
       written[name] = TIMES.includes(code) ? exactly(value, language) : language.decimal(value);
     else if (typeof value === 'string') written[name] = value;
   }
+  // How many there are then; the word itself is kept for what can be taken now.
+  if (written['free']) written['had'] = written['free'];
   return written;
 }

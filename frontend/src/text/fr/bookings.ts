@@ -58,6 +58,7 @@ export const bookings: BookingWords = {
   book_find: 'Trouver un créneau',
   book_memory: 'Mémoire de chacun',
   book_anyMemory: 'mémoire au choix',
+  book_oneNode: 'sur un seul nœud',
   book_length: 'Durée',
   book_earliest: 'Au plus tôt : {start} – {time}, {places}',
   book_noSlot: 'Aucun nœud ne convient ces deux prochaines semaines.',
@@ -98,7 +99,7 @@ export const bookings: BookingWords = {
   lane_key_move: 'Réservations : déplacer une des siennes ; Entrée la change, Échap la remet',
   refused_gap: 'Elle peut être prise à partir de {time}.',
   refused_not_enough:
-    '{wanted} demandés, mais sur {fitting} GPU adaptés seuls {free} peuvent être pris alors.',
+    '{wanted} demandés, mais sur {fitting} GPU adaptés seuls {had} peuvent être pris alors.',
   refused_longest: 'Une réservation peut durer {limit} au plus, celle-ci durerait {asked}.',
   refused_ahead: 'Une réservation peut commencer au plus tard dans {limit}, celle-ci serait dans {asked}.',
   refused_gpus_at_once: 'Vous pouvez avoir {limit} GPU à la fois, cela ferait {asked}.',
