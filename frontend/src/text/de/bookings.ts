@@ -82,7 +82,7 @@ export const bookings: BookingWords = {
   lane_offer: '{place} buchen, {start} – {time}',
   lane_until: 'Dort ist bis {time} nichts gebucht',
   lane_beyond: 'Dort ist in diesen Tagen sonst nichts gebucht',
-  lane_hint: 'ziehen für eine andere Länge · Enter',
+  lane_hint: 'klicken, oder ziehen für eine andere Länge',
   lane_noShow: 'nicht erschienen',
   lane_none: 'In diesen Tagen ist nichts gebucht.',
   lane_noMatch: 'Keine GPU passt zum Filter.',

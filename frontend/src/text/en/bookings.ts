@@ -83,7 +83,7 @@ export const bookings = {
   lane_offer: 'Book {place}, {start} – {time}',
   lane_until: 'Nothing booked there until {time}',
   lane_beyond: 'Nothing else booked there in these days',
-  lane_hint: 'drag for another length · Enter',
+  lane_hint: 'click, or drag for another length',
   lane_noShow: 'no-show',
   lane_none: 'Nothing is booked in these days.',
   lane_noMatch: 'No GPU matches the filter.',

@@ -85,7 +85,7 @@ export const bookings: BookingWords = {
   lane_offer: 'Réserver {place}, {start} – {time}',
   lane_until: 'Rien de réservé là jusqu’à {time}',
   lane_beyond: 'Rien d’autre de réservé là ces jours-ci',
-  lane_hint: 'glisser pour une autre durée · Entrée',
+  lane_hint: 'cliquer, ou glisser pour une autre durée',
   lane_noShow: 'absent',
   lane_none: 'Rien n’est réservé ces jours-ci.',
   lane_noMatch: 'Aucun GPU ne correspond au filtre.',

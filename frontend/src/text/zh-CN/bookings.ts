@@ -82,7 +82,7 @@ export const bookings: BookingWords = {
   lane_offer: '预订 {place}，{start} – {time}',
   lane_until: '到 {time} 为止没有预订',
   lane_beyond: '这些天没有其他预订',
-  lane_hint: '拖动可改长度 · Enter',
+  lane_hint: '点击，或拖动改变长度',
   lane_noShow: '未到',
   lane_none: '这些天没有任何预订。',
   lane_noMatch: '没有 GPU 符合筛选条件。',

@@ -82,7 +82,7 @@ export const bookings: BookingWords = {
   lane_offer: '預訂 {place}，{start} – {time}',
   lane_until: '到 {time} 為止沒有預訂',
   lane_beyond: '這些天沒有其他預訂',
-  lane_hint: '拖曳可改長度 · Enter',
+  lane_hint: '點一下，或拖曳改變長度',
   lane_noShow: '未到',
   lane_none: '這些天沒有任何預訂。',
   lane_noMatch: '沒有 GPU 符合篩選條件。',
