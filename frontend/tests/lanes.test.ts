@@ -96,9 +96,9 @@ test('what is claimed without a booking is a box from now on, of neighbours one'
   const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
   const claimed = lanes.map((row) => (row.index < 3 ? { ...row, claim } : row));
   const known = [booking({}, [0])];
-  expect(claimsOf(claimed, known, NOW)).toMatchObject([
-    { who: 'eve', start: NOW, end: NOW + HOUR, places: [{ gpus: [1, 2] }] },
-  ]);
+  const claims = claimsOf(claimed, known);
+  expect(claims).toMatchObject([{ who: 'eve', end: NOW + HOUR, places: [{ gpus: [1, 2] }] }]);
+  expect(boxesOf(lanes, claims, DAY, seen)).toMatchObject([{ first: 1, count: 2, start: NOW }]);
 });
 
 test('a folded node says how many of its GPUs are booked, and how many are mine', () => {

@@ -35,8 +35,8 @@ export function lookOf(booking: BookingView, { me, now }: Seen): Look {
   return booking.is_mine || isSamePerson(booking.who, me) ? 'mine' : 'others';
 }
 
-/** What is claimed now by what is no booking: it begins where nobody knows, and is shown from now on. */
-export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingView[], now: number) {
+/** What is claimed now by what is no booking; nobody knows since when, so it begins at nothing. */
+export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingView[]): BookingView[] {
   const found = new Map<string, BookingView>();
   for (const { claim, index, node } of lanes) {
     if (!claim || bookings.some((one) => isOn(one, node, index) && isClaim(one, claim.until))) continue;
@@ -47,7 +47,7 @@ export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingVie
       kind: 'booking',
       who: claim.who,
       places: [{ node, gpus: [...known, index] }],
-      start: now,
+      start: 0,
       end: claim.until ?? Infinity,
       state: 'running',
       outcome: null,
@@ -93,9 +93,11 @@ export function boxesOf(
 ): LaneBox[] {
   const boxes: LaneBox[] = [];
   bookings.forEach((booking, order) => {
-    if (booking.end <= booking.start || !touches(booking, span)) return;
+    const { end } = booking;
+    // What begins nobody knows when is shown from now on.
+    const start = booking.start || seen.now;
+    if (end <= start || !touches({ start, end }, span)) return;
     const look = lookOf(booking, seen);
-    const { start, end } = booking;
     for (const { first, count } of runsOf(booking, lanes))
       boxes.push({
         key: `${booking.id ?? `#${order}`} ${first}`,

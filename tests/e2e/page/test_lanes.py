@@ -2,12 +2,14 @@
 
 import re
 import time
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.booking_lab import Lab, gpu
-from tests.browser import PHONE, assert_fits, keep
+from tests.booking_lab import Lab, booking_lab, gpu
+from tests.browser import PHONE, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
 from tests.e2e.page.test_booking_on_the_page import lab, running
 from tests.e2e.page.test_page_for_everybody import axe, violations
@@ -234,6 +236,20 @@ def test_a_policy_refuses_in_the_words_of_whoever_looks(browser: Browser, lab: L
         page.keyboard.press("Enter")
         words = page.get_by_text(re.compile(r"Eine Buchung darf höchstens 8\sh dauern, diese wären 8\sh\s15"))
         expect(words).to_be_visible()
+
+
+def test_who_sees_no_names_sees_that_it_is_booked(browser: Browser, tmp_path: Path) -> None:
+    """And until when: no who, no comment."""
+    stack = ExitStack()
+    hidden = apart(stack.enter_context, booking_lab(tmp_path))
+    try:
+        book(hidden, "eve", [1], (2, 6), comment="secret run")
+        with visit(browser, hidden.board.url) as page:
+            lanes = open_lanes(page, hidden)
+            expect(box(lanes, r"^booked: gpu01 · 1, ")).to_be_visible()
+            expect(page.get_by_text(re.compile("eve|secret"))).to_have_count(0)
+    finally:
+        apart(stack.close)
 
 
 def test_axe_has_nothing_to_say_about_lanes(browser: Browser, lab: Lab, axe: str) -> None:

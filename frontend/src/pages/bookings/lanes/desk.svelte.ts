@@ -79,7 +79,7 @@ export class LaneDesk {
     const { clock, session } = this.app;
     const booked = this.on(node);
     const seen = { me: session.person, now: clock.coarse };
-    return boxesOf(lanes, [...booked, ...claimsOf(lanes, booked, seen.now)], this.view.axis, seen);
+    return boxesOf(lanes, [...booked, ...claimsOf(lanes, booked)], this.view.axis, seen);
   }
 
   /** The first moment that can be booked. */

@@ -82,7 +82,9 @@ function byName(spot: Spot, step: number, shown: Shown, desk: LaneDesk): Spot {
 /** Along a lane: by steps through gaps, over boxes at once. */
 function walk(spot: Spot, step: number, box: LaneBox | undefined, shown: Shown, desk: LaneDesk): Spot {
   const { axis } = desk.view;
-  let at = spot.at + step;
+  // From now, or from the end of something, on to whole quarters.
+  const whole = (spot.at + step) / QUARTER;
+  let at = (step > 0 ? Math.floor(whole) : Math.ceil(whole)) * QUARTER;
   if (box) at = step > 0 ? box.end : box.start - QUARTER;
   // The line of now is a stop of its own.
   if (at < desk.now && spot.at > desk.now) at = desk.now;

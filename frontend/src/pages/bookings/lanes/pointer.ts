@@ -94,6 +94,8 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
     },
     onpointerdown(event: PointerEvent) {
       hasDragged = false;
+      // Whoever goes on has read it.
+      if (!desk.draft) desk.tell('');
       // A finger scrolls, and taps.
       if (event.button || event.pointerType === 'touch' || !desk.isOffering || desk.draft) return;
       const item = itemOf(event);
