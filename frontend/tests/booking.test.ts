@@ -109,13 +109,33 @@ test('a field says the viewer’s own time, and gives it back', () => {
 
 test('a slot goes around what is booked', () => {
   const nodes = [{ name: 'gpu01', gpus: cards }];
+  const wish = { memoryBytes: 0, seconds: HOUR, onOneNode: true };
+  const slot = (count: number, bookings = [booking({})]) => findSlot(nodes, { ...wish, count }, bookings, me);
+  expect(slot(1)).toMatchObject({ start: NOW, places: [{ node: 'gpu01', gpus: [1] }] });
+  expect(slot(2)).toMatchObject({ start: NOW + 2 * HOUR, places: [{ node: 'gpu01', gpus: [0, 1] }] });
+  expect(slot(3, [])).toBeNull();
+});
+
+test('a slot may be on several nodes, if somebody says so: as soon as it can be, on as few as can be', () => {
+  const more = [0, 1, 2].map((index) => card(index, { uuid: `GPU-2${index}`, node: 'gpu02' }));
+  const nodes = [
+    { name: 'gpu01', gpus: cards },
+    { name: 'gpu02', gpus: more },
+  ];
   const wish = { memoryBytes: 0, seconds: HOUR };
-  expect(findSlot(nodes, { ...wish, count: 1 }, [booking({})], me)).toMatchObject({ start: NOW, gpus: [1] });
-  expect(findSlot(nodes, { ...wish, count: 2 }, [booking({})], me)).toMatchObject({
-    start: NOW + 2 * HOUR,
-    gpus: [0, 1],
+  const slot = (count: number, onOneNode: boolean) =>
+    findSlot(nodes, { ...wish, count, onOneNode }, [booking({})], me);
+  expect(slot(4, true)).toBeNull();
+  expect(slot(4, false)).toMatchObject({
+    start: NOW,
+    places: [
+      { node: 'gpu02', gpus: [0, 1, 2] },
+      { node: 'gpu01', gpus: [1] },
+    ],
   });
-  expect(findSlot(nodes, { ...wish, count: 3 }, [], me)).toBeNull();
+  expect(slot(5, false)?.start).toBe(NOW + 2 * HOUR);
+  // What one node has at the same time is not torn apart.
+  expect(slot(3, false)?.places).toEqual([{ node: 'gpu02', gpus: [0, 1, 2] }]);
 });
 
 test('the agenda has what runs first, then day by day; over is over', () => {

@@ -21,8 +21,8 @@ export interface Span {
   end: number;
 }
 
-/** Whether it is for later, or over. */
-const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
+/** Whether it is to come, or runs. */
+export const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
 
 /** GPUs as places to book: an instance of a card goes with its card. */
 export const cardsOf = (gpus: readonly GpuRow[]): GpuRow[] =>
@@ -141,36 +141,78 @@ export function fieldMoment(text: string): number | null {
 export const placesText = (places: readonly BookedPlaces[], whole: string): string =>
   places.map(({ node, gpus }) => `${node} · ${gpus ? gpus.join(', ') : whole}`).join('; ');
 
-/** Where and when so many GPUs of one node are there first. */
+/** Where and when so many GPUs are there first. */
 export interface Slot extends Span {
-  node: string;
-  gpus: number[];
+  places: { node: string; gpus: number[] }[];
 }
+
+interface Wish {
+  count: number;
+  memoryBytes: number;
+  seconds: number;
+  /** Else they may be of several. */
+  onOneNode: boolean;
+}
+
+interface Candidate {
+  node: string;
+  cards: GpuRow[];
+  holds: Hold[];
+}
+
+// So many moments at which something ends are looked at on all nodes: nobody waits longer for an answer of the page.
+const MOST_STARTS = 100;
 
 export function findSlot(
   nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
-  wish: { count: number; memoryBytes: number; seconds: number },
+  wish: Wish,
   bookings: readonly BookingView[],
-  { me, now }: { me: string | null; now: number },
+  about: { me: string | null; now: number },
 ): Slot | null {
-  let best: Slot | null = null;
-  for (const { name, gpus } of nodes) {
-    const cards = cardsOf(gpus).filter(
-      (gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= wish.memoryBytes,
-    );
-    if (cards.length < wish.count) continue;
-    const holds = holdsOf(name, bookings, gpus, now);
-    // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
-    const starts = [now, now + HOUR, tomorrow(now), ...holds.map(({ end }) => end)]
-      .filter((start) => start >= now && start < now + AHEAD_SECONDS && (!best || start < best.start))
-      .sort((a, b) => a - b);
-    for (const start of starts) {
-      const span = { start, end: start + wish.seconds };
-      const fit = cards.filter((gpu) => !obstacleOf(gpu, span, holds, { me, now }));
-      if (fit.length < wish.count) continue;
-      best = { ...span, node: name, gpus: fit.slice(0, wish.count).map(({ index }) => index) };
-      break;
-    }
+  const { now } = about;
+  const candidates = nodes.map(({ name, gpus }): Candidate => ({
+    node: name,
+    cards: cardsOf(gpus).filter((gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= wish.memoryBytes),
+    holds: holdsOf(name, bookings, gpus, now),
+  }));
+  let best = null as Slot | null;
+  for (const one of candidates)
+    if (one.cards.length >= wish.count) best = firstSlot([one], wish, about, best?.start) ?? best;
+  return (wish.onOneNode ? null : firstSlot(candidates, wish, about, best?.start)) ?? best;
+}
+
+/** The first slot on these, taken together, before a moment. */
+function firstSlot(
+  candidates: readonly Candidate[],
+  { count, seconds }: Wish,
+  about: { me: string | null; now: number },
+  before = about.now + AHEAD_SECONDS,
+): Slot | null {
+  const { now } = about;
+  const ends = candidates.flatMap(({ holds }) => holds.map(({ end }) => end));
+  // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
+  const starts = [...new Set([now, now + HOUR, tomorrow(now), ...ends])]
+    .filter((start) => start >= now && start < before)
+    .sort((a, b) => a - b);
+  for (const start of starts.slice(0, MOST_STARTS)) {
+    const span = { start, end: start + seconds };
+    const fit = candidates.map(({ node, cards, holds }) => ({
+      node,
+      gpus: cards.filter((gpu) => !obstacleOf(gpu, span, holds, about)).map(({ index }) => index),
+    }));
+    const places = taken(fit, count);
+    if (places) return { ...span, places };
   }
-  return best;
+  return null;
+}
+
+/** So many of them, the largest blocks first, as the board itself would: on as few nodes as can be. */
+function taken(fit: Slot['places'], count: number): Slot['places'] | null {
+  const places: Slot['places'] = [];
+  let left = count;
+  for (const { node, gpus } of fit.sort((a, b) => b.gpus.length - a.gpus.length)) {
+    if (left && gpus.length) places.push({ node, gpus: gpus.slice(0, left) });
+    left -= Math.min(left, gpus.length);
+  }
+  return left ? null : places;
 }

@@ -172,6 +172,25 @@ def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) 
         expect(own.get_by_text("You have booked nothing.")).to_be_visible()
 
 
+def test_a_whole_node_is_changed_too(browser: Browser, lab: Lab) -> None:
+    """It stays the whole node; its end and its comment are other ones."""
+    wish = {"places": [{"node": "gpu01"}], "for_seconds": 7200}
+    made = apart(lambda: browsing(lab.board, "ben", "admin").post("api/v1/bookings", wish | {"who": "ana"}))
+    assert made.status_code == 201, made.text
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        own.get_by_role("button", name="Change: gpu01 · whole node").click()
+        form = own.get_by_role("form", name="Book")
+        expect(form.get_by_role("group", name="GPUs")).to_be_hidden()
+        form.get_by_role("button", name="4 h", exact=True).click()
+        form.get_by_label("Comment").fill("all of it")
+        form.get_by_role("button", name=re.compile("^Change to ")).click()
+        expect(own.get_by_text(re.compile(r"^(3\sh\s5\d|4\sh) left"))).to_be_visible()
+        expect(own.get_by_text("“all of it”")).to_be_visible()
+        expect(own.get_by_text("gpu01 · whole node")).to_be_visible()
+
+
 def test_a_slot_is_found_and_booked(browser: Browser, lab: Lab) -> None:
     """What is booked already is gone around."""
     book_elsewhere(lab, "eve", [0])
@@ -182,7 +201,7 @@ def test_a_slot_is_found_and_booked(browser: Browser, lab: Lab) -> None:
         expect(find.get_by_text(re.compile(r"^Earliest: .* gpu01 · 1, 2$"))).to_be_visible()
         find.get_by_role("button", name=re.compile("^Book 2 GPUs until")).click()
         expect(page.get_by_role("region", name="My bookings").get_by_text("gpu01 · 1, 2")).to_be_visible()
-        expect(page.get_by_role("region", name="Now").get_by_text("eve")).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile("^eve: gpu01 · 0, "))).to_be_visible()
 
 
 def test_everybody_sees_what_is_not_as_booked(browser: Browser, lab: Lab) -> None:

@@ -5,13 +5,13 @@ import {
   cardsOf,
   clashOn,
   fieldMoment,
-  fieldText,
   holdsOf,
   HOUR,
   lengthsFrom,
   obstacleOf,
   type Hold,
   type Length,
+  type Span,
 } from '../../state/booking';
 import type { App } from '../../state/context';
 
@@ -52,6 +52,7 @@ export class Order {
     readonly node: string,
     gpus: readonly number[],
     readonly booking: BookingView | null,
+    span: Span | null = null,
   ) {
     this.#app = app;
     this.#desk = new Bookings(app.client, app.session);
@@ -65,6 +66,7 @@ export class Order {
     }
     const seconds = app.preferences.bookingSeconds;
     this.#length = seconds === 2 * HOUR ? '2h' : '4h';
+    if (span) this.move(span.start, span.end);
   }
 
   get chosen(): ReadonlySet<number> {
@@ -79,6 +81,11 @@ export class Order {
   /** Whether it begins as soon as it is booked. */
   get isNow(): boolean {
     return this.#start === null;
+  }
+  /** Whether it stays where it is: a whole node, or GPUs of several. */
+  get isFixed(): boolean {
+    const [only, ...others] = this.booking?.places ?? [];
+    return only !== undefined && (only.gpus === null || others.length > 0);
   }
   /** Whether it has begun: then its end and its comment alone can change. */
   get hasBegun(): boolean {
@@ -128,7 +135,9 @@ export class Order {
   /** Another time, as long or shorter. */
   move(start: number, end: number): void {
     this.#start = start <= this.now ? null : start;
-    this.setEnd(fieldText(end));
+    this.#end = end;
+    this.#length = null;
+    this.refused = null;
   }
 
   /** What is booked there, and how much one may; again as long as it is open. */
@@ -168,7 +177,7 @@ export class Order {
 
   #edit(): Promise<BookingAnswer> {
     const { start, end } = this.span;
-    const moved = this.hasBegun ? {} : { places: this.#places(), start };
+    const moved = this.hasBegun ? {} : { start, ...(this.isFixed ? {} : { places: this.#places() }) };
     return this.#desk.edit(this.booking!.id!, { ...moved, end, comment: this.comment });
   }
 }

@@ -1,0 +1,269 @@
+"""The lanes of the bookings page: what is booked as boxes, by mouse and by keys."""
+
+import re
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.booking_lab import Lab, booking_lab, gpu
+from tests.browser import PHONE, assert_fits, keep, visit
+from tests.e2e.page.people import REFUSED, apart, signed_in
+from tests.e2e.page.test_booking_on_the_page import lab, running
+from tests.e2e.page.test_page_for_everybody import axe, violations
+from tests.signing_in import signed_in as browsing
+from tests.started import eventually
+
+__all__ = ["axe", "lab", "running"]
+
+HOUR = 3600
+QUARTER = 900
+
+
+def later(hours: float) -> int:
+    """A quarter of an hour that is to come, on the days that are shown."""
+    return int(time.time()) // QUARTER * QUARTER + int(hours * HOUR)
+
+
+def book(
+    lab: Lab, person: str, gpus: list[int], hours: tuple[float, float], comment: str = ""
+) -> dict[str, Any]:
+    """Somebody has booked by another browser."""
+    start, end = map(later, hours)
+    wish = {"places": [{"node": "gpu01", "gpus": gpus}], "start": start, "end": end, "comment": comment}
+    answer = apart(lambda: browsing(lab.board, person).post("api/v1/bookings", wish))
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()["booking"]
+    return found
+
+
+def told(lab: Lab, ident: str) -> dict[str, Any]:
+    """A booking as the board has it now."""
+    found: dict[str, Any] = apart(
+        lambda: browsing(lab.board, "ana").http.get(f"api/v1/bookings/{ident}").json()
+    )
+    return found
+
+
+def open_lanes(page: Page, lab: Lab, query: str = "") -> Locator:
+    """The lanes, with all that hands need."""
+    page.goto(f"{lab.board.url}bookings{query}")
+    lanes = page.get_by_role("grid", name="Bookings by GPU")
+    expect(lanes).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    return lanes
+
+
+def box(lanes: Locator, words: str) -> Locator:
+    """A booking in the lanes."""
+    return lanes.get_by_role("button", name=re.compile(words))
+
+
+def empty(lanes: Locator, number: int) -> Locator:
+    """The lane of a GPU."""
+    return lanes.locator(f'[data-lane="{number}"]')
+
+
+def test_neighbours_are_one_box_and_a_node_folds(browser: Browser, lab: Lab) -> None:
+    """Mine and others' look different; which nodes are folded is in the address."""
+    book(lab, "ana", [0, 1], (2, 6), comment="ablation")
+    book(lab, "eve", [2], (1, 3))
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        mine, others = box(lanes, r"^ana: gpu01 · 0, 1, .*“ablation”"), box(lanes, r"^eve: gpu01 · 2, ")
+        expect(mine).to_have_class(re.compile(r"\bmine\b"))
+        expect(others).to_have_class(re.compile(r"\bothers\b"))
+        two, one = mine.bounding_box(), others.bounding_box()
+        assert two is not None
+        assert one is not None
+        assert two["height"] > 2 * one["height"]
+        keep(page, "lanes")
+        name = lanes.get_by_role("button", name=re.compile("^gpu01: 2 bookings"))
+        name.click()
+        expect(mine).to_be_hidden()
+        expect(name).to_have_attribute("aria-expanded", "false")
+        keep(page, "lanes-folded")
+        page.get_by_role("button", name="Week", exact=True).click()
+        page.reload()
+        expect(name).to_have_attribute("aria-expanded", "false")
+        expect(page.get_by_role("button", name="Week", exact=True)).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_phone_keeps_the_list_by_day(browser: Browser, lab: Lab) -> None:
+    """There is no room for lanes."""
+    book(lab, "eve", [2], (0, 3))
+    with signed_in(browser, lab.board, "ana", size=PHONE) as page:
+        page.goto(f"{lab.board.url}bookings")
+        expect(page.get_by_role("region", name="Now").get_by_text("eve")).to_be_visible()
+        expect(page.get_by_role("grid")).to_have_count(0)
+        assert_fits(page)
+
+
+def test_the_filter_leaves_the_lanes_that_fit(browser: Browser, lab: Lab) -> None:
+    """Who has booked something for later is found there too."""
+    book(lab, "eve", [2], (5, 8))
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab, "?q=user:eve")
+        expect(empty(lanes, 2)).to_be_visible()
+        expect(lanes.locator("[data-lane]")).to_have_count(1)
+
+
+def test_an_empty_place_is_booked_by_a_click(browser: Browser, lab: Lab) -> None:
+    """It offers the usual length, and the form is filled in."""
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        place = empty(lanes, 1)
+        size = place.bounding_box()
+        assert size is not None
+        place.hover(position={"x": size["width"] * 0.7, "y": size["height"] / 2})
+        expect(lanes.get_by_role("button", name=re.compile(r"^Book gpu01 · GPU 1, "))).to_be_visible()
+        keep(page, "lanes-offer")
+        page.mouse.down()
+        page.mouse.up()
+        form = page.get_by_role("dialog").get_by_role("form", name="Book")
+        form.get_by_role("button", name=re.compile(r"^Book 1 GPU, ")).click()
+        expect(page.get_by_role("dialog").get_by_text(re.compile("^Booked: gpu01 · 1"))).to_be_visible()
+        page.get_by_role("button", name="Close").click()
+        expect(box(lanes, r"^ana: gpu01 · 1, ")).to_be_visible()
+
+
+def test_keys_walk_lanes_and_book_a_gap(browser: Browser, lab: Lab) -> None:
+    """From the name to the first lane, on in time, one lane down, and Enter."""
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        lanes.get_by_role("button", name=re.compile("^gpu01: ")).focus()
+        for key in ("ArrowRight", "Shift+ArrowRight", "ArrowRight", "ArrowDown"):
+            page.keyboard.press(key)
+        expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^Book gpu01 · GPU 1, "))
+        page.keyboard.press("Enter")
+        form = page.get_by_role("dialog").get_by_role("form", name="Book")
+        expect(form.get_by_role("button", name=re.compile(r"^Book 1 GPU, "))).to_be_visible()
+
+
+def test_keys_lengthen_and_move_what_is_mine(browser: Browser, lab: Lab) -> None:
+    """Enter asks the board; Esc puts it back."""
+    made = book(lab, "ana", [0, 1], (4, 6))
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        mine = box(lanes, r"^ana: gpu01 · 0, 1, ")
+        mine.focus()
+        page.keyboard.press("+")
+        expect(page.get_by_text(re.compile("Enter changes it, Esc puts it back"))).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_text(re.compile("Enter changes it"))).to_be_hidden()
+        assert told(lab, made["id"])["end"] == made["end"]
+        for key in ("+", "+", "Shift+ArrowRight", "Shift+ArrowDown"):
+            page.keyboard.press(key)
+        moved = box(lanes, r"^ana: gpu01 · 1, 2, ")
+        expect(moved).to_be_focused()
+        page.keyboard.press("Enter")
+        eventually(lambda: told(lab, made["id"])["end"] == made["end"] + 3 * QUARTER)
+        after = told(lab, made["id"])
+        assert (after["start"], after["places"]) == (
+            made["start"] + QUARTER,
+            [{"node": "gpu01", "gpus": [1, 2]}],
+        )
+        expect(moved).to_be_visible()
+
+
+def test_a_mouse_moves_and_lengthens_what_is_mine(browser: Browser, lab: Lab) -> None:
+    """By the box and by its grip."""
+    made = book(lab, "ana", [0], (4, 8))
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        mine = box(lanes, r"^ana: gpu01 · 0, ")
+        pull(page, mine.locator("[data-grip]"), right=40)
+        eventually(lambda: told(lab, made["id"])["end"] > made["end"])
+        longer = told(lab, made["id"])
+        assert longer["start"] == made["start"]
+        expect(lanes.locator(".draft")).to_have_count(0)
+        pull(page, mine, right=30, lanes=1)
+        eventually(lambda: told(lab, made["id"])["start"] > made["start"])
+        moved = told(lab, made["id"])
+        assert moved["places"] == [{"node": "gpu01", "gpus": [1]}]
+        assert moved["end"] - moved["start"] == longer["end"] - longer["start"]
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def pull(page: Page, what: Locator, *, right: float, lanes: int = 0) -> None:
+    """Drag something."""
+    size = what.bounding_box()
+    assert size is not None
+    x, y = size["x"] + size["width"] / 2, size["y"] + min(12, size["height"] / 2)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right / 2, y)
+    page.mouse.move(x + right, y + 25 * lanes)
+    page.mouse.up()
+
+
+def test_a_move_that_is_refused_is_put_back_with_the_reason(browser: Browser, lab: Lab) -> None:
+    """Who has it, until when, and when it can be had."""
+    made = book(lab, "ana", [0], (4, 6))
+    book(lab, "eve", [0], (6, 7))
+    with signed_in(browser, lab.board, "ana", allow=REFUSED) as page:
+        lanes = open_lanes(page, lab)
+        mine = box(lanes, r"^ana: gpu01 · 0, ")
+        before = mine.bounding_box()
+        mine.focus()
+        page.keyboard.press("+")
+        page.keyboard.press("Enter")
+        refused = page.get_by_text(re.compile("^Put back: gpu01 GPU 0 is booked by eve until .* from .* on"))
+        expect(refused).to_be_visible()
+        keep(page, "lanes-refused")
+        expect(lanes.locator(".draft")).to_have_count(0)
+        assert mine.bounding_box() is not None
+        assert told(lab, made["id"])["end"] == made["end"]
+        assert before is not None
+        now = mine.bounding_box()
+        assert now is not None
+        assert abs(now["width"] - before["width"]) < 1
+
+
+def test_a_policy_refuses_in_the_words_of_whoever_looks(browser: Browser, lab: Lab) -> None:
+    """Not in the board's English."""
+    book(lab, "ana", [0], (4, 12))
+    with signed_in(browser, lab.board, "ana", allow=REFUSED) as page:
+        page.evaluate("localStorage.setItem('gpuboard', JSON.stringify({language: 'de'}))")
+        page.goto(f"{lab.board.url}bookings")
+        lanes = page.get_by_role("grid", name=re.compile("GPU"))
+        expect(lanes).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        box(lanes, r"^ana: gpu01 · 0, ").focus()
+        page.keyboard.press("+")
+        page.keyboard.press("Enter")
+        words = page.get_by_text(re.compile(r"Eine Buchung darf höchstens 8\sh dauern, diese wären 8\sh\s15"))
+        expect(words).to_be_visible()
+
+
+def test_who_sees_no_names_sees_that_it_is_booked(browser: Browser, tmp_path: Path) -> None:
+    """And until when: no who, no comment."""
+    stack = ExitStack()
+    hidden = apart(stack.enter_context, booking_lab(tmp_path))
+    try:
+        book(hidden, "eve", [1], (2, 6), comment="secret run")
+        with visit(browser, hidden.board.url) as page:
+            lanes = open_lanes(page, hidden)
+            expect(box(lanes, r"^booked: gpu01 · 1, ")).to_be_visible()
+            expect(page.get_by_text(re.compile("eve|secret"))).to_have_count(0)
+    finally:
+        apart(stack.close)
+
+
+def test_axe_has_nothing_to_say_about_lanes(browser: Browser, lab: Lab, axe: str) -> None:
+    """Open, folded, with an offer, and with what is not as booked; in both themes."""
+    book(lab, "eve", [0], (0, 3))
+    book(lab, "ana", [1], (2, 6))
+    apart(lab.report, gpu(0, user="ben"), gpu(1), gpu(2))
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        expect(box(lanes, "ben runs on a booking of eve")).to_be_visible()
+        size = empty(lanes, 2).bounding_box()
+        assert size is not None
+        empty(lanes, 2).hover(position={"x": size["width"] * 0.6, "y": 8})
+        assert_fits(page)
+        assert violations(page, axe) == []
+        lanes.get_by_role("button", name=re.compile("^gpu01: ")).click()
+        assert violations(page, axe) == []
