@@ -89,7 +89,7 @@ def year_bytes(history: EmbeddedHistory, days: int) -> float:
         ).fetchone()
     if counted < days - 1:
         raise AssertionError(f"{counted} days were counted")
-    return float(size) * 365 / counted
+    return float(size) * 365 / int(counted)
 
 
 def tell(gpus: int) -> None:
