@@ -57,10 +57,10 @@ class Fleet:
             for number, (uuid, node) in enumerate(zip(self.uuids, self.nodes, strict=True))
         ]
 
-    def rounds(self, hours: int) -> Iterator[Round]:
+    def rounds(self, hours: int, start: int = START) -> Iterator[Round]:
         """Round by round."""
         for number in range(hours * PER_HOUR):
-            yield self._round(START + (number + 1) * STEP_SECONDS)
+            yield self._round(start + (number + 1) * STEP_SECONDS)
 
     def batch(self, one: Round) -> Batch:
         """A round as the recorder hands it over."""

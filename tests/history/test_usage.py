@@ -175,20 +175,57 @@ def test_hours_are_the_same_before_and_after_they_are_sealed(tmp_path: Path) -> 
 
 
 def test_memory_is_counted_as_long_as_it_was_held(tmp_path: Path) -> None:
-    """Shared equally, and nothing is said where no sample tells."""
+    """By what each held where that is known, else equally; nothing is said where no sample tells."""
     with opened(str(tmp_path)) as history:
-        history.write(Batch(places=[place("GPU-a"), place("GPU-b", index=1)]), now=DAY)
-        told = [
-            gpu_sample("GPU-a", DAY, holds=3600, holders=("ana", "ben"), memory_used_bytes=8.0 * GIB),
-            gpu_sample("GPU-b", DAY, holds=3600, holders=("chen",)),
+        ran = [
+            Episode(
+                gpu="GPU-a",
+                node="gpu01",
+                label="0",
+                person=person,
+                program="train",
+                start=DAY,
+                memory_peak_bytes=peak * GIB,
+            )
+            for person, peak in (("ana", 1), ("ben", 3))
         ]
-        history.write(Batch(gpu_samples=told), now=DAY)
+        gpus = ("GPU-a", "GPU-b", "GPU-c")
+        history.write(Batch(places=[place(gpu, index=at) for at, gpu in enumerate(gpus)]), now=DAY)
+        both = ("ana", "ben")
+        told = [
+            gpu_sample("GPU-a", DAY, holds=3600, holders=both, memory_used_bytes=8.0 * GIB),
+            gpu_sample("GPU-b", DAY, holds=3600, holders=both, memory_used_bytes=8.0 * GIB),
+            gpu_sample("GPU-c", DAY, holds=3600, holders=("chen",)),
+        ]
+        history.write(Batch(gpu_samples=told, episodes=ran), now=DAY)
         tidy(history, DAY + 10 * HOUR)
-        shared, alone = history.usage(DAY, DAY + HOUR).places
-    assert {name: part.memory for name, part in shared.people.items()} == dict.fromkeys(
-        ("ana", "ben"), 4 * 1024 * 3600
+        found = history.usage(DAY, DAY + HOUR).places
+    hours = [{name: part.memory for name, part in one.people.items()} for one in found]
+    an_hour = 1024 * 3600
+    assert hours == [
+        {"ana": 2 * an_hour, "ben": 6 * an_hour},
+        {"ana": 4 * an_hour, "ben": 4 * an_hour},
+        {"chen": None},
+    ]
+    assert [one.times.memory for one in found] == [8 * an_hour, 8 * an_hour, None]
+
+
+def test_what_is_booked_is_the_claimants_and_nobody_is_on_it(tmp_path: Path) -> None:
+    """Where it was not noted who had booked it, nobody knows."""
+    with opened(str(tmp_path)) as history:
+        said = [
+            gpu_sample("GPU-a", DAY + at * HOUR, holds=HOUR, verdict="booked", holders=people)
+            for at, people in enumerate([("ana",), ()])
+        ]
+        history.write(Batch(places=[place("GPU-a")], gpu_samples=said), now=DAY + HOUR)
+        (found,) = history.usage(DAY, DAY + 2 * HOUR).places
+        states = history.states("GPU-a", DAY, DAY + 2 * HOUR)
+        (then,) = history.moment(DAY + 60).gpus
+    assert {name: part.booked for name, part in found.people.items()} == dict.fromkeys(
+        ("ana", "unknown"), 3_600_000
     )
-    assert (alone.times.memory, alone.people["chen"].memory) == (None, None)
+    assert {(one.verdict, one.holders) for one in states} == {("booked", ())}
+    assert (then.verdict, then.holders) == ("booked", ())
 
 
 def test_an_hour_of_a_person_is_divided_among_what_ran_in_it(tmp_path: Path) -> None:

@@ -110,7 +110,8 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
     ),
     "rows of nodes and GPUs that are shown and cannot be written": ("web/unwritable.py Unwritable._why",),
     "made anew for every tick, look, sample or answer": (
-        "history/embedded/accounting.py _Sums._found",
+        "history/embedded/accounting.py _Sums._people",
+        "history/embedded/memory_shares.py MemoryShares._held",
         "agent/sampler.py Sampler._first_seen",
         "fleet/changes.py _Rows.before",
         "outside/answer.py AnswerReader._headers",

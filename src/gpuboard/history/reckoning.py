@@ -17,6 +17,8 @@ from gpuboard.wire.usage import UsageAnswer, UsageBy, UsageRow, UsageTotal
 
 # Those by whom somebody could be recognised: a program may be called after whoever wrote it.
 NAMED: Final = frozenset({"person", "group", "program"})
+# So much of a span must have been counted for another to be compared with it.
+COMPARABLE_SHARE: Final = 0.9
 _MIB_SECONDS: Final = 1024 * 3600
 
 # Person, in whatever case → the group that they count for.
@@ -74,11 +76,17 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
     else:
         usage = _ask(history, wanted.by, start, end)
         rows = _rows(usage, wanted)
-    past = None if before is None else _ask(history, wanted.by, *before)
+    past = None if before is None else _comparable(_ask(history, wanted.by, *before), before)
     told = rows if wanted.with_names or wanted.by not in NAMED else []
     if wanted.by != "week" and told:
         told = _compared(told, _used_before(past, wanted))
     return _answer(usage, _total(usage, past, wanted.worth), told, wanted)
+
+
+def _comparable(past: Usage, span: Span) -> Usage | None:
+    """The span before, if nearly all of it was counted: a part of it would look like less use."""
+    is_counted = past.end - past.start >= COMPARABLE_SHARE * (span[1] - span[0])
+    return past if past.places and is_counted else None
 
 
 def _ask(history: History, by: UsageBy, start: float, end: float) -> Usage:
@@ -86,17 +94,19 @@ def _ask(history: History, by: UsageBy, start: float, end: float) -> Usage:
 
 
 def _by_week(history: History, wanted: UsageWanted, start: float, end: float) -> tuple[Usage, list[UsageRow]]:
-    weeks = [(name, history.usage(*span)) for name, span in weeks_of(start, end, wanted.zone)]
-    counted = [(name, found) for name, found in weeks if found.places]
-    before = history.usage(*week_before(start, wanted.zone)) if counted else None
-    last = before.total().used if before is not None and before.places else None
+    weeks = [(name, span, history.usage(*span)) for name, span in weeks_of(start, end, wanted.zone)]
     rows = []
-    for name, found in counted:
-        whole = _sum_of(found.places, wanted.worth)
-        rows.append(replace(_row(name, whole, wanted), previous_used_ms=last))
-        last = whole.times.used
-    first = min((found.start for _, found in counted), default=end)
-    places = [place for _, found in weeks for place in found.places]
+    for at, (name, (since, _), found) in enumerate(weeks):
+        if not found.places:
+            continue
+        span = week_before(since, wanted.zone)
+        # The first that is asked for may be a part of a week.
+        before = weeks[at - 1][2] if at > 1 else history.usage(*span)
+        past = _comparable(before, span)
+        row = _row(name, _sum_of(found.places, wanted.worth), wanted)
+        rows.append(replace(row, previous_used_ms=None if past is None else past.total().used))
+    first = min((found.start for *_, found in weeks if found.places), default=end)
+    places = [place for *_, found in weeks for place in found.places]
     return Usage(start=first, end=end, places=places), rows
 
 
@@ -153,7 +163,7 @@ def _in_order(sums: _Sums) -> list[tuple[str | None, _Sum]]:
 
 def _used_before(past: Usage | None, wanted: UsageWanted) -> Callable[[UsageRow], int | None]:
     """What says how much somebody used in the span before; None where nothing was counted then."""
-    if past is None or not past.places:
+    if past is None:
         return lambda _: None
     used = {name: one.times.used for name, one in _sums(past, wanted).items()}
     if wanted.by != "group":
@@ -214,7 +224,7 @@ def _total(usage: Usage, past: Usage | None, worth: Worth) -> UsageTotal:
         free_ms=times.free,
         broken_ms=times.broken,
         unobserved_ms=times.unobserved,
-        previous_used_ms=past.total().used if past is not None and past.places else None,
+        previous_used_ms=None if past is None else past.total().used,
         weighted_ms=weighted,
         memory_gib_hours=_gib_hours(times),
         price=worth.price_of(weighted),

@@ -64,9 +64,13 @@ class Times(Struct, kw_only=True):
 
     def add(self, other: "Times") -> None:
         """Add another's."""
+        # One by one: asked of every person on every GPU.
         self.span += other.span
-        for kind in USAGE_KINDS:
-            setattr(self, kind, getattr(self, kind) + getattr(other, kind))
+        self.used += other.used
+        self.idle += other.idle
+        self.booked += other.booked
+        self.free += other.free
+        self.broken += other.broken
         self.add_memory(other.memory)
 
     def add_memory(self, memory: int | None) -> None:
@@ -93,12 +97,13 @@ class PlaceUsage(Struct, kw_only=True):
             of_person.span += part
 
     def hold(self, memory: int | None, parts: dict[str, int]) -> None:
-        """Count memory that was held meanwhile, by the same parts as the time."""
+        """Count memory that was held meanwhile, divided in proportion to these parts."""
         self.times.add_memory(memory)
         whole = sum(parts.values())
+        if memory is None or not whole:
+            return
         for person, part in parts.items():
-            if memory is not None and whole:
-                self.people[person].add_memory(memory * part // whole)
+            self.people[person].add_memory(memory * part // whole)
 
     def fit(self) -> None:
         """Let no more have been observed than there was: a place may be found to have ended earlier."""

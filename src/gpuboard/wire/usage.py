@@ -11,7 +11,8 @@ Trend = Literal["up", "level", "down"]
 class UsageWorth(Struct, frozen=True, kw_only=True):
     """What stands beside the six kinds of time, of a row and of all together."""
 
-    # Used in the span before: the calendar month before, or one as long. null: nothing was counted then.
+    # Used in the span before: the calendar month before, or one as long. null: nothing, or only a part of it,
+    # was counted then.
     previous_used_ms: int | None = None
     # Used, held idle, or booked and unused, times the weights of the GPUs. null: there is neither weight nor
     # price in the settings.

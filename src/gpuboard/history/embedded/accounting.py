@@ -9,6 +9,7 @@ import numpy as np
 from gpuboard.history.blocks import Ints
 from gpuboard.history.cells import Cells, empty_cells, fill
 from gpuboard.history.embedded import notes
+from gpuboard.history.embedded.memory_shares import MemoryShares
 from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.schema import SERIES, WINDOW_MS
@@ -26,7 +27,7 @@ from gpuboard.history.embedded.usage import (
     places_in,
     read_usage,
 )
-from gpuboard.history.embedded.usage_days import counted_since_ms, read_days
+from gpuboard.history.embedded.usage_days import DAY_MS, counted_since_ms, read_days
 from gpuboard.history.questions import go_on
 from gpuboard.history.records import Place
 from gpuboard.history.usage import OWNED, USAGE_KINDS, HourUse, PlaceUsage, Times, Usage, shares
@@ -36,6 +37,10 @@ _STEP_ENTRIES: Final = 200_000
 _MOMENT_BITS: Final = 43
 # Those that somebody has.
 _TAKEN: Final = [USAGE_KINDS.index("used"), USAGE_KINDS.index("idle")]
+
+
+# Block, the moment that its entries count from, and these.
+_Row = tuple[int, int, Ints]
 
 
 class Ledger(NamedTuple):
@@ -79,7 +84,7 @@ def read_accounts(look: Look, names: Names, start: float, end: float, *, quiet_p
     for table, place in ledger.tables:
         sums.add(table, place)
     answer = ledger.blank()
-    sums.tell(answer)
+    sums.tell(answer, MemoryShares(look, ledger.cut))
     return ledger.answer(answer)
 
 
@@ -103,21 +108,31 @@ def read_hours(look: Look, names: Names, start: float, end: float, *, quiet_perc
 
 
 def _located(
-    look: Look, places: list[tuple[Place, int, int, int]], cut: Cut, unsealed: list[tuple[int, int, Ints]]
+    look: Look, places: list[tuple[Place, int, int, int]], cut: Cut, unsealed: list[_Row]
 ) -> Iterator[tuple[Longs, Longs]]:
     """Entries of places that count: of sealed hours, and of those that are not."""
-    keys = np.array([(number << _MOMENT_BITS) | begin for _, number, begin, _ in places], np.int64)
-    stops = np.array([stop for *_, stop in places], np.int64)
-    is_sealed: set[tuple[int, int]] = set()
     if not places:
         return
-    for table in _tables(read_usage(look.connection, cut), is_sealed):
+    keys = np.array([(number << _MOMENT_BITS) | begin for _, number, begin, _ in places], np.int64)
+    stops = np.array([stop for *_, stop in places], np.int64)
+    for table in _tables(_each_hour_once(look, cut, unsealed)):
         yield _locate(table, keys, stops)
+
+
+def _each_hour_once(look: Look, cut: Cut, unsealed: list[_Row]) -> Iterator[_Row]:
+    """Sealed hours, days that are over, and what is in neither."""
+    known: set[tuple[int, int]] = set()
+    for block, start_ms, entries in read_usage(look.connection, cut):
+        known.add((block, start_ms))
+        yield block, start_ms, entries
+    under_way = {(block, start_ms // DAY_MS * DAY_MS) for block, start_ms, _ in unsealed}
     # A copy: what is found there is known afterwards.
-    for table in _tables(read_days(look.connection, cut, frozenset(is_sealed)), is_sealed):
-        yield _locate(table, keys, stops)
-    for table in _tables(((b, at, e) for b, at, e in unsealed if (b, at) not in is_sealed), set()):
-        yield _locate(table, keys, stops)
+    for block, day, entries in read_days(look.connection, cut, frozenset(known)):
+        if (block, day) in under_way:
+            hours = np.unique(entries[BEGIN] // WINDOW_MS).tolist()
+            known.update((block, day + hour * WINDOW_MS) for hour in hours)
+        yield block, day, entries
+    yield from (row for row in unsealed if row[:2] not in known)
 
 
 def _locate(table: Longs, keys: Longs, stops: Longs) -> tuple[Longs, Longs]:
@@ -143,22 +158,20 @@ def _places(look: Look, names: Names, cut: Cut) -> list[tuple[Place, int, int, i
     return found
 
 
-def _tables(rows: Iterator[tuple[int, int, Ints]], seen: set[tuple[int, int]]) -> Iterator[Longs]:
+def _tables(rows: Iterator[_Row]) -> Iterator[Longs]:
     """Entries of many hours side by side: number of the GPU, moment, kind, people, time, memory."""
     parts: list[Longs] = []
-    entries_of_step = 0
+    count = 0
     for block, start_ms, entries in rows:
         table = entries.astype(np.int64)
         table[BEGIN] += start_ms
-        hours = np.unique(table[BEGIN] // WINDOW_MS) if len(table[BEGIN]) else ()
-        seen.update((block, int(hour) * WINDOW_MS) for hour in hours)
         table[SLOT] += block * SERIES
         parts.append(table)
-        entries_of_step += table.shape[1]
-        if entries_of_step >= _STEP_ENTRIES:
+        count += table.shape[1]
+        if count >= _STEP_ENTRIES:
             go_on()
             yield np.concatenate(parts, axis=1)
-            parts, entries_of_step = [], 0
+            parts, count = [], 0
     if parts:
         yield np.concatenate(parts, axis=1)
 
@@ -182,7 +195,7 @@ class _Sums:
         rows = (place, table[KIND], table[CROWD], table[HELD], each, np.where(is_known, memory, 0), is_known)
         self._parts.append(_added_up(np.stack(rows).astype(np.int64)))
 
-    def tell(self, answer: list[PlaceUsage]) -> None:
+    def tell(self, answer: list[PlaceUsage], memory_of: MemoryShares) -> None:
         """Count it all, divided among those who were there."""
         if not self._parts:
             return
@@ -194,7 +207,7 @@ class _Sums:
             parts = _divided(held, each, self._known(crowd)) if word in OWNED else {}
             answer[place].count(word, parts, held)
             if is_known:
-                answer[place].hold(memory, parts)
+                answer[place].hold(memory, memory_of.of(answer[place].place.gpu, parts))
 
     def _known(self, crowd: int) -> list[str]:
         found = self._people.get(crowd)
@@ -217,14 +230,16 @@ def _added_up(rows: Longs) -> Longs:
 
 def _divided(held: int, each: int, people: list[str]) -> dict[str, int]:
     """Time of many hours, of which each person has so much; what is left is the first one's by name."""
-    if len(people) <= 1:
+    if len(people) == 1:
+        return {people[0]: held}
+    if not people:
         return shares(held, people)
     parts = dict.fromkeys(people, each)
     parts[people[0]] += held - each * len(people)
     return parts
 
 
-def _unsealed(look: Look, names: Names, cut: Cut, quiet_percent: float) -> Iterator[tuple[int, int, Ints]]:
+def _unsealed(look: Look, names: Names, cut: Cut, quiet_percent: float) -> Iterator[_Row]:
     """Block, hour and entries of what has not been sealed."""
     blocks = sorted({number // SERIES for number in names.series["gpu"].values()})
     # Whoever is found idle an hour later may have stopped working here.

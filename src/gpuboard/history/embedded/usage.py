@@ -18,7 +18,7 @@ from gpuboard.history.embedded.chunks import HOLDERS
 from gpuboard.history.embedded.idling import USE, VERDICT, Stretch, count_idle_back
 from gpuboard.history.embedded.names import NOBODY, SOMEBODY, UNKNOWN
 from gpuboard.history.embedded.schema import KIND_CODES, SERIES, WINDOW_MS
-from gpuboard.history.figures import LARGEST, NOTHING, VERDICTS, place_of
+from gpuboard.history.figures import LARGEST, NOTHING, VERDICT_CODES, VERDICTS, place_of
 from gpuboard.history.usage import OWNED, USAGE_KINDS, kind_of
 
 MEMORY_USED: Final = place_of("gpu", "memory_used_bytes")
@@ -31,8 +31,14 @@ ENTRY_ROWS: Final = 6
 # Those of files from before memory was counted.
 _ROWS_BEFORE: Final = 5
 _NONE: Final = -1
+# Of used and idle time: nobody holds anything otherwise.
+_HOLDING: Final = 2
 _KIND_BITS: Final = 32
 _HOUR_BITS: Final = 35
+# Hours since 1970 have room until 2089.
+_HOURS: Final = (1 << 20) - 1
+_ROW_BITS: Final = 55
+_IDLE: Final = VERDICT_CODES["idle"]
 _kinds: Final = [kind_of(word) for word in VERDICTS]
 # By the code of a verdict; one that cannot be told is the last.
 _KIND_OF: Final = np.array([*(_NONE if kind is None else USAGE_KINDS.index(kind) for kind in _kinds), _NONE])
@@ -54,15 +60,17 @@ def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -
 
     Cells beyond the cut only tell who was idle.
     """
+    slots = [slot for slot in sorted(places) if cells.observed[slot].any()]
+    if not slots:
+        return {}
+    states = _kinds_and_crowds(cells, slots, quiet_percent)
     found: list[Longs] = []
-    for slot, spans in places.items():
-        if not cells.observed[slot].any():
-            continue
-        states = _kinds_and_crowds(cells, slot, quiet_percent)
-        for start, end in spans:
-            inside = Cut(max(start, cut.start_ms), min(end, cut.end_ms))
-            found.append(_tally(cells, slot, states, inside))
-    table = np.concatenate(found, axis=1) if found else np.empty((ENTRY_ROWS + 1, 0), np.int64)
+    # Nearly always each was in one place.
+    for layer in range(max(len(places[slot]) for slot in slots)):
+        rows = [row for row, slot in enumerate(slots) if len(places[slot]) > layer]
+        spans = np.clip([places[slots[row]][layer] for row in rows], cut.start_ms, cut.end_ms)
+        found.append(_tally(cells, np.array(slots)[rows], (states[0][rows], states[1][rows]), spans))
+    table = np.concatenate(found, axis=1)
     hours = table[ENTRY_ROWS]
     return {
         hour * WINDOW_MS: table[:ENTRY_ROWS, hours == hour].astype(np.int32)
@@ -70,11 +78,13 @@ def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -
     }
 
 
-def _kinds_and_crowds(cells: Cells, slot: int, quiet_percent: float) -> tuple[Ints, Ints]:
-    use, verdicts, crowds = (cells.values[place].mean[slot].copy() for place in (USE, VERDICT, HOLDERS))
-    stretch = Stretch(cells.start_ms, cells.cell_ms, cells.observed[slot] > 0, verdicts, crowds, use)
-    count_idle_back(stretch, quiet_percent)
-    verdicts = stretch.verdicts
+def _kinds_and_crowds(cells: Cells, slots: list[int], quiet_percent: float) -> tuple[Ints, Ints]:
+    use, verdicts, crowds = (cells.values[place].mean[slots] for place in (USE, VERDICT, HOLDERS))
+    is_seen = cells.observed[slots] > 0
+    for row in np.flatnonzero((verdicts == _IDLE).any(axis=1)).tolist():
+        stretch = Stretch(cells.start_ms, cells.cell_ms, is_seen[row], verdicts[row], crowds[row], use[row])
+        # In place.
+        count_idle_back(stretch, quiet_percent)
     is_known = (verdicts >= 0) & (verdicts < len(VERDICTS))
     kinds = _KIND_OF[np.where(is_known, verdicts, len(VERDICTS))].astype(np.int32)
     # Whoever it is: somebody used it. What is nobody's has nobody.
@@ -82,27 +92,26 @@ def _kinds_and_crowds(cells: Cells, slot: int, quiet_percent: float) -> tuple[In
     return kinds, np.where(kinds < len(OWNED), crowds, NOBODY).astype(np.int32)
 
 
-def _tally(cells: Cells, slot: int, states: tuple[Ints, Ints], inside: Cut) -> Longs:
-    """How long it was what, and whose, no longer than it was there; the last row is the hour."""
+def _tally(cells: Cells, slots: Longs, states: tuple[Ints, Ints], spans: Longs) -> Longs:
+    """How long each was what, and whose, no longer than it was there; the last row is the hour."""
     begins = cells.start_ms + cells.cell_ms * np.arange(cells.count)
-    room = np.minimum(begins + cells.cell_ms, inside.end_ms) - np.maximum(begins, inside.start_ms)
-    held = np.minimum(cells.observed[slot], room)
-    chosen = np.flatnonzero((held > 0) & (states[0] != _NONE))
-    kinds, crowds = (one[chosen].astype(np.int64) for one in states)
-    keys = (begins[chosen] // WINDOW_MS << _HOUR_BITS) | (kinds << _KIND_BITS) | crowds
+    room = np.minimum(begins + cells.cell_ms, spans[:, 1:]) - np.maximum(begins, spans[:, :1])
+    held = np.minimum(cells.observed[slots], room)
+    row, column = np.nonzero((held > 0) & (states[0] != _NONE))
+    kinds, crowds = (one[row, column].astype(np.int64) for one in states)
+    hours = begins[column] // WINDOW_MS
+    keys = (row << _ROW_BITS) | (hours << _HOUR_BITS) | (kinds << _KIND_BITS) | crowds
     found, which = np.unique(keys, return_inverse=True)
-    sums = np.bincount(which, weights=held[chosen], minlength=len(found))
     table = np.empty((ENTRY_ROWS + 1, len(found)), np.int64)
-    hours = found >> _HOUR_BITS
-    table[SLOT] = slot
-    table[BEGIN] = np.maximum(0, inside.start_ms - hours * WINDOW_MS)
+    rows, hours = found >> _ROW_BITS, (found >> _HOUR_BITS) & _HOURS
+    table[SLOT] = slots[rows]
+    table[BEGIN] = np.maximum(0, spans[rows, 0] - hours * WINDOW_MS)
     table[KIND] = (found >> _KIND_BITS) & 7
     table[CROWD] = found & 0xFFFFFFFF
-    table[HELD] = sums
-    table[MEMORY] = _held_memory(
-        cells.values[MEMORY_USED].mean[slot][chosen], held[chosen], which, len(found)
-    )
-    table[MEMORY] = np.where(table[KIND] < len(OWNED), table[MEMORY], _NONE)
+    told = held[row, column]
+    table[HELD] = np.bincount(which, weights=told, minlength=len(found))
+    table[MEMORY] = _held_memory(cells.values[MEMORY_USED].mean[slots][row, column], told, which, len(found))
+    table[MEMORY] = np.where(table[KIND] < _HOLDING, table[MEMORY], _NONE)
     table[ENTRY_ROWS] = hours
     return table
 
