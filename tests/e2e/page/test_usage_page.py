@@ -18,6 +18,10 @@ GROUPS = """
 [groups.people]
 nlp = ["dupont", "tsai", "weber", "nguyen", "rossi"]
 vision = ["chen", "martin", "ana", "garcia", "wang", "lin"]
+[usage]
+weights = { "H100" = 3 }
+price = 1234.5
+currency = "EUR"
 """
 TABLET = (820, 1100)
 # Without its margins.
@@ -183,6 +187,8 @@ def test_paper_is_one_sheet_without_colour_or_buttons(browser: Browser, lab: Run
         expect(sheet.get_by_text(re.compile(r"127\.0\.0\.1:\d+/usage\?from="))).to_be_visible()
         expect(page.locator("button:visible, a:visible, input:visible")).to_have_count(0)
         assert sheet.evaluate("(sheet) => sheet.scrollHeight <= sheet.clientHeight")
+        assert sheet.evaluate("(sheet) => sheet.scrollWidth <= sheet.clientWidth")
+        expect(sheet.get_by_role("columnheader", name="price (EUR)")).to_be_visible()
         fills = page.locator(".usage-sheet [class*=kind-]").evaluate_all(
             "(all) => all.map((each) => getComputedStyle(each).background)"
         )

@@ -11,8 +11,12 @@ export interface WorthColumn {
   write: (row: Worth) => string;
 }
 
-/** Weighted hours, prices and memory, where the board tells them. */
-export function columnsOf({ currency, total, rows }: UsageAnswer, language: Language): WorthColumn[] {
+/** Weighted hours, prices and memory, where the board tells them; a sheet of paper has no room for memory. */
+export function columnsOf(
+  { currency, total, rows }: UsageAnswer,
+  language: Language,
+  paper: boolean,
+): WorthColumn[] {
   const has = (key: 'weighted_ms' | 'price' | 'memory_gib_hours') =>
     [total, ...rows].some((row) => row[key] !== null);
   const { say, tag } = language;
@@ -27,7 +31,7 @@ export function columnsOf({ currency, total, rows }: UsageAnswer, language: Lang
       title: currency === null ? say('usage_price') : `${say('usage_price')} (${currency})`,
       write: ({ price }) => (price === null ? '—' : new Intl.NumberFormat(tag, MONEY).format(price)),
     });
-  if (has('memory_gib_hours'))
+  if (!paper && has('memory_gib_hours'))
     found.push({
       title: say('usage_memoryHours'),
       write: ({ memory_gib_hours }) => language.number(memory_gib_hours),
