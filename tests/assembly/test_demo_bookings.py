@@ -72,7 +72,7 @@ def demo(tmp_path: Path) -> Iterator[RunningBoard]:
     port, log = free_port(), tmp_path / "log"
     # Short: a socket's path has an end.
     folder = Path(tempfile.mkdtemp())
-    command = [sys.executable, "-m", "gpuboard", "serve", "--demo", "--listen", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "gpuboard", "serve", "--demo", "2", "--listen", f"127.0.0.1:{port}"]
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, stderr=out, env={"TMPDIR": str(folder), "GPUBOARD_DEMO_TIME": DEMO_TIME}
