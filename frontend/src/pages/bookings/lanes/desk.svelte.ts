@@ -1,6 +1,6 @@
 import { AccountError } from '../../../api/asker';
 import { Bookings, type BookingView } from '../../../api/bookings';
-import type { Oddity } from '../../../state/agenda';
+import { odditiesOf, type Oddity } from '../../../state/agenda';
 import type { GpuRow } from '../../../api/wire';
 import { holdsOf, type Span } from '../../../state/booking';
 import type { App } from '../../../state/context';
@@ -31,7 +31,14 @@ export class LaneDesk {
   #desk: Bookings;
   /** Those of the days that are shown, as the board has them. */
   known = $state.raw<readonly BookingView[]>([]);
-  odd = $state.raw<readonly Oddity[]>([]);
+  /** What is not as booked, now; on other days nothing is. */
+  readonly odd = $derived.by((): readonly Oddity[] => {
+    const { clock, fleet } = this.app;
+    const { start, end } = this.view.axis;
+    if (clock.coarse < start || clock.coarse >= end) return [];
+    const gpus = [...fleet.gpus.values()].map(({ record }) => record);
+    return odditiesOf(this.known, gpus, clock.coarse);
+  });
   /** Of the time's column, in pixels. */
   width = $state(900);
   /** Where the keys are. */
