@@ -127,6 +127,8 @@ def test_no_page_of_the_past_breaks_a_rule(
     node, _ = past.gpus[uuid]
     evening = int(time.time()) // DAY * DAY - DAY + 20 * HOUR
     with visit(browser, demo.url, size=size) as page:
+        # As tall as the page: a phone's bars lie over whatever happens to be scrolled below them.
+        page.set_viewport_size({"width": size[0], "height": 4000})
         past.install(page)
         page.goto(f"{demo.url}gpus/{uuid}")
         expect(page.locator(".gaps")).to_be_visible()
@@ -143,6 +145,4 @@ def test_no_page_of_the_past_breaks_a_rule(
         assert violations(page, axe) == []
         page.goto(f"{demo.url}gpus/{uuid}?at={evening}")
         expect(page.locator(".gaps")).to_be_visible()
-        # As tall as the page: a phone's bars lie over whatever happens to be scrolled below them.
-        page.set_viewport_size({"width": size[0], "height": 4000})
         assert violations(page, axe) == []
