@@ -97,7 +97,10 @@ def board_of(nodes: int, tree: Path) -> Iterator[RunningBoard]:
     around = {"PYTHONPATH": environment_of(tree)["PYTHONPATH"]}
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_board("--demo", str(nodes), log=Path(folder) / "log", env=around) as board,
+        # A visitor's page: who is somebody in the demo is told so, by words that come later elsewhere.
+        running_board(
+            "--demo", str(nodes), "--anonymous", "names", log=Path(folder) / "log", env=around
+        ) as board,
     ):
         wait_for_all(board, nodes)
         time.sleep(3)
