@@ -77,6 +77,14 @@ def test_both_forms_are_taken_over_shown_and_written_with_the_same_meaning(
     assert [one.name for one in tmp_path.glob(".out.json*")] == []
 
 
+def test_a_host_is_known_with_its_domain_too(admin: Terminal, tmp_path: Path) -> None:
+    """As where the same file is only shown."""
+    path = write(tmp_path / "comments.json", {f"{NODE}.lab.example": {"0": ANA}})
+    done = admin.type("bookings", "import", str(path), "--names-are-people")
+    assert done.returncode == 0, done.stderr
+    assert [one["places"][0]["node"] for one in admin.ask("bookings")["bookings"]] == [NODE]
+
+
 def test_nothing_is_booked_before_it_is_known_whose_each_name_is(admin: Terminal, tmp_path: Path) -> None:
     """Names there are typed by anybody."""
     path = write(tmp_path / "comments.json", OBJECT)

@@ -61,6 +61,14 @@ def test_an_account_is_added_set_up_used_raised_and_removed(closed: RunningBoard
     wait_until(lambda: first.session()["person"] is None and second.session()["person"] is None)
 
 
+def test_another_link_for_an_account_leaves_its_role(closed: RunningBoard) -> None:
+    """Who lost the first link is no less of an admin for it."""
+    run(closed, "person", "add", "dana", "--role", "admin")
+    run(closed, "person", "add", "dana")
+    assert any(line.split() == ["dana", "admin", "no"] for line in run(closed, "person", "list").splitlines())
+    run(closed, "person", "remove", "dana")
+
+
 def test_what_somebody_has_booked_goes_with_the_account(closed: RunningBoard) -> None:
     """What runs ends, what is to come never will be; it is said, and written down."""
     fay, gus = set_up(closed, "fay"), set_up(closed, "gus")

@@ -62,3 +62,16 @@ def test_a_month_and_a_span_together_are_refused(board: RunningBoard, tmp_path: 
     """Nobody knows which is meant."""
     done = command("usage", "--month", "last", "--from", "now", "--board", board.url, home=tmp_path)
     assert (done.returncode, "--month" in done.stderr) == (2, True)
+
+
+def test_a_month_that_is_none_is_the_askers_mistake(board: RunningBoard, tmp_path: Path) -> None:
+    """Not one of the board: it ends with 2."""
+    done = command("usage", "--month", "2026-13", "--board", board.url, home=tmp_path)
+    assert done.returncode == 2
+    assert "month: write last, this, or a month like 2026-10" in done.stderr
+
+
+def test_a_report_names_the_span_that_was_asked_for(board: RunningBoard, tmp_path: Path) -> None:
+    """Also where nothing was counted in it."""
+    told = usage(board, tmp_path, "--from", "2025-01-01T00:00:00Z", "--to", "2025-02-01T00:00:00Z")
+    assert told.startswith("2025-01-01T00:00:00Z to 2025-02-01T00:00:00Z: No GPU was counted in this time.")

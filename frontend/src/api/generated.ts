@@ -645,6 +645,8 @@ export interface UsageAnswer {
   total: UsageTotal;
   rows: (UsageRow)[];
   currency: string | null;
+  asked_from: number | null;
+  asked_to: number | null;
 }
 
 export interface UsageAveragesAnswer {

@@ -32,8 +32,10 @@ class AccountAdmin:
         """Whether somebody can sign in as admin by a password."""
         return any(one.role == "admin" and one.password for one in self.people())
 
-    def add(self, name: str, role: Role, deed: Deed) -> str:
+    def add(self, name: str, role: Role | None, deed: Deed) -> str:
         """Add a person: the code of a link with which an own password is chosen.
+
+        Without a role it is the one that this person has, or a user's.
 
         Raises:
             UsageError: this person has a password already.
@@ -46,14 +48,15 @@ class AccountAdmin:
                     f"{name} has an account already; give another role with: gpuboard person role {name} "
                     f"ROLE, or another password with: gpuboard person add {name} --again"
                 )
-            put_person(connection, name, role, now)
-            return self._invite(connection, name, role, deed)
+            given = role or (known.role if known else "user")
+            put_person(connection, name, given, now)
+            return self._invite(connection, name, given, deed)
 
-    def invite(self, name: str, role: Role, deed: Deed) -> str:
+    def invite(self, name: str, role: Role | None, deed: Deed) -> str:
         """The code of a link with which somebody sets a password, who need not have an account yet."""
         with self._database.write() as connection:
             known = find_person(connection, name)
-            return self._invite(connection, name, known.role if known else role, deed)
+            return self._invite(connection, name, known.role if known else role or "user", deed)
 
     def set_role(self, name: str, role: Role, deed: Deed) -> bool:
         """Give somebody a role; it holds at once. False when that person had none here before."""

@@ -24,6 +24,7 @@ from gpuboard.fleet.summary import Wish
 from gpuboard.model.booking import Booking, BookingKind
 from gpuboard.model.errors import StorageError
 from gpuboard.model.identity import Identity
+from gpuboard.model.node import is_host_name, short_name, spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace, Reason
 from gpuboard.storage.base import Run
 from gpuboard.verdict.holders import is_somebody
@@ -263,11 +264,21 @@ class BookingDesk:
     # What the fleet knows.
 
     def _own_name(self, place: GpuPlace) -> GpuPlace:
-        """A place by its node's own name, however people call that."""
-        node = self._fleet.find(place[0])
+        """A place by its node's own name, however people call that, with its domain or without."""
+        node = self._fleet.find(place[0]) or self._of_host(place[0])
         if node is None:
             raise refuse(NO_PLACE, f"there is no node {place[0]}", node=place[0])
         return node.name, place[1]
+
+    def _of_host(self, name: str) -> Node | None:
+        """The one node that is meant if one of both names leaves out the domain; None: none, or several."""
+        asked = spoken(name)
+        same = [
+            node
+            for node in self._fleet
+            if short_name(node.name) == short_name(asked) and ("." in node.name) != ("." in asked)
+        ]
+        return same[0] if len(same) == 1 and is_host_name(asked) else None
 
     def _facts(self) -> Facts:
         return {node.name: self._fact(node) for node in self._fleet}

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     adding = actions.add_parser("add", help="add an account, and print a link to set its password")
     adding.add_argument("name", metavar="NAME")
-    adding.add_argument("--role", choices=ROLES, default="user", help="what it may do (default: user)")
+    adding.add_argument("--role", choices=ROLES, help="what it may do (default: as before; at first user)")
     adding.add_argument("--again", action="store_true", help="another password for one that is there")
     adding.add_argument("--url", help="where people reach the board (default: where it listens)")
     listing = actions.add_parser("list", help="show who has an account or a role here")

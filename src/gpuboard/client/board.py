@@ -168,7 +168,8 @@ class BoardClient:
         if code in _REFUSALS:
             hint = "" if self._token is None else "; run: gpuboard login, or gpuboard logout"
             return BoardRefusedError(f"the board at {self._base} refuses: {detail}{hint}")
-        if code == http.client.NOT_FOUND and named is not None and named in detail:
+        is_unknown = code == http.client.NOT_FOUND and named is not None and named in detail
+        if is_unknown or (code == http.client.BAD_REQUEST and said is not None):
             return UsageError(f"the board at {self._base}: {detail}")
         if code == http.client.NOT_FOUND and said is None:
             return BoardUnreachableError(f"{self._base} answers 404: {NO_BOARD_HERE}")

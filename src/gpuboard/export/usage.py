@@ -59,10 +59,9 @@ def usage_to_html(answer: UsageAnswer) -> str:
     heads, *lines = _table(answer)
     head = "".join(f"<th>{escape(word)}</th>" for word in heads)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-    span = f"{_moment(answer.start)} – {_moment(answer.end)}"  # noqa: RUF001 - from one to the other
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>GPU-hours</title>'
-        f"<style>{_STYLE}</style></head><body><h1>GPU-hours</h1><p>{span}</p><p>{escape(answer.text)}</p>"
+        f"<style>{_STYLE}</style></head><body><h1>GPU-hours</h1><p>{escape(_span(answer))}</p><p>{escape(answer.text)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
     )
 
@@ -80,7 +79,7 @@ def usage_to_text(answer: UsageAnswer) -> str:
         )
         for line in table
     ]
-    return "\n".join([f"{_moment(answer.start)} to {_moment(answer.end)}: {answer.text}", "", *lines, ""])
+    return "\n".join([f"{_span(answer)}: {answer.text}", "", *lines, ""])
 
 
 def hours_of(milliseconds: int | None) -> str:
@@ -120,6 +119,15 @@ def _spoken(name: str, value: float | None) -> str:
 
 def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None]:
     return [getattr(times, name) for name in (*KINDS, *more)]
+
+
+def _span(answer: UsageAnswer) -> str:
+    """What was asked for, and what of it was counted, if that is less."""
+    start, end = answer.start, answer.end
+    asked = (start if answer.asked_from is None else answer.asked_from, answer.asked_to or end)
+    words = f"{_moment(asked[0])} to {_moment(asked[1])}"
+    is_less = answer.gpus > 0 and (start > asked[0] or end < asked[1])
+    return f"{words} (counted from {_moment(start)} to {_moment(end)})" if is_less else words
 
 
 def _moment(at: float) -> str:

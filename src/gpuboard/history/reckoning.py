@@ -193,6 +193,8 @@ def _answer(usage: Usage, total: UsageTotal, rows: list[UsageRow], wanted: Usage
     return UsageAnswer(
         start=usage.start,
         end=usage.end,
+        asked_from=wanted.start,
+        asked_to=wanted.end,
         by=wanted.by,
         gpus=gpus,
         observed_percent=percent,

@@ -74,6 +74,9 @@ class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     rows: list[UsageRow]
     # What prices are in; null: there is no price, or nothing is said of it.
     currency: str | None = None
+    # The span that was asked for: what was counted may begin later, or end earlier.
+    asked_from: float | None = None
+    asked_to: float | None = None
 
 
 class UsageDay(Struct, frozen=True, kw_only=True):

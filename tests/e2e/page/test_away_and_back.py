@@ -73,7 +73,7 @@ def test_a_part_that_could_not_be_loaded_comes_with_the_board(browser: Browser, 
             kill(board, page)
         page.evaluate("window.stayed = true")
         page.get_by_role("link", name="People").first.click()
-        expect(page.get_by_text("it comes when the board is back")).to_be_visible()
+        expect(page.locator("#main").get_by_text("it comes when the board is back")).to_be_visible()
         expect(page.get_by_text("may have been updated")).to_have_count(0)
         keep(page, "away-part")
         page.unroute(part)
