@@ -101,6 +101,17 @@ def test_a_cancelled_place_can_be_booked_again(store: BookingStore) -> None:
     assert again.decision.booking.who == "ben"
 
 
+def test_what_was_cancelled_before_it_began_is_nobodys_any_more(store: BookingStore) -> None:
+    """It is no open booking, and with whoever had it nothing becomes free."""
+    later = booking_by("ana", ("gpu01", 0), start=NOW + 5 * HOUR)
+    made = store.change("booking-made", later).decision.booking
+    by = Booker(person="ana")
+    store.change("booking-cancelled", lambda _, now: cancel(made, by=by, now=now))
+    with store.database.read() as connection:
+        assert StoredBook(connection).of_person("ana", NOW, NOW + 24 * HOUR) == []
+    assert store.cancel_all("ana") == []
+
+
 def test_a_deed_is_written_in_the_same_transaction(database: Database) -> None:
     """Who did what is known exactly of what was done."""
 

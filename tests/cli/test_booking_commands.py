@@ -215,7 +215,9 @@ def test_a_calendar_feed_is_made_and_revoked(lab: Lab, ana: Terminal) -> None:
     assert (again.returncode, again.stderr) == (1, "gpuboard: you have no calendar feed\n")
 
 
-@pytest.mark.parametrize("words", [("cancel", ""), ("cancel", " "), ("extend", "", "--by", "1h")])
+@pytest.mark.parametrize(
+    "words", [("cancel", ""), ("cancel", " "), ("cancel", "feed"), ("extend", "", "--by", "1h")]
+)
 def test_a_booking_that_is_not_named_is_a_slip_of_the_pen(ana: Terminal, words: tuple[str, ...]) -> None:
     """As when a variable of a script is empty."""
     done = ana.type(*words)

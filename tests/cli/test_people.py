@@ -35,7 +35,7 @@ def set_up(board: RunningBoard, name: str, *more: str) -> TestBrowser:
     link = run(board, "person", "add", name, *more).strip()
     browser = TestBrowser(board)
     code = link.partition("#")[2]
-    assert browser.http.get("api/v1/session/link", params={"code": code}).json()["kind"] == "set-up"
+    assert browser.http.get("api/v1/session/link", headers={"x-link-code": code}).json()["kind"] == "set-up"
     browser.post("api/v1/session/setup", {"code": code, "password": PASSWORD}).raise_for_status()
     return browser
 

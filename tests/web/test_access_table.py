@@ -262,7 +262,7 @@ def answer(place: Place, method: str, path: str) -> int | str:
     elif method == "PATCH":
         body = {"json": {"comment": "another"}}
     elif path.endswith("session/link"):
-        body = {"params": {"code": "A" * 43}}
+        headers["x-link-code"] = "A" * 43
     return place.http.request(method, url, headers=headers, **body).status_code
 
 

@@ -168,3 +168,10 @@ def test_every_metric_of_the_board_is_in_the_reference(http: httpx.Client) -> No
     served = {line.split()[2] for line in http.get("metrics").text.splitlines() if line.startswith("# TYPE")}
     assert "gpuboard_component_up" in served
     assert [name for name in served if f"`{name}`" not in page] == []
+
+
+def test_a_body_that_is_no_text_is_the_senders_mistake(http: httpx.Client) -> None:
+    """And no failure of the board, which would fill its log."""
+    body = b'{"code": "\xff"}'
+    answer = http.post("api/v1/enroll", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["detail"]) == (400, "The body is not UTF-8.")

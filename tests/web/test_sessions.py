@@ -42,7 +42,7 @@ def test_a_link_shows_names_to_whom_it_signs_in(counting: RunningBoard) -> None:
     before = browser.session()
     assert (before["person"], before["role"], before["tier"]) == (None, "anonymous", "counts")
     assert people_of(browser) is None
-    looked = browser.http.get("api/v1/session/link", params={"code": login.code})
+    looked = browser.http.get("api/v1/session/link", headers={"x-link-code": login.code})
     assert looked.json()["person"] == "ana"
     answer = browser.use_link(login.code)
     assert answer.status_code == 200
@@ -57,7 +57,7 @@ def test_a_link_is_used_up_by_its_button_and_not_by_looks(counting: RunningBoard
     """A chat's preview asks twice before anybody has pressed anything."""
     login = log_in(counting.state, "ana")
     for _ in range(2):
-        preview = httpx.get(f"{counting.url}api/v1/session/link", params={"code": login.code})
+        preview = httpx.get(f"{counting.url}api/v1/session/link", headers={"x-link-code": login.code})
         assert preview.status_code == 200
         assert httpx.get(f"{counting.url}sign-in/link").status_code in (200, 503)
     first, second = TestBrowser(counting), TestBrowser(counting)

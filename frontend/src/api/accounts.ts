@@ -14,8 +14,9 @@ export interface TokenOrder {
 
 /** Asks for what concerns people. Only parts of the page that open later need it. */
 export class Accounts extends Asker {
+  /** The code is no part of the address: those stand in the logs of proxies. */
   link = (code: string): Promise<LinkView> =>
-    this.call('GET', `session/link?code=${encodeURIComponent(code)}`);
+    this.call('GET', 'session/link', undefined, { 'x-link-code': code });
   useLink = (code: string): Promise<SessionView> => this.change('POST', 'session/link', { code });
   signIn = (name: string, password: string): Promise<SessionView> =>
     this.change('POST', 'session/password', { name, password });

@@ -49,8 +49,13 @@ export class Asker {
     }
   }
 
-  protected async call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-    const headers: Record<string, string> = { accept: 'application/json' };
+  protected async call<Answer>(
+    method: string,
+    path: string,
+    body?: unknown,
+    more: Record<string, string> = {},
+  ): Promise<Answer> {
+    const headers: Record<string, string> = { accept: 'application/json', ...more };
     if (method !== 'GET') headers['x-csrf-token'] = this.bearer.told?.csrf ?? '';
     if (body !== undefined) headers['content-type'] = 'application/json';
     let response: Response;

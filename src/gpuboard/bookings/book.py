@@ -40,7 +40,10 @@ class MemoryBook:
         return [
             one
             for one in self._bookings
-            if one.who.casefold() == who.casefold() and one.start < end and one.end > start
+            if one.who.casefold() == who.casefold()
+            and one.start < end
+            and one.end > start
+            and not one.never_was
         ]
 
 

@@ -68,7 +68,10 @@ class StoredBook:
     def of_person(self, who: str, start: float, end: float) -> list[Booking]:
         """Those of a person that have something of the span."""
         mine = BOOKINGS.c.owner == who.casefold()
-        return list(_read(self._connection, mine, BOOKINGS.c.end_at > start, BOOKINGS.c.start_at < end))
+        # What was cancelled before it began has nothing of any span.
+        lasts = BOOKINGS.c.end_at > BOOKINGS.c.start_at
+        in_span = (BOOKINGS.c.end_at > start, BOOKINGS.c.start_at < end)
+        return list(_read(self._connection, mine, lasts, *in_span))
 
     def find(self, ident: str) -> Booking | None:
         """The booking of this id."""

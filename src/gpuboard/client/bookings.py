@@ -1,6 +1,8 @@
 """Bookings of a board over HTTP, for commands; standard library only."""
 
+import re
 import urllib.parse
+from typing import Final
 
 import msgspec
 
@@ -12,6 +14,8 @@ from gpuboard.wire.views import NodeView
 
 _PATH = "api/v1/bookings"
 _FEED = f"{_PATH}/feed"
+# Other words behind that path mean other things, like the feed.
+_ID: Final = re.compile(r"[0-9a-f]{8,64}")
 
 
 class BookingClient(BoardClient):
@@ -61,9 +65,9 @@ class BookingClient(BoardClient):
 
 
 def _path_of(ident: str) -> str:
-    if not ident.strip():
-        raise UsageError("name a booking by its id; gpuboard bookings shows them")
-    return f"{_PATH}/{urllib.parse.quote(ident, safe='')}"
+    if _ID.fullmatch(ident) is None:
+        raise UsageError(f"{ident!r} is no booking's id; gpuboard bookings shows them")
+    return f"{_PATH}/{ident}"
 
 
 def _encode(body: BookingWish | BookingChange) -> bytes:

@@ -125,9 +125,13 @@ def _means(windows: list[Usage], used: list[int]) -> list[UsageMean]:
 
 
 def _mean(window: Usage, milliseconds: int) -> float | None:
-    """How many GPUs so much time is, on average; None: nothing was counted."""
-    seconds = window.end - window.start
-    return round(milliseconds / 1000 / seconds, 3) if seconds > 0 and window.places else None
+    """How many GPUs so much time is, on average of what was observed; None: nothing was."""
+    total = window.total()
+    if not total.observed:
+        return None
+    # So many GPUs there were: what nobody saw of them is no time in which they stood still.
+    gpus = total.span / 1000 / (window.end - window.start)
+    return round(gpus * milliseconds / total.observed, 3)
 
 
 def _hour(found: dict[tuple[int, int], float], at: tuple[int, int] | None) -> HourOfWeek | None:

@@ -96,13 +96,15 @@ def _ask(history: History, by: UsageBy, start: float, end: float) -> Usage:
 def _by_week(history: History, wanted: UsageWanted, start: float, end: float) -> tuple[Usage, list[UsageRow]]:
     weeks = [(name, span, history.usage(*span)) for name, span in weeks_of(start, end, wanted.zone)]
     rows = []
-    for at, (name, (since, _), found) in enumerate(weeks):
+    for at, (name, (since, until), found) in enumerate(weeks):
         if not found.places:
             continue
         span = week_before(since, wanted.zone)
         # The first that is asked for may be a part of a week.
         before = weeks[at - 1][2] if at > 1 else history.usage(*span)
-        past = _comparable(before, span)
+        # Only a whole week is compared with one: a part of it, or one under way, would look like less use.
+        is_whole = until - since >= COMPARABLE_SHARE * (span[1] - span[0])
+        past = _comparable(before, span) if is_whole else None
         row = _row(name, _sum_of(found.places, wanted.worth), wanted)
         rows.append(replace(row, previous_used_ms=None if past is None else past.total().used))
     first = min((found.start for *_, found in weeks if found.places), default=end)

@@ -16,7 +16,7 @@ from gpuboard.web.answers import COMPRESSED
 from gpuboard.web.guard import Guard
 from gpuboard.web.needs import check_needs, needs
 from gpuboard.web.openapi import DocumentPlugin, whole_document
-from gpuboard.web.problems import http_problem, note_socket_error, unexpected_problem
+from gpuboard.web.problems import http_problem, no_text_problem, note_socket_error, unexpected_problem
 from gpuboard.web.routes import (
     account,
     badge,
@@ -82,7 +82,11 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
             "base_path": Provide(lambda: base_path, sync_to_thread=False),
         },
         guards=[check_needs],
-        exception_handlers={HTTPException: http_problem, Exception: unexpected_problem},
+        exception_handlers={
+            HTTPException: http_problem,
+            UnicodeDecodeError: no_text_problem,
+            Exception: unexpected_problem,
+        },
         compression_config=CompressionConfig(
             backend="gzip", minimum_size=1024, gzip_compress_level=4, exclude_opt_key=COMPRESSED
         ),

@@ -99,6 +99,13 @@ def too_deep_problem(_request: Request[Any, Any, Any], _error: RecursionError) -
     return _answer(400, "The body is nested too deep.")
 
 
+def no_text_problem(
+    _request: Request[Any, Any, Any], _error: UnicodeDecodeError
+) -> Response[ProblemDocument]:
+    """Answer a body that is no text."""
+    return _answer(400, "The body is not UTF-8.")
+
+
 def unexpected_problem(request: Request[Any, Any, Any], error: Exception) -> Response[ProblemDocument]:
     """Answer an error that we did not expect; the details stay in the log."""
     log.error("request failed: method=%s path=%s", request.method, request.url.path, exc_info=error)

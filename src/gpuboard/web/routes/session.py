@@ -13,7 +13,7 @@ from litestar.exceptions import (
     ServiceUnavailableException,
     TooManyRequestsException,
 )
-from litestar.params import Parameter
+from litestar.params import HeaderParameter
 from msgspec.structs import replace
 
 from gpuboard.accounts.desk import SessionSecret
@@ -70,9 +70,13 @@ async def get_session(request: AnyRequest, services: Services) -> Response[Sessi
     responses=problems(400, 404, 410, 503),
 )
 async def get_link(
-    services: Services, code: Annotated[str, Parameter(max_length=128, description="The link's code.")]
+    services: Services,
+    code: Annotated[str, HeaderParameter(name="x-link-code", max_length=128, description="The link's code.")],
 ) -> Response[LinkView]:
-    """Whom a link would sign in; it is not used up, so a chat that looks at links harms nobody."""
+    """Whom a link would sign in; it is not used up, so a chat that looks at links harms nobody.
+
+    The code is no part of the address: those stand in the logs of proxies.
+    """
     door = people_door(services)
     try:
         link = await door.run(partial(door.desk.read_link, code))

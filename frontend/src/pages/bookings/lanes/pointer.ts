@@ -102,7 +102,8 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
       const shown = shownOf(item);
       const place = item && shown && below(event, item, shown);
       const booking = bookingOf(event);
-      if (!place || (boxOf(event) && !(booking?.may_change && booking.end > desk.now))) return;
+      if (!place || (boxOf(event) && !(booking?.is_mine && booking.may_change && booking.end > desk.now)))
+        return;
       if (!booking && place.at + QUARTER <= desk.now) return;
       held = {
         item,
