@@ -247,6 +247,23 @@ async def test_what_was_counted_is_known_after_a_restart(database: Database) -> 
     assert found[booking.id].came_at is not None
 
 
+async def test_what_passed_while_the_board_was_away_was_not_observed(database: Database) -> None:
+    """All seconds of a booking are of one kind, also those that nobody counted."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book()
+    await lab.watch.look()
+    await lab.pass_time(70, gpu(0, user="ana"))
+    later = Watched(database)
+    later.clock.time = lab.clock.time + 300
+    await later.begin(gpu(0, user="ana"))
+    await later.watch.look()
+    await later.pass_time(10, gpu(0, user="ana"))
+    use = later.use(booking)
+    # Written once a minute: what came after is lost, and said to be.
+    assert (use.used_seconds, use.unobserved_seconds) == (60 + 10, 10 + 300)
+
+
 async def test_a_pause_of_the_board_counts_for_nobody(database: Database) -> None:
     """A suspended machine has seen nothing."""
     lab = Watched(database)

@@ -236,7 +236,11 @@ class AccountDesk:
                 now=now,
                 expires_at=None if seconds is None else now + seconds,
             )
-            write_deed(connection, replace(deed, detail=f"{made.id} {name}: {', '.join(made.scopes)}"), now)
+            write_deed(
+                connection,
+                replace(deed, detail=f"{made.id} of {made.person}, {name}: {', '.join(made.scopes)}"),
+                now,
+            )
             note_change(connection)
         return made, token
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.rules import Decision, release
@@ -109,25 +110,34 @@ class BookingWatch:
             StorageError: something cannot be read or written; what was counted stays.
         """
         now, moment = self._fleet.clock.now(), self._monotonic()
-        step, self._looked_at = min(moment - self._looked_at, LONGEST_STEP), moment
+        passed, self._looked_at = moment - self._looked_at, moment
+        step = min(passed, LONGEST_STEP)
         known = [one for one in self._desk.known() if one.kind == "booking" and not one.never_was]
         running = [one for one in known if one.start <= now < one.end]
-        await self._recall([one.id for one in running])
+        new = await self._recall([one.id for one in running])
         for one in running:
-            await self._watch(one, now, step)
+            missed = (
+                _missed(one, self._uses.get(one.id, Use()), now, step) if one.id in new else passed - step
+            )
+            await self._watch(one, now, step, missed)
         for one in known:
             if one.end <= now < one.end + OVERRUN_SECONDS:
                 self._watch_end(one, now)
         await self._write({one.id for one in running}, moment)
 
-    async def _recall(self, idents: list[str]) -> None:
+    async def _recall(self, idents: list[str]) -> list[str]:
+        """Read what is known of those that are new to this watch, and say which these are."""
         new = [ident for ident in idents if ident not in self._uses]
         if new:
             self._uses.update(await self._run(partial(self._store.uses, new)))
+        return new
 
-    async def _watch(self, booking: Booking, now: float, step: float) -> None:
+    async def _watch(self, booking: Booking, now: float, step: float, missed: float) -> None:
         sights = self._sights(booking)
         before = self._uses.get(booking.id, Use())
+        if missed:
+            unseen = before.unobserved_seconds + missed * booking.gpus
+            before = replace(before, unobserved_seconds=unseen)
         use = self._uses[booking.id] = count(before, booking.who, sights, now=now, seconds=step)
         for name in strangers(booking, sights):
             self._tell_once("trespass", booking, now, name)
@@ -206,3 +216,11 @@ class BookingWatch:
                 has_nobody=before.has_nobody or any(not is_somebody(one) for one in holders),
             )
         return list(by_number.values()) or [None]
+
+
+def _missed(booking: Booking, use: Use, now: float, step: float) -> float:
+    """Seconds of a booking of which nobody has counted anything: the board did not run."""
+    counted = use.used_seconds + use.others_seconds + use.unused_seconds + use.unobserved_seconds
+    missed = now - booking.start - counted / max(1, booking.gpus) - step
+    # A look comes a moment after what it looks at.
+    return missed if missed > 2 * LOOK_SECONDS else 0.0

@@ -18,7 +18,7 @@ from gpuboard.client.credentials import Credentials
 from gpuboard.export.files import write_out
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.model.errors import UsageError
-from gpuboard.wire.usage import UsageAnswer, UsageBy
+from gpuboard.wire.usage import NAMED, UsageAnswer, UsageBy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         "month": arguments.month,
     }
     client = _UsageClient(arguments.board or Credentials().last or DEFAULT_URL, ca_file=arguments.ca_file)
-    content = _write(client.usage(query), arguments.form).encode()
+    answer = client.usage(query)
+    if arguments.by in NAMED and not answer.rows and answer.total.used_ms:
+        print("gpuboard: names are hidden from visitors: run gpuboard login", file=sys.stderr)
+    content = _write(answer, arguments.form).encode()
     if arguments.out:
         write_out(Path(arguments.out), content)
     else:

@@ -13,10 +13,8 @@ from gpuboard.history.base import History
 from gpuboard.history.spans import Span, week_before, weeks_of, whole_hours
 from gpuboard.history.usage import PlaceUsage, Times, Usage, gpus_of
 from gpuboard.history.weights import Worth, weighed
-from gpuboard.wire.usage import UsageAnswer, UsageBy, UsageRow, UsageTotal
+from gpuboard.wire.usage import NAMED, UsageAnswer, UsageBy, UsageRow, UsageTotal
 
-# Those by whom somebody could be recognised: a program may be called after whoever wrote it.
-NAMED: Final = frozenset({"person", "group", "program"})
 # So much of a span must have been counted for another to be compared with it.
 COMPARABLE_SHARE: Final = 0.9
 _MIB_SECONDS: Final = 1024 * 3600

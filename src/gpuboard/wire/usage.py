@@ -1,10 +1,12 @@
 """GPU-hours, as the API tells them: whole milliseconds, so that sums are exact."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 UsageBy = Literal["person", "group", "program", "model", "node", "week"]
+# Those by whom somebody could be recognised: a program may be called after whoever wrote it.
+NAMED: Final[frozenset[UsageBy]] = frozenset({"person", "group", "program"})
 Trend = Literal["up", "level", "down"]
 
 
