@@ -40,7 +40,7 @@ def computing(board: RunningBoard, word: str = "busy") -> tuple[str, dict[str, A
 
     With another word, one of which that is said.
     """
-    with urllib.request.urlopen(f"{board.url}api/v1/fleet", timeout=10) as answer:
+    with urllib.request.urlopen(f"{board.url}api/v1/fleet", timeout=60) as answer:
         nodes = json.load(answer)["nodes"]
     return next(
         (node["name"], gpu) for node in nodes for gpu in node["gpus"] if gpu["verdict"]["word"] == word

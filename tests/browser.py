@@ -21,7 +21,7 @@ PHONE: Final = (390, 844)
 # The same engine; without all that belongs to a window, a visit costs less than half.
 PROGRAMS: Final = ("chromium-headless-shell", "chromium")
 # Shared machines are slow; a page that never comes takes longer than this.
-PATIENCE_MS: Final = 20_000
+PATIENCE_MS: Final = 45_000
 
 _QUIET: Final = (
     "--disable-background-networking",

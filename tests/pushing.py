@@ -182,7 +182,7 @@ def running_pusher(
         assert not thread.is_alive()
 
 
-def wait_until(what: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_until(what: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while not what():

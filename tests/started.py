@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 SLEEP = ("sleep", "300")
 
@@ -54,7 +55,15 @@ def orphans() -> Iterator[tuple[int, int]]:
             os.kill(child, 9)
 
 
-def eventually(is_so: Callable[[], bool], *, seconds: float = 30.0) -> None:
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and not only waiting to be buried."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def eventually(is_so: Callable[[], bool], *, seconds: float = 60.0) -> None:
     """Wait until something is so, and fail when it never is."""
     ends = time.monotonic() + seconds
     while not is_so():

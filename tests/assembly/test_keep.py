@@ -30,7 +30,7 @@ async def keep(part: Fragile, clock: Clock) -> Keeper:
     """Keep a part until it runs well."""
     keeper = Keeper("part", part.run, pause=0.001, clock=clock)
     task = asyncio.create_task(keeper.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await part.well.wait()
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):

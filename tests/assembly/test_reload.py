@@ -62,7 +62,7 @@ class Live:
 
     def get(self, path: str) -> dict[str, Any]:
         """One answer of the board."""
-        with urllib.request.urlopen(f"{self.board.url}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.board.url}{path}", timeout=60) as answer:
             document: dict[str, Any] = json.load(answer)
             return document
 
@@ -238,7 +238,7 @@ def test_what_needs_a_restart_is_named(tmp_path: Path) -> None:
         assert "settings taken up\n" not in live.log
         assert "restart: [board] hostnames" not in live.log
         named = urllib.request.Request(f"{board.url}healthz", headers={"Host": "gpus.lab.example"})
-        urllib.request.urlopen(named, timeout=10).close()
+        urllib.request.urlopen(named, timeout=60).close()
 
 
 def test_where_the_board_listens_and_keeps_its_state_needs_a_restart() -> None:
@@ -334,7 +334,7 @@ def certificate_of(board: RunningBoard) -> dict[str, Any]:
     """How the board's certificate is, by /readyz, for somebody who does not verify it."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(f"{board.url}readyz", timeout=10, context=context) as answer:
+    with urllib.request.urlopen(f"{board.url}readyz", timeout=60, context=context) as answer:
         parts: list[dict[str, Any]] = json.load(answer)["components"]
     return next(part for part in parts if part["kind"] == "certificate")
 

@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60
 
 def shown(board: RunningBoard) -> dict[str, tuple[str, list[str]]]:
     """How each node is, and what is wrong with it."""
-    with urllib.request.urlopen(f"{board.url}api/v1/fleet", timeout=10) as answer:
+    with urllib.request.urlopen(f"{board.url}api/v1/fleet", timeout=60) as answer:
         return {
             node["name"]: (node["state"], [problem["kind"] for problem in node["problems"]])
             for node in json.load(answer)["nodes"]

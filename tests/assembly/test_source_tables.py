@@ -21,7 +21,7 @@ from gpuboard.storage.tables import NODE_PLACES
 from tests.board import RunningBoard, running_board
 from tests.databases import open_database
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 def two_folders(place: Path) -> Path:
@@ -42,7 +42,7 @@ def until(board: RunningBoard, is_so: Callable[[dict[str, Any]], bool]) -> dict[
     ends = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < ends:
         try:
-            with urllib.request.urlopen(f"{board.url}api/v1/nodes/gpu01", timeout=10) as answer:
+            with urllib.request.urlopen(f"{board.url}api/v1/nodes/gpu01", timeout=60) as answer:
                 node: dict[str, Any] = json.load(answer)
         except urllib.error.HTTPError:
             node = {}

@@ -12,7 +12,7 @@ import pytest
 from gpuboard.assembly.systemd import ServiceManager
 from tests.board import running_board
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 @contextlib.contextmanager

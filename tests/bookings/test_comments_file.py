@@ -34,7 +34,7 @@ class Booked:
 
     async def until(self, expected: dict[tuple[str, int], str]) -> None:
         """Wait until the claims are these."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not self.all or self.all[-1] != expected:
                 self._news.clear()
                 await self._news.wait()
@@ -161,7 +161,7 @@ async def test_a_booked_gpu_shows_as_booked(tmp_path: Path) -> None:
     task = asyncio.create_task(
         CommentsFile(str(path), partial(fleet.set_claims, "comments-json"), now=fleet.clock.now).run()
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while True:
             fleet.settle()
             verdict = node.gpus["GPU-1"].verdict

@@ -161,7 +161,7 @@ def test_a_board_says_which_hosts_and_gpus_of_the_bookings_it_does_not_know(tmp_
     with running_board("--config", str(config), log=tmp_path / "log") as board:
 
         def read(path: str) -> dict[str, list[dict[str, object]]]:
-            with urllib.request.urlopen(f"{board.url}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"{board.url}{path}", timeout=60) as answer:
                 told: dict[str, list[dict[str, object]]] = json.load(answer)
                 return told
 

@@ -219,7 +219,7 @@ def test_a_free_port_of_the_systems_choice_is_announced(tmp_path: Path) -> None:
 
 def _answers(url: str) -> bool:
     with contextlib.suppress(urllib.error.URLError, ConnectionError):
-        urllib.request.urlopen(url, timeout=5).close()
+        urllib.request.urlopen(url, timeout=60).close()
         return True
     return False
 
@@ -270,7 +270,7 @@ def test_a_board_goes_on_while_the_database_that_it_was_told_to_use_is_damaged(t
 
 
 def _storage(url: str) -> dict[str, str]:
-    with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
+    with urllib.request.urlopen(f"{url}readyz", timeout=60) as answer:
         parts = json.load(answer)["components"]
     return next(part for part in parts if part["kind"] == "storage")
 

@@ -72,14 +72,14 @@ import json, ssl, sys, time, urllib.request
 
 board, node, *ca_file = sys.argv[1:]
 context = ssl.create_default_context(cafile=ca_file[0] if ca_file else None)
-ends = time.monotonic() + 40
+ends = time.monotonic() + 60
 seen = {}
 while seen.get(node) != ("live", 2):
     if time.monotonic() > ends:
         sys.exit(f"{node} is not live: {seen}")
     time.sleep(0.1)
     try:
-        with urllib.request.urlopen(f"{board}api/v1/fleet", timeout=10, context=context) as answer:
+        with urllib.request.urlopen(f"{board}api/v1/fleet", timeout=60, context=context) as answer:
             nodes = json.load(answer)["nodes"]
         seen = {each["name"]: (each["state"], len(each["gpus"])) for each in nodes}
     except OSError as error:

@@ -104,7 +104,7 @@ def test_what_keeps_running_leaves_its_file(walk: Walk, command: str) -> None:
     """Until it is stopped."""
     agent = walk.start(f"exec {command}", path=walk.persons_path)
     try:
-        ends = time.monotonic() + 40
+        ends = time.monotonic() + 60
         while not list(walk.folder.glob("[!.]*")) and time.monotonic() < ends:
             time.sleep(0.05)
         assert walk.seen() == [("live", 8)]

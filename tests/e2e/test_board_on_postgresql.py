@@ -56,7 +56,7 @@ class Site:
 
 def get(board: RunningBoard, path: str) -> Any:  # noqa: ANN401 - JSON
     """What the board says."""
-    with urllib.request.urlopen(f"{board.url}{path}", timeout=10) as answer:
+    with urllib.request.urlopen(f"{board.url}{path}", timeout=60) as answer:
         return json.load(answer)
 
 
@@ -86,7 +86,7 @@ def part(board: RunningBoard, kind: str) -> dict[str, Any]:
 
 def _body(url: str) -> bytes:
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             body: bytes = answer.read()
     except urllib.error.HTTPError as error:
         return error.read()

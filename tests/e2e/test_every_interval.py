@@ -124,7 +124,7 @@ def board(tmp_path: Path) -> Iterator[RunningBoard]:
 def snapshot(board: RunningBoard) -> dict[str, dict[str, Any]]:
     """The nodes of the snapshot with which a page begins, by name."""
     with connect(board.url.replace("http", "ws") + "api/v1/stream", compression=None) as socket:
-        frame = socket.recv(timeout=10)
+        frame = socket.recv(timeout=60)
     message = json.loads(frame if isinstance(frame, str) else gzip.decompress(frame))
     rows = zip(*message["nodes"].values(), strict=True)
     nodes = [dict(zip(message["nodes"], row, strict=True)) for row in rows]

@@ -70,7 +70,7 @@ class Lab:
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         """What the board says of each source's node."""
-        fleet = httpx.get(f"{self.board.url}api/v1/fleet", timeout=10).json()
+        fleet = httpx.get(f"{self.board.url}api/v1/fleet", timeout=60).json()
         return {node["source"]: node for node in fleet["nodes"]}
 
     def states(self) -> dict[str, str]:

@@ -103,7 +103,7 @@ def board(tmp_path: Path) -> Iterator[RunningBoard]:
 
 def fleet(board: RunningBoard) -> dict[str, dict[str, Any]]:
     """The nodes that the board shows, by name."""
-    answer = httpx.get(f"{board.url}api/v1/fleet", timeout=10).json()
+    answer = httpx.get(f"{board.url}api/v1/fleet", timeout=60).json()
     return {node["name"]: node for node in answer["nodes"]}
 
 

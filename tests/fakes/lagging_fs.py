@@ -40,7 +40,7 @@ def lagging(folder: Path, *, lag_seconds: float) -> Iterator[Lagging]:
     command = [sys.executable, "-m", __name__, str(here.behind), str(here.mount), str(lag_seconds)]
     process = subprocess.Popen(command, cwd=ROOT)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not os.path.ismount(here.mount):
             assert process.poll() is None, "it could not be mounted"
             assert time.monotonic() < deadline, "it was not mounted in time"
@@ -50,7 +50,7 @@ def lagging(folder: Path, *, lag_seconds: float) -> Iterator[Lagging]:
         here.release()
         subprocess.run(["fusermount", "-uz", str(here.mount)], check=False)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)
+            process.wait(timeout=30)
         process.kill()
         process.wait()
 

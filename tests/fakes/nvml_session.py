@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Final, Self
 
-PATIENCE_SECONDS: Final = 20.0
+PATIENCE_SECONDS: Final = 60
 
 # Reads {"number", "question"} lines, answers {"number", "answer"} or {"number", "error"} as they come.
 ASKING: Final = """

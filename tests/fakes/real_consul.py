@@ -55,7 +55,7 @@ class RealConsul:
         command += ["-grpc-port=-1", *ports, f"-config-file={self._settings}"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not self._is_ready():
             assert time.monotonic() < deadline, self._log.read_text()[-2000:]
             assert self._process.poll() is None, self._log.read_text()[-2000:]

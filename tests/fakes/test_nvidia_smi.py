@@ -14,7 +14,7 @@ import pytest
 from tests.fakes import nvidia_smi, nvml
 from tests.fakes.nvml.scenario import FakeProcess
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60
 LOST = "Unable to determine the device handle for GPU0000:1B:00.0: "
 Style: TypeAlias = Literal["old", "newest"] | None
 Finished: TypeAlias = "subprocess.CompletedProcess[bytes]"

@@ -19,7 +19,7 @@ import pytest
 from tests.fakes import nvml
 from tests.fakes.nvml.scenario import MIB
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60
 
 SNAPSHOT = """
 import json, nvitop
@@ -134,7 +134,7 @@ def _exporter(environment: dict[str, str]) -> Iterator[str]:
         while not _is_whole(metrics) and time.monotonic() < deadline:
             time.sleep(0.2)
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as response:
                     metrics = response.read().decode()
             except urllib.error.URLError:
                 continue

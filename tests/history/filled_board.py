@@ -30,9 +30,9 @@ grid = "1s"
 def get(port: int, path: str) -> Any:  # noqa: ANN401
     """What the board answers; None: not yet."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=60) as answer:
             return json.load(answer)
-    except (urllib.error.URLError, ConnectionError):
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
         return None
 
 
@@ -64,7 +64,7 @@ def sampled_at(port: int) -> float:
 
 def batches(port: int) -> float:
     """How many batches were written."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     return float(next(line for line in lines if line.startswith("gpuboard_history_batches_total")).split()[1])
 

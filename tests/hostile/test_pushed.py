@@ -165,7 +165,7 @@ def heard_about(socket: ClientConnection, message: bytes) -> list[str]:
     """What an agent hears about a message that the board will not have."""
     try:
         socket.send(message)
-        return refusals(socket.recv(timeout=10, decode=False))
+        return refusals(socket.recv(timeout=60, decode=False))
     except ConnectionClosed as closed:
         # 1009 says by itself that the message was too large.
         return [closed.rcvd.reason or "too large"] if closed.rcvd and closed.rcvd.code in (1009, 4400) else []
@@ -181,7 +181,7 @@ def test_over_a_websocket_it_is_refused_too(board: RunningBoard, http: httpx.Cli
             continue
         with line(agent) as socket:
             socket.send(encode(Hello(node=agent.node, boot_id=BOOT)))
-            socket.recv(timeout=10)
+            socket.recv(timeout=60)
             assert heard_about(socket, agent.message(report)), name
 
 
@@ -207,10 +207,10 @@ def test_replays_are_refused(board: RunningBoard, http: httpx.Client) -> None:
     assert all("has been shown already" in each[0] for each in words)
     with line(agent) as socket:
         socket.send(encode(Hello(node=agent.node, boot_id=BOOT)))
-        socket.recv(timeout=10)
+        socket.recv(timeout=60)
         for message in messages:
             socket.send(message)
-            assert refusals(socket.recv(timeout=10, decode=False))
+            assert refusals(socket.recv(timeout=60, decode=False))
     assert agent.post(encode(Hello(node=agent.node, boot_id="boot-2"))).status_code == 200
     again = agent.post(encode(Hello(node=agent.node, boot_id=BOOT)))
     assert (again.status_code, "another machine has used the token" in problem_of(again)) == (403, True)

@@ -249,12 +249,12 @@ async def test_calls_that_hang_are_never_more_than_their_places() -> None:
     for _ in range(12):
         with pytest.raises(OutsideError, match="/nfs/home/key cannot be read: its mount hangs"):
             await workers.run(hang)
-    assert [began.acquire(timeout=1) for _ in range(3)] == [True] * 3
+    assert [began.acquire(timeout=30) for _ in range(3)] == [True] * 3
     assert not began.acquire(blocking=False)
     release.set()
     patient = Workers(1)
     assert await patient.run(lambda _: 7) == 7
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             with contextlib.suppress(OutsideError):
                 assert await workers.run(lambda _: 8) == 8

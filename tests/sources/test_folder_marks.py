@@ -146,7 +146,7 @@ def test_a_board_that_is_started_again_refuses_an_old_drop(tmp_path: Path) -> No
     config.write_text(f'[[source]]\nkind = "folder"\npath = "{tmp_path}/nfs"\ninterval = "200ms"\n')
 
     def why(url: str) -> str:
-        with urllib.request.urlopen(f"{url}api/v1/fleet", timeout=10) as answer:
+        with urllib.request.urlopen(f"{url}api/v1/fleet", timeout=60) as answer:
             return str([node["reason"] for node in json.load(answer)["nodes"]])
 
     drop(tmp_path / "nfs", 100, ago=0.0)

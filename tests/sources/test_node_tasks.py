@@ -30,7 +30,7 @@ class Looks:
 
     async def until_began(self, count: int) -> None:
         """Wait until so many looks have begun."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(self.began) < count:
                 self._changed.clear()
                 await self._changed.wait()

@@ -185,7 +185,7 @@ def report_once(board: RunningBoard, token: str) -> None:
     for message in (Hello(node=NODE, boot_id="boot-1"), Live(sample=sample, follows=None)):
         url = f"{board.url}api/v1/reports"
         httpx.post(url, headers=headers, content=encode(message)).raise_for_status()
-    wait_until(lambda: httpx.get(f"{board.url}readyz").is_success, 20)
+    wait_until(lambda: httpx.get(f"{board.url}readyz").is_success)
 
 
 @pytest.fixture(scope="module")
@@ -272,8 +272,8 @@ def socket_answer(place: Place, url: str) -> int | str:
         with connect(url, additional_headers=place.headers, compression=None) as socket:
             if url.endswith("ingest"):
                 socket.send(encode(Hello(node=NODE, boot_id="boot-1")))
-                return "welcome" if b"welcome" in socket.recv(timeout=10, decode=False) else "?"
-            return str(decode_frame(socket.recv(timeout=10))["tier"])
+                return "welcome" if b"welcome" in socket.recv(timeout=60, decode=False) else "?"
+            return str(decode_frame(socket.recv(timeout=60))["tier"])
     except ConnectionClosed as closed:
         return closed.rcvd.code if closed.rcvd else "?"
     except InvalidStatus as refused:

@@ -158,7 +158,7 @@ def next_troubles(viewer: ClientConnection) -> set[str]:
     """The parts in trouble, as of the next message that speaks of them."""
     told = None
     while told is None:
-        told = decode_frame(viewer.recv(timeout=10)).get("troubles")
+        told = decode_frame(viewer.recv(timeout=60)).get("troubles")
     return {one["component"] for one in told}
 
 

@@ -84,7 +84,7 @@ class Remembered:
         self.now = now
         self.info = {"since": now - since_days * DAY, "paused": paused}
         self.asked: list[str] = []
-        with urllib.request.urlopen(f"{url}api/v1/stream", timeout=10) as answer:
+        with urllib.request.urlopen(f"{url}api/v1/stream", timeout=60) as answer:
             self.snapshot: dict[str, Any] = json.load(answer)
         gpus = self.snapshot["gpus"]
         self.gpus: dict[str, tuple[str, str]] = {

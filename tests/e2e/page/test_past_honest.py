@@ -135,7 +135,7 @@ def _yesterday() -> int:
 
 
 def _rewound_users(demo: RunningBoard) -> dict[str, list[object]]:
-    with urllib.request.urlopen(f"{demo.url}api/v1/stream?at={_yesterday()}", timeout=10) as answer:
+    with urllib.request.urlopen(f"{demo.url}api/v1/stream?at={_yesterday()}", timeout=60) as answer:
         rows = json.load(answer)["gpus"]
     return dict(zip(rows["uuid"], rows["users"], strict=True))
 

@@ -77,7 +77,7 @@ async def test_a_frozen_old_node_grows_old_although_it_answers(node: OldNode, op
     assert entry is not None
 
     async def turns(state: str) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while entry.freshness.state != state:
                 await asyncio.sleep(INTERVAL)
                 fleet.settle()

@@ -15,6 +15,7 @@ from typing import Literal
 from gpuboard.sources.ssh import SshOptions
 from tests.parts import require
 from tests.probes.nvidia_smi.logs import NEW_HEAD, TAIL, new_gpu, process
+from tests.started import is_running
 
 Mode = Literal["ok", "slow", "hang", "flood", "fail", "missing"]
 
@@ -158,7 +159,7 @@ class Server:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([sshd, "-D", "-e", "-f", str(path)], stderr=log)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return
@@ -226,14 +227,6 @@ def children_of(pid: int) -> list[int]:
             if int(stat.read_text().rpartition(") ")[2].split()[1]) == pid:
                 found.append(int(stat.parent.name))
     return found
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process is there, and not only waiting to be buried."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except OSError:
-        return False
 
 
 def descendants_of(pid: int) -> list[int]:

@@ -14,8 +14,9 @@ from gpuboard.sources.registry import Surroundings, make_source
 from gpuboard.sources.ssh import Timing, read_once
 from gpuboard.sources.ssh.connect import SshConnector
 from tests.fakes.sink import SettableDiscovery
-from tests.sources.ssh.server import Server, children_of, descendants_of, is_running, running_server
+from tests.sources.ssh.server import Server, children_of, descendants_of, running_server
 from tests.sources.ssh.watching import IMPATIENT, QUICK, target, until, watching
+from tests.started import is_running
 
 
 async def test_a_node_reports_its_gpus_and_itself(server: Server) -> None:
@@ -48,7 +49,7 @@ async def test_everything_on_the_node_ends_with_the_connection(server: Server) -
         await until(lambda: recorder.count("gpu01") >= 2)
         running = descendants_of(server.listener)
         assert running
-    await until(lambda: not any(map(is_running, running)), 3)
+    await until(lambda: not any(map(is_running, running)))
 
 
 async def test_many_nodes_behind_one_sshd(server: Server) -> None:

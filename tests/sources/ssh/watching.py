@@ -121,7 +121,7 @@ async def watching(
         yield recorder
 
 
-async def until(condition: Callable[[], bool], seconds: float = 40.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not condition():
