@@ -186,7 +186,7 @@ async def test_when_a_node_leaves_it_is_written_down_at_the_next_look(
 
 async def until(holds: Callable[[], bool]) -> None:
     """Wait for something to happen."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.01)
 

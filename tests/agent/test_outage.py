@@ -41,7 +41,7 @@ def wrong_ages(wire: Wire, offered: dict[int, float]) -> list[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_kill_9_of_the_board_loses_nothing_and_takes_nothing_twice(tmp_path: Path) -> None:
     """Every sample taken meanwhile is acknowledged once and in order."""
     port = free_port()

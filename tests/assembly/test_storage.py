@@ -93,7 +93,7 @@ def test_a_disk_that_hangs_keeps_no_board_from_starting(
             await storage.run(lambda: database.fact("a"))
         tasks = [asyncio.ensure_future(start()) for _, start in storage.parts()]
         database.answers.set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await storage.once_open(has_opened)()
         assert storage.trouble is None
         assert memory.number == 7

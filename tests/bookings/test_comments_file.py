@@ -101,7 +101,7 @@ async def test_a_damaged_file_changes_nothing_and_is_logged_once(
         path.unlink()
         if damage is not None:
             path.write_bytes(damage)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while comments.trouble is None:  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
         assert len(booked.all) == 1

@@ -140,7 +140,7 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 async def trouble_is(discovery: Discovery, *, there: bool) -> None:
     """Wait until a list is out of date, or no longer."""
     assert isinstance(discovery, Troubled)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (discovery.trouble is not None) != there:  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(EVERY)
 

@@ -137,7 +137,7 @@ def test_a_node_of_every_kind_of_source_says_what_to_do_when_it_falls_silent() -
 
 async def until_heard(subject: Subject, sink: RecordingSink, times: int) -> None:
     """Wait until every node has reported so often."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while any(sink.count(node) < times for node in subject.nodes):
             await asyncio.to_thread(subject.stir)
             await asyncio.sleep(0.1)

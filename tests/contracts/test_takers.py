@@ -192,7 +192,7 @@ def test_every_kind_of_source_is_held_to_this() -> None:
 
 async def until(is_so: Callable[[], bool], stir: Callable[[], None] = nothing) -> None:
     """Stir until something is so."""
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(60):
         while not is_so():
             await asyncio.to_thread(stir)
             await asyncio.sleep(0.1)

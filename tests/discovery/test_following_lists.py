@@ -46,7 +46,7 @@ class Looks:
     async def more(self, times: int) -> None:
         """Wait until it was looked at so often again."""
         enough = self.count + times
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while self.count < enough:  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
 

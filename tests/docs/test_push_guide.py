@@ -69,7 +69,7 @@ class Walk:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_the_guide_leads_from_nothing_to_a_live_node(tmp_path: Path) -> None:
     """Certificate, board, code, token, agent: nothing has to be guessed in between."""
     require("openssl")
@@ -95,7 +95,7 @@ def test_the_guide_leads_from_nothing_to_a_live_node(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_an_agent_can_be_tried_without_a_gpu(tmp_path: Path) -> None:
     """Two terminals of one machine; the node has GPUs and is called as it was enrolled."""
     walk = Walk(tmp_path, GUIDE.read_text().split("### On a machine without a GPU")[1].split("\n## ")[0])

@@ -131,7 +131,7 @@ def snapshot(board: RunningBoard) -> dict[str, dict[str, Any]]:
     return {node["name"]: node for node in nodes}
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_the_page_opens_for_every_source_with_every_interval(board: RunningBoard) -> None:
     """Every node has reported, the stream begins with all of them and goes on, and the API agrees."""
 

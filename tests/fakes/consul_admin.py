@@ -46,6 +46,6 @@ class Admin:
 
 async def trouble_is(discovery: ConsulDiscovery, code: str) -> None:
     """Wait until the discovery has this trouble."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while discovery.trouble is None or discovery.trouble.code != code:  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.02)

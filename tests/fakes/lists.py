@@ -30,7 +30,7 @@ class Lists:
 
     async def until(self, expected: list[str]) -> None:
         """Wait until the newest list is this one."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not self.all or self.all[-1] != expected:
                 self._news.clear()
                 await self._news.wait()

@@ -81,7 +81,7 @@ class RecordingSink:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             while not is_so():
                 self._news.clear()
                 await self._news.wait()

@@ -35,7 +35,7 @@ def ask_and_never_read(place: Place, paths: list[str]) -> socket.socket:
     return line
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_answers_that_nobody_reads_are_let_go(tmp_path: Path) -> None:
     """Memory stays within its bound meanwhile, and the connections end by themselves."""
     log = tmp_path / "log"

@@ -16,7 +16,7 @@ from tests.outage import INTERVAL_SECONDS, Sampling, acknowledged, any_taken
 from tests.pushing import Wire, enrol, running_pusher, token_file, wait_until, without_history
 from tests.tls import Authority
 
-pytestmark = [pytest.mark.xdist_group("network"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.xdist_group("network"), pytest.mark.timeout(600)]
 PORT = 8042
 NODE = "far-1"
 ASK = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=20).read().decode())"

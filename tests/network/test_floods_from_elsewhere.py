@@ -40,7 +40,7 @@ from tests.network.namespaces import BOARD, BYSTANDER, VIEWER, Network, board_on
 from tests.pushing import enrol, wait_until, without_history
 from tests.tls import Authority
 
-pytestmark = [pytest.mark.xdist_group("network"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("network"), pytest.mark.timeout(600)]
 PORT = 8042
 SECONDS = 2.5
 CALM_SECONDS = 1.0

@@ -27,7 +27,7 @@ def test_the_tests_of_a_group_are_left_to_one_worker(request: pytest.FixtureRequ
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=500,
     )
     ran = re.findall(r"^\[(gw\d)\].* (?:PASSED|SKIPPED) tests/\S+@(\S+)", run.stdout, re.MULTILINE)
     assert len(ran) > 1, run.stdout
@@ -47,7 +47,7 @@ def test_the_names_of_tests_depend_on_neither_the_clock_nor_the_order_of_sets(
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=500,
     )
     found = {line.partition("@")[0] for line in later.stdout.splitlines()}
     missed = [item.nodeid for item in request.session.items if item.nodeid.partition("@")[0] not in found]

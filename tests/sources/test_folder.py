@@ -210,7 +210,7 @@ async def test_a_folder_that_is_back_leaves_each_node_the_trouble_of_its_own_fil
         return {node.name: None if node.trouble is None else node.trouble.reason.code for node in fleet}
 
     async def until(expected: dict[str, str | None]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while troubles() != expected:  # noqa: ASYNC110 - the fleet has no event
                 await asyncio.sleep(0.02)
 

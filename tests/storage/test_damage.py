@@ -136,7 +136,7 @@ def troubles(directory: Path, *, meanwhile: Callable[[], None] = lambda: None) -
 async def _until_trouble(named: Sequence[Part], components: Components) -> None:
     parts = [asyncio.ensure_future(start()) for _, start in named]
     try:
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             while not components.troubles():
                 mistakes = [part.exception() for part in parts if part.done()]
                 assert mistakes == []

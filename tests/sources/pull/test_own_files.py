@@ -73,7 +73,7 @@ async def test_trouble_that_says_what_to_do_gets_no_other_advice(tmp_path: Path)
 async def troubled(options: PullOptions, *, host: str = "127.0.0.1") -> Node:
     """A node that cannot be asked, as the fleet knows it."""
     fleet = Fleet(HandClock())
-    async with running(pull(at("gpu01", 1, host), options=options), fleet.sink("pull")), asyncio.timeout(30):
+    async with running(pull(at("gpu01", 1, host), options=options), fleet.sink("pull")), asyncio.timeout(60):
         while (node := fleet.get("gpu01")) is None or node.trouble is None:  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.01)
     fleet.settle()

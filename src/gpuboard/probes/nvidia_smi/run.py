@@ -81,8 +81,10 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def _is_there(process: subprocess.Popen[bytes]) -> bool:
     """Whether anything of a command is left: a wrapper may have ended, and what it started may not."""
+    is_there = ProcessTable.scan().has_group(process.pid)
+    # What has ended since is buried here.
     process.poll()
-    return ProcessTable.scan().has_group(process.pid)
+    return is_there
 
 
 def _end(process: subprocess.Popen[bytes]) -> bool:
