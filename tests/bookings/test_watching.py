@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.storage.base import Database, Run
 from tests.booking_lab import gpu
 from tests.clock import HandClock
-from tests.databases import open_database
 
 ANA = Identity(address=None, counted_as=None, tier="names", role="user", person="ana")
 PLACE = ("a", 0)
@@ -102,14 +101,6 @@ class Watched:
         use = self.watch.use_of(booking.id)
         assert use is not None
         return use
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    """A file of SQLite."""
-    opened = await asyncio.to_thread(open_database, tmp_path / "state")
-    yield opened
-    await asyncio.to_thread(opened.close)
 
 
 async def test_every_second_of_a_booking_is_counted_as_one_kind(database: Database) -> None:

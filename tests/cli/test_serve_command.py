@@ -41,6 +41,15 @@ def test_settings_can_be_checked_without_a_board(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.parametrize("text", ["[board\n", '[[source]]\nkind = "pigeon"\n', "[board]\ntick = 0\n"])
+def test_a_board_whose_settings_are_wrong_ends_as_its_unit_expects(tmp_path: Path, text: str) -> None:
+    """With 2, by which systemd knows that starting it again is of no use."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(text)
+    done = serve("--config", str(config), "--state-dir", str(tmp_path / "state"))
+    assert (done.returncode, bool(done.stderr), "Traceback" in done.stderr) == (2, True, False)
+
+
 def test_checking_names_paths_that_are_not_there_and_is_content(tmp_path: Path) -> None:
     """They may be mounted later; a path with a typing error is seen all the same."""
     config = tmp_path / "gpuboard.toml"

@@ -52,6 +52,7 @@ ROWS: dict[str, tuple[str, str]] = {
         f"{limits.MAX_VISITORS_OF_ONE} of one address",
     ),
     "AGENTS_RESERVE": ("the same, from addresses that", f"{limits.AGENTS_RESERVE} more"),
+    "PEOPLE_RESERVE": ("the same, from addresses of people", f"{limits.PEOPLE_RESERVE} more"),
     "TLS_PER_SECOND": ("TLS that one address begins", f"{limits.TLS_PER_SECOND:g} a second"),
     "TLS_BURST": ("TLS that one address begins", f"{limits.TLS_BURST:g} at once"),
     "MAX_VIEWERS": ("open pages", f"{limits.MAX_VIEWERS:,}"),

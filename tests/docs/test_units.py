@@ -54,5 +54,6 @@ def test_the_board_is_not_started_again_when_its_settings_are_wrong() -> None:
     unit = next(unit for unit in UNITS if unit.name == "gpuboard.service").read_text()
     assert f"RestartPreventExitStatus={USAGE}" in unit
     assert "Type=notify" in unit
+    assert "\nWatchdogSec=" in unit
     assert "User=gpuboard" in unit
     assert "\nDynamicUser=" not in unit

@@ -8,8 +8,10 @@ import pytest
 
 from tests.parts import ROOT
 
-# By day and by night, on workdays and at the weekend.
+# By day and by night, on workdays and at the weekend. That the demo has what the tests look for at each of
+# the 168 hours is shown without a browser (tests/assembly/test_demo.py).
 HOURS = (
+    "2026-11-16T08:20:00Z",
     "2026-11-16T04:20:00Z",
     "2026-11-16T15:40:00Z",
     "2026-11-17T09:05:00Z",

@@ -12,6 +12,7 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.codes import OF_NODES, OF_PARTS, OF_PULL, OF_SSH, OF_THE_OUTSIDE
 from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import Address, Disk, GpuProcess, GpuReading, HostFacts, NodeReport, Problem
 from gpuboard.model.verdict import Claim, Reason
@@ -26,24 +27,7 @@ from tests.web.conftest import decode_frame, guarded, web_app
 
 CANARY: Final = "canary"
 # Every code with which a source says why it cannot read a node; some of them quote what they met.
-TROUBLES: Final = (
-    "agent-ended",
-    "bad-answer",
-    "bad-report",
-    "connection-refused",
-    "file-refused",
-    "host-key-changed",
-    "internal",
-    "late",
-    "login-refused",
-    "lost",
-    "shell-spoke",
-    "some-code-of-tomorrow",
-    "timeout",
-    "token-file",
-    "token-shared",
-    "unknown-host",
-)
+TROUBLES: Final = (*sorted(OF_NODES | OF_SSH | OF_PULL | OF_THE_OUTSIDE), "some-code-of-tomorrow")
 PATHS: Final = {"name": "node-0", "_name": "node-0", "uuid": "GPU-node-0", "path": "x", "ident": "1"}
 
 
@@ -60,7 +44,9 @@ class House:
         tracker = ChangeTracker(self.fleet)
         info = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0)
         components = Components()
-        components.add("folder", f"/nfs/{CANARY}", lambda: Reason(code="folder", text=words("part")))
+        for code in (*sorted(OF_PARTS), "some-code-of-tomorrow"):
+            reason = Reason(code=code, text=words(code), values={"path": words(code), "who": CANARY})
+            components.add("folder", f"/nfs/{CANARY}/{code}", lambda reason=reason: reason)
         self.broadcaster = Broadcaster(tracker, info, components)
         self.services = Services(
             fleet=self.fleet,
@@ -81,7 +67,7 @@ class House:
             node = f"node-{next(self._numbers)}"
             sink.trouble(node, Reason(code=code, text=words(code), values=values), state="error")
         claim = Claim(who=CANARY, comment=CANARY)
-        self.fleet.set_claims("booking", {(f"node-{number}", 1): claim for number in range(50)})
+        self.fleet.set_claims("booking", {(f"node-{number}", 1): claim for number in range(100)})
         for kind in (*sorted(BREAKING), "clock-off", f"{CANARY}-kind", None):
             node = f"node-{next(self._numbers)}"
             sink.report(node, report(node, kind))

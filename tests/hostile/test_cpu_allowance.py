@@ -30,7 +30,7 @@ def cost(report: NodeReport) -> float:
 def test_dirty_text_costs_little_more_than_clean_text() -> None:
     """It was a thousand times as much; what is left is what replacing every text takes."""
     plain, dirty = cost(report_with("a" * 200)), cost(report_with("\x01" * 200))
-    assert dirty < 300 * plain
+    assert dirty < 200 * plain
 
 
 def test_a_node_that_costs_much_has_to_wait() -> None:
@@ -54,5 +54,7 @@ def test_a_node_with_dear_reports_slows_itself_and_nobody_else(tmp_path: Path) -
             took = sorted(honest.report(until))
     assert took[int(len(took) * 0.95)] < SLOWEST_SECONDS
     assert isinstance(taken[0], int)
-    assert 0 < taken[0] < SECONDS * 20
+    # No more than its time allows, at the cost that cleaning alone has.
+    allowed = CPU_SECONDS_BURST + SECONDS * CPU_SECONDS_PER_SECOND
+    assert 0 < taken[0] < allowed / cost(dirty) + 2
     assert "Traceback" not in (tmp_path / "log").read_text()

@@ -83,12 +83,25 @@ def test_visitors_do_not_take_the_places_of_agents_that_wait() -> None:
     assert (cut(agents), cut(visitors)) == ([0], [])
 
 
+def test_people_who_are_signed_in_have_room_that_visitors_cannot_fill() -> None:
+    """Nor do they take that of agents."""
+    room = Room(most=2, reserve=1, people_reserve=1)
+    room.note_person("192.0.2.7")
+    room.note_agent("192.0.2.9")
+    for end in (1, 2):
+        come(room, f"192.0.2.{end}", 1)
+    people = [room.enter(guest, "192.0.2.7") and not room.work(guest) for guest in (Guest(), Guest())]
+    assert people == [True, False]
+    assert room.enter(Guest(), "192.0.2.9")
+    assert not room.enter(Guest(), "192.0.2.8")
+
+
 def test_addresses_of_agents_are_remembered_up_to_a_number() -> None:
     """A stolen token from a thousand networks takes no memory."""
     room = Room()
     for number in range(MAX_REMEMBERED + 10):
         room.note_agent(f"10.0.{number // 256}.{number % 256}")
-    assert len(room._agents) == MAX_REMEMBERED
+    assert len(room._agents.known) == MAX_REMEMBERED
 
 
 def test_many_addresses_that_take_little_do_not_keep_the_bytes_from_others() -> None:

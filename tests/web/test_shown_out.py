@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,7 +27,6 @@ from gpuboard.web.people import SIGNED_OUT, PeopleDoor, Ways
 from gpuboard.web.stream import Broadcaster, Viewer
 from gpuboard.wire.stream import BoardInfo
 from tests.clock import HandClock
-from tests.databases import open_database
 
 DEED = Deed(what="test")
 INFO = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0)
@@ -69,14 +67,6 @@ class House:
         )
         await self.view.look()
         return made, self.broadcaster.join("names", credential=made.id, role="user")
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    """A file of SQLite."""
-    opened = await asyncio.to_thread(open_database, tmp_path / "state")
-    yield opened
-    await asyncio.to_thread(opened.close)
 
 
 @pytest.mark.parametrize("out", ["token", "person"])

@@ -136,7 +136,10 @@ class Guard:
         )
         # A node is no person, whatever cookies it sends.
         if self._people is not None and TOKEN not in state:
-            state[IDENTITY] = await self._people.identify(state[IDENTITY], scope, headers)
+            state[IDENTITY] = identity = await self._people.identify(state[IDENTITY], scope, headers)
+            # Who is somebody without having shown anything, as in a demo, is a visitor like any other.
+            if identity.credential is not None and peer is not None:
+                self.room.note_person(peer)
 
     def _haste(self, scope: Scope, headers: Headers, identity: Identity) -> RefusedRequest | None:
         """Why a visitor should wait before it asks again; nodes have an allowance of their own."""

@@ -59,6 +59,8 @@ MAX_VISITORS: Final = 1024
 MAX_VISITORS_OF_ONE: Final = 128
 # Beyond these, for addresses from which a good token has come: a large site's agents that all post at once.
 AGENTS_RESERVE: Final = 256
+# And beyond those, for addresses of people who are signed in; apart, so that neither takes from the other.
+PEOPLE_RESERVE: Final = 128
 # TLS that one address may begin: each costs the board up to two milliseconds. The agents of 64 nodes behind
 # one address that post every two seconds, each on a new connection, are 32 a second; when the board is back
 # they come at once, as a classroom does that opens the page.

@@ -13,6 +13,7 @@ from gpuboard.web.limits import (
     MAX_UNTAKEN_BYTES_OF_ONE,
     MAX_VISITORS,
     MAX_VISITORS_OF_ONE,
+    PEOPLE_RESERVE,
 )
 
 log = logging.getLogger(__name__)
@@ -25,12 +26,29 @@ class Visitor(Protocol):
         """End it at once."""
 
 
+class _Reserve:
+    """Places that are kept for some addresses."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.taken = 0
+        # The latest last.
+        self.known: OrderedDict[str, None] = OrderedDict()
+
+    def note(self, who: str) -> None:
+        """Keep them for this one too."""
+        self.known[who] = None
+        self.known.move_to_end(who)
+        if len(self.known) > MAX_REMEMBERED:
+            self.known.popitem(last=False)
+
+
 class _Whose(NamedTuple):
     """By whom a connection is counted."""
 
     who: str
-    # Has one of the places that are kept for agents.
-    is_reserved: bool
+    # In which it has a place, if in any.
+    reserve: _Reserve | None
 
 
 class _Untaken(NamedTuple):
@@ -46,7 +64,7 @@ class Room:
     When it is full, whoever has waited longest without asking anything goes: that costs an honest one a new
     connection, and somebody who holds a thousand of them one of those. When nobody waits, the oldest goes of
     the address that has most of them, if that has more than whoever comes. Addresses from which a good token
-    has come have a reserve that nobody else can fill.
+    of a node has come have a reserve that nobody else can fill, and so have people who are signed in.
     """
 
     def __init__(
@@ -55,21 +73,19 @@ class Room:
         most: int = MAX_VISITORS,
         most_of_one: int = MAX_VISITORS_OF_ONE,
         reserve: int = AGENTS_RESERVE,
+        people_reserve: int = PEOPLE_RESERVE,
         is_limited: Callable[[str], bool] = lambda address: not is_loopback(address),
     ) -> None:
         self._most = most
         self._most_of_one = most_of_one
-        self._reserve = reserve
+        self._agents, self._people = _Reserve(reserve), _Reserve(people_reserve)
         # A proxy brings the connections of many; so does one on this machine.
         self._is_limited = is_limited
         self._here: dict[Visitor, _Whose] = {}
         self._waiting: dict[Visitor, None] = {}
-        self._reserved = 0
         # Of those whose connections are counted.
         self._of_one: dict[str, dict[Visitor, None]] = {}
         self._untaken: dict[Visitor, _Untaken] = {}
-        # Addresses from which a good token has come, the latest last.
-        self._agents: OrderedDict[str, None] = OrderedDict()
 
     def is_limited(self, address: str) -> bool:
         """Whether what this address does is counted."""
@@ -83,15 +99,15 @@ class Room:
             each for each in own if each in self._waiting
         ):
             return False
-        is_reserved = who in self._agents and self._reserved < self._reserve
-        if not is_reserved and len(self._here) - self._reserved >= self._most:
-            is_reserved = not self._make_room_for_visitors(len(own))
-            if is_reserved and not (
-                who in self._agents and self._make_room(self._those_waiting(reserved=True))
-            ):
+        known = self._reserve_of(who)
+        reserve = known if known is not None and known.taken < known.most else None
+        if reserve is None and not self._has_room_for_visitors(len(own)):
+            if known is None or not self._make_room(self._those_waiting(known)):
                 return False
-        self._here[visitor] = _Whose(who, is_reserved)
-        self._reserved += is_reserved
+            reserve = known
+        self._here[visitor] = _Whose(who, reserve)
+        if reserve is not None:
+            reserve.taken += 1
         self._waiting[visitor] = None
         if is_limited:
             self._of_one.setdefault(who, {})[visitor] = None
@@ -104,7 +120,8 @@ class Room:
         self._untaken.pop(visitor, None)
         if whose is None:
             return
-        self._reserved -= whose.is_reserved
+        if whose.reserve is not None:
+            whose.reserve.taken -= 1
         own = self._of_one.get(whose.who, {})
         own.pop(visitor, None)
         if not own:
@@ -121,12 +138,12 @@ class Room:
         self._waiting.pop(visitor, None)
 
     def note_agent(self, address: str) -> None:
-        """Remember that a good token came from there."""
-        who = customer(address)
-        self._agents[who] = None
-        self._agents.move_to_end(who)
-        if len(self._agents) > MAX_REMEMBERED:
-            self._agents.popitem(last=False)
+        """Remember that a good token of a node came from there."""
+        self._agents.note(customer(address))
+
+    def note_person(self, address: str) -> None:
+        """Remember that somebody who is signed in came from there."""
+        self._people.note(customer(address))
 
     def hold(self, visitor: Visitor, size: int, now: float) -> bool:
         """Note how much of its answer it has not taken; False if it was cut because of that.
@@ -167,17 +184,23 @@ class Room:
         self.leave(hoarder)
         hoarder.cut("too much waits to be taken")
 
-    def _make_room_for_visitors(self, own: int) -> bool:
-        return self._make_room(self._those_waiting(reserved=False)) or self._make_room(
-            self._of_the_largest(beyond=own + 1)
+    def _reserve_of(self, who: str) -> _Reserve | None:
+        return next((each for each in (self._agents, self._people) if who in each.known), None)
+
+    def _has_room_for_visitors(self, own: int) -> bool:
+        visitors = len(self._here) - self._agents.taken - self._people.taken
+        return (
+            visitors < self._most
+            or self._make_room(self._those_waiting(None))
+            or self._make_room(self._of_the_largest(beyond=own + 1))
         )
 
-    def _those_waiting(self, *, reserved: bool) -> Iterable[Visitor]:
-        return (each for each in self._waiting if self._here[each].is_reserved == reserved)
+    def _those_waiting(self, reserve: _Reserve | None) -> Iterable[Visitor]:
+        return (each for each in self._waiting if self._here[each].reserve is reserve)
 
     def _of_the_largest(self, *, beyond: int) -> Iterable[Visitor]:
         """The connections of the address that has most, if those are more."""
-        of_visitors = (own for who, own in self._of_one.items() if who not in self._agents)
+        of_visitors = (own for who, own in self._of_one.items() if self._reserve_of(who) is None)
         largest = max(of_visitors, key=len, default={})
         return largest if len(largest) > beyond else ()
 
