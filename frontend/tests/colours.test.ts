@@ -107,3 +107,15 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (theme) => {
     },
   );
 });
+
+test('bars have no colour of a verdict: how full something is is no judgement', () => {
+  const of = (name: RegExp) =>
+    [...tokens.matchAll(name)].flatMap(([, light, dark]) => [light, dark] as string[]);
+  const bars = of(/--bar-\w+: light-dark\((#\w+), (#\w+)\)/g);
+  expect(bars).toHaveLength(6);
+  const verdicts = VERDICTS.flatMap((word) =>
+    of(new RegExp(`--${word}(?:-\\w+)?: light-dark\\((#\\w+), (#\\w+)\\)`, 'g')),
+  );
+  expect(verdicts.length).toBeGreaterThanOrEqual(2 * VERDICTS.length);
+  expect(bars.filter((each) => verdicts.includes(each))).toEqual([]);
+});

@@ -66,6 +66,8 @@ describe('the filter', () => {
   test('finds people by their processes and by their claim', () => {
     expect(passes('user:ana', { gpu: gpu({ users: using('bob', 'ana') }) })).toBe(true);
     expect(passes('user:na', { gpu: gpu({ users: using('ana') }) })).toBe(false);
+    expect(passes('user=dupont', { gpu: gpu({ users: using('dupont') }) })).toBe(true);
+    expect(passes('user=dupont', { gpu: gpu({ users: using('dupond') }) })).toBe(false);
     expect(passes('an', { gpu: gpu({ users: using('ana') }) })).toBe(true);
     expect(
       passes('user:ana', { gpu: gpu({ claim: { who: 'ana', until: 1, comment: null, behind: [] } }) }),

@@ -45,3 +45,13 @@ test('no part has a style attribute: the content policy forbids it, and the buil
   );
   expect(found.map(([path]) => path)).toEqual([]);
 });
+
+test('nothing is read only to be drawn anew: who forgets that shows what was', () => {
+  const found = Object.entries(sources).filter(([, source]) => /void fleet\.version/.test(source));
+  expect(found.map(([path]) => path)).toEqual([]);
+});
+
+test('a verdict has one shape, in cells and on the map', () => {
+  expect(of('parts/Glyph.svelte')).toContain("import { SHAPES } from './glyphs'");
+  expect(of('pages/board/mapPaint.ts')).toContain("import { SHAPES } from '../../parts/glyphs'");
+});

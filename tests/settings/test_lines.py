@@ -16,6 +16,14 @@ def test_the_lines_of_bars_can_be_set(tmp_path: Path) -> None:
     assert (board.host_lines, board.gpu_lines) == ((50.0, 90.0), (20.0, 60.0))
 
 
+def test_whoever_sets_none_has_the_lines_that_people_know(tmp_path: Path) -> None:
+    """Hosts at 35 and 70 %, GPUs at 20 and 60."""
+    path = tmp_path / "gpuboard.toml"
+    path.touch()
+    board = read_settings(path).board
+    assert (board.host_lines, board.gpu_lines) == ((35.0, 70.0), (20.0, 60.0))
+
+
 @pytest.mark.parametrize("lines", ["[70, 35]", "[35]", "[35, 70, 90]", "[-1, 50]", "[10, 101]", "35"])
 def test_lines_that_make_no_sense_are_refused(tmp_path: Path, lines: str) -> None:
     """Two percentages, the lower first."""

@@ -323,6 +323,37 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running
         yield board, share
 
 
+def test_after_a_start_a_free_gpu_is_said_to_be_seen_free_since_then(
+    browser: Browser, changing: tuple[RunningBoard, Path]
+) -> None:
+    """Nobody knows how long it has been free, and that nobody was seen to leave it is no news."""
+    board, _ = changing
+    for locale, words in (("en-GB", "seen free since the board started"), ("de-DE", "frei gesehen seit dem")):
+        with visit(browser, board.url, locale=locale) as page:
+            page.goto(f"{board.url}gpus/GPU-n3-0")
+            expect(page.get_by_role("banner").or_(page.locator("header")).get_by_text(words)).to_be_visible()
+
+
+def test_many_models_do_not_push_the_first_row_down(browser: Browser, tmp_path: Path) -> None:
+    """It used to begin at 515 where there were eight."""
+    share = tmp_path / "share"
+    share.mkdir()
+    kinds = ("A100", "A40", "H100", "L4", "L40S", "RTX A6000", "T4", "V100")
+    for number, kind in enumerate(kinds):
+        gpu = GpuReading(uuid=f"GPU-{number}", index=0, model=f"NVIDIA {kind}", memory_total_bytes=48 * GIB)
+        report = NodeReport(node=f"n{number}", taken_at=time.time(), interval_seconds=3600, gpus=(gpu,))
+        (share / f"n{number}.json").write_bytes(encode_drop(report))
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\n')
+    with (
+        running_board("--config", str(config), log=tmp_path / "log") as board,
+        visit(browser, board.url, size=LAPTOP) as page,
+    ):
+        open_board(page, board, "?view=rows")
+        expect(page.locator(".cell[data-uuid]")).to_have_count(len(kinds))
+        assert page.evaluate(ABOVE)[0] <= 330
+
+
 def busy_on(board: RunningBoard) -> set[str]:
     """What the board calls busy."""
     nodes = httpx.get(f"{board.url}api/v1/fleet").json()["nodes"]
