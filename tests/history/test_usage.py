@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -102,6 +102,8 @@ def _cut(now: float, *, is_cut: bool) -> list[Place]:
     return [card, *instances]
 
 
+# Each is a history with a file of its own, and asked after every step.
+@settings(max_examples=settings().max_examples // 4)
 @given(happenings())
 def test_the_six_kinds_are_the_span_whatever_happens(steps: list[tuple[str, float, Batch | None]]) -> None:
     """Outages, restarts, late samples, shared GPUs, instances, moves, and clocks that are set."""
