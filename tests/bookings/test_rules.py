@@ -74,6 +74,23 @@ def test_a_whole_node_conflicts_with_each_of_its_gpus(first: GpuPlace, second: G
     assert refused(second, by=BEN, on=on).reason.code == "booking-conflict"
 
 
+def test_a_number_is_booked_only_where_the_node_is_known_to_have_it() -> None:
+    """One of eight is not seen: it can be booked, and no number beyond."""
+    facts = {"gpu01": NodeFact(gpus=dict.fromkeys(range(7), FREE), unseen=frozenset({7}))}
+    late = NOW + 24 * HOUR
+    assert want(("gpu01", 7), start=late, facts=facts).booking.places == (("gpu01", 7),)
+    error = refused(("gpu01", 9999), start=late, facts=facts)
+    assert error.reason.code == "booking-no-such-place"
+    assert str(error) == "gpu01 has no GPU 9999; it has 0, 1, 2, 3, 4, 5, 6, 7"
+
+
+def test_of_a_node_that_has_told_nothing_only_the_whole_can_be_booked() -> None:
+    """Which numbers it has, nobody knows."""
+    facts = {"gpu01": NodeFact()}
+    assert "book the whole node" in str(refused(("gpu01", 0), facts=facts))
+    assert want(("gpu01", WHOLE_NODE), facts=facts).booking.gpus == 1
+
+
 @pytest.mark.parametrize("number", [0, NO_NUMBER])
 def test_what_another_board_has_in_its_file_conflicts_too(number: int) -> None:
     """A claim of no number that can be read may be of any GPU; without end there is no gap."""

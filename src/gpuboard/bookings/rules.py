@@ -208,8 +208,10 @@ def _check_places(places: Sequence[GpuPlace], facts: Facts) -> None:
         fact = facts.get(node)
         if fact is None:
             raise refuse(NO_PLACE, f"there is no node {node}", node=node)
-        if number != WHOLE_NODE and number not in fact.gpus and not fact.may_have_more:
-            there = f"it has {', '.join(map(str, sorted(fact.gpus)))}" if fact.gpus else "it has none"
+        known = fact.unseen.union(fact.gpus)
+        if number != WHOLE_NODE and number not in known:
+            listed = ", ".join(map(str, sorted(known)))
+            there = f"it has {listed}" if known else "none of its GPUs is known; book the whole node"
             raise refuse(NO_PLACE, f"{node} has no GPU {number}; {there}", node=node, gpu=number)
 
 
