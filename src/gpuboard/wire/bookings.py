@@ -13,7 +13,8 @@ Moment = float | Annotated[str, Meta(max_length=40)]
 # Where the calendar feeds are, below the board's address.
 FEED_PATH: Final = "api/v1/bookings.ics"
 Number = Annotated[int, Meta(ge=0, le=9999)]
-Comment = Annotated[str, Meta(max_length=LONGEST_COMMENT)]
+# The limit is of what is kept of it, and so not checked here.
+Comment = Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_COMMENT})]
 
 
 class BookedPlaces(Struct, frozen=True, kw_only=True):

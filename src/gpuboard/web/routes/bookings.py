@@ -13,7 +13,7 @@ from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, N
 from gpuboard.bookings.rules import Change, Decision, Span
 from gpuboard.bookings.use import Use
 from gpuboard.fleet.summary import Wish
-from gpuboard.model.booking import Booking
+from gpuboard.model.booking import LONGEST_COMMENT, Booking
 from gpuboard.model.errors import BookingRefused, StorageError
 from gpuboard.model.identity import Identity, Tier
 from gpuboard.model.units import parse_size
@@ -37,8 +37,8 @@ from gpuboard.wire.bookings import (
     places_of,
     view_of,
 )
-from gpuboard.wire.clean import clean_text
 from gpuboard.wire.people import person_name
+from gpuboard.wire.prose import clean_prose
 
 USUAL_SECONDS: Final = 14 * 86400.0
 # What a refusal is to HTTP; all others are mistakes in what was asked.
@@ -137,7 +137,7 @@ async def post_booking(request: AnyRequest, services: Services, data: BookingWis
     start = _moment(data.start, "start", now)
     end = start + data.for_seconds if data.for_seconds is not None else _moment(data.end, "end", now)
     span = Span(start=start, end=float(int(end)))
-    comment = clean_text(data.comment.strip())
+    comment = kept_comment(data.comment)
     who = None if data.who is None else person_name(data.who)
     if data.who is not None and who is None:
         raise ValidationException("who: this can be nobody's name")
@@ -161,7 +161,7 @@ async def patch_booking(
         places=None if data.places is None else places_of(data.places),
         start=None if data.start is None else _moment(data.start, "start", 0.0),
         end=None if data.end is None else _moment(data.end, "end", 0.0),
-        comment=None if data.comment is None else clean_text(data.comment.strip()),
+        comment=None if data.comment is None else kept_comment(data.comment),
     )
     try:
         decision = await desk.edit(identity, ident, change, later=data.extend_seconds)
@@ -220,6 +220,18 @@ async def _with_use(views: Sequence[BookingView], services: Services) -> list[Bo
         is_late = watch is not None and one.state in ("running", "ended") and watch.is_no_show(use)
         found.append(replace(one, use=_use_view(use), no_show=is_late or one.state == "released"))
     return found
+
+
+def kept_comment(told: str) -> str:
+    """What is kept of a comment; empty: nothing.
+
+    Raises:
+        ValidationException: that is too long.
+    """
+    kept = clean_prose(told)
+    if len(kept) > LONGEST_COMMENT:
+        raise ValidationException(f"comment: it has {len(kept)} letters; {LONGEST_COMMENT} is the most")
+    return kept
 
 
 def _names(services: Services) -> list[str]:
