@@ -98,7 +98,8 @@ async def test_the_days_of_somebody_are_what_they_used(told: Past) -> None:
         assert sum(day["used_ms"] or 0 for day in found["days"]) == found["used_ms"] == used
         assert [day["day"] for day in found["days"]] == sorted({day["day"] for day in found["days"]})
     nobody = await told.get("usage/days", person="nobody-at-all")
-    assert nobody["used_ms"] == 0
+    assert (nobody["used_ms"], "Nobody of this name" in nobody["hint"]) == (0, True)
+    assert (await told.get("usage/days", person=CANARY))["hint"] is None
     # Before anything was counted nobody knows.
     assert nobody["days"][0]["used_ms"] is None
     async with told.client("counts") as client:

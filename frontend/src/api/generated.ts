@@ -672,6 +672,7 @@ export interface UsageDaysAnswer {
   idle_ms: number;
   booked_ms: number;
   days: (UsageDay)[];
+  hint: string | null;
 }
 
 export interface UsageHoursAnswer {

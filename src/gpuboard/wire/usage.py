@@ -101,6 +101,8 @@ class UsageDaysAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from"
     idle_ms: int
     booked_ms: int
     days: list[UsageDay]
+    # Why there is nothing, where there is nothing.
+    hint: str | None = None
 
 
 class HourOfWeek(Struct, frozen=True, kw_only=True):

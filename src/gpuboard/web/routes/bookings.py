@@ -19,7 +19,7 @@ from gpuboard.model.identity import Identity, Tier
 from gpuboard.model.units import parse_size
 from gpuboard.settings.words import close_to
 from gpuboard.verdict.holders import is_same
-from gpuboard.web.needs import identity_of, needs, tier_of
+from gpuboard.web.needs import bookings_tier, identity_of, needs
 from gpuboard.web.problems import CodedException, problems
 from gpuboard.web.query import check_query
 from gpuboard.web.routes.session import FORM, NO_STORE, AnyRequest
@@ -62,7 +62,7 @@ def desk_of(services: Services) -> BookingDesk:
     return services.bookings
 
 
-@get("/", summary="What is booked", responses=problems(400, 401, 404, 503))
+@get("/", summary="What is booked", responses=problems(400, 401, 403, 404, 503))
 async def get_bookings(
     request: AnyRequest,
     services: Services,
@@ -93,7 +93,7 @@ async def get_bookings(
     if node is not None and known is None and not found:
         # What was booked on a node that is gone is still told.
         raise NotFoundException(f"There is no node {node!r}{close_to(node, _names(services))}")
-    tier = tier_of(request)
+    tier = bookings_tier(request)
     views = [_view(one, identity, now, tier=tier) for one in found[:MOST_TOLD]]
     # Whoever sees counts alone hears what holds, not what became of the rest; of one's own one hears all.
     seen = [one for one in views if one.id is not None or one.state in ("upcoming", "running")]
@@ -111,10 +111,10 @@ async def get_limits(request: AnyRequest, services: Services) -> Response[Limits
         raise ServiceUnavailableException(str(error)) from None
 
 
-@get("/{ident:str}", summary="One booking", responses=problems(400, 401, 404, 503))
+@get("/{ident:str}", summary="One booking", responses=problems(400, 401, 403, 404, 503))
 async def get_booking(request: AnyRequest, services: Services, ident: str) -> Response[BookingView]:
     """One booking; for whoever sees names, and for its owner."""
-    tier = tier_of(request)
+    tier = bookings_tier(request)
     try:
         found = await desk_of(services).find(ident)
     except StorageError as error:
@@ -283,6 +283,6 @@ def _view(booking: Booking, identity: Identity, now: float, *, tier: Tier) -> Bo
 ROUTER = Router(
     path="/api/v1/bookings",
     route_handlers=[get_bookings, get_limits, get_booking, post_booking, patch_booking, delete_booking],
-    opt=needs("counts"),
+    opt=needs("bookings"),
     guards=[check_query],
 )

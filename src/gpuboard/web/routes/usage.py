@@ -7,7 +7,7 @@ from typing import Annotated, Final, cast
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.exceptions import NotAuthorizedException, ServiceUnavailableException, ValidationException
+from litestar.exceptions import ServiceUnavailableException, ValidationException
 from litestar.params import Parameter
 
 from gpuboard.bookings.reserved import reserved_by
@@ -20,12 +20,11 @@ from gpuboard.history.spans import HOUR_SECONDS, Span, as_long_before, month_bef
 from gpuboard.model.errors import StorageError, UsageError
 from gpuboard.settings.zones import zone_of
 from gpuboard.web.answers import COMPRESSED, AnyRequest
-from gpuboard.web.needs import needs, tier_of
+from gpuboard.web.needs import check_names, needs, tier_of
 from gpuboard.web.past import tell
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
 from gpuboard.web.reserving import ReservedIn, with_reserved, with_reserved_means
-from gpuboard.web.routes.fleet import NAMES_HINT
 from gpuboard.web.services import Services
 from gpuboard.web.times import From, To, span
 from gpuboard.wire.usage import UsageAnswer, UsageAveragesAnswer, UsageBy, UsageDaysAnswer, UsageHoursAnswer
@@ -39,6 +38,7 @@ Month = Annotated[
     str | None, Parameter(max_length=7, description="Instead of a span: `last`, `this` or like `2026-10`.")
 ]
 _ERRORS: Final = problems(400, 401, 404, 429, 503)
+_OF_PERSON: Final = problems(400, 401, 403, 404, 429, 503)
 
 
 @get("/usage", summary="GPU-hours that add up", opt={COMPRESSED: True}, responses=_ERRORS)
@@ -101,7 +101,7 @@ async def get_usage_hours(
     return cast("Response[UsageHoursAnswer]", answer)
 
 
-@get("/usage/days", summary="One person's GPU-hours day by day", opt={COMPRESSED: True}, responses=_ERRORS)
+@get("/usage/days", summary="One person's GPU-hours day by day", opt={COMPRESSED: True}, responses=_OF_PERSON)
 async def get_usage_days(
     request: AnyRequest,
     services: Services,
@@ -111,8 +111,7 @@ async def get_usage_days(
     end: To = None,
 ) -> Response[UsageDaysAnswer]:
     """What somebody used, held idle, or booked and left unused on each day of the board's; 30 days."""
-    if tier_of(request) != "names":
-        raise NotAuthorizedException(NAMES_HINT)
+    check_names(request)
     now, zone = services.fleet.clock.now(), _zone(services)
     asked = span(start, end, now=now, usual=USUAL_SECONDS)
 
