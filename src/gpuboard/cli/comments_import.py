@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gpuboard.bookings.comments_json import MAX_BYTES, parse_comments
+from gpuboard.bookings.refusals import NOT_YOURS
 from gpuboard.cli.booking_words import client_of, line_of
 from gpuboard.cli.comments_export import add_file_arguments, read_zone
 from gpuboard.cli.exits import DONE, FAILED
@@ -35,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Book what stands in the file, from now on; nothing before it is known whose every name is."""
+    """Book what stands in the file, from now on; nothing before it is known whose every name is.
+
+    Raises:
+        BoardRefusedError: whoever asks is no admin.
+    """
     claims, is_whole = _read(arguments)
     people = _people(sorted({claim.who for claim in claims.values()}), arguments)
     client = client_of(arguments)
@@ -44,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             made = client.book(_wish(place, claim, people[claim.who])).booking
         except (BookingRefused, BoardRefusedError, UsageError) as error:
+            if isinstance(error, BoardRefusedError) and error.code in (None, NOT_YOURS):
+                # Who asks is refused, not this entry: the others would be too.
+                raise BoardRefusedError(f"nothing was taken over: {error}") from None
             refused += 1
             print(f"gpuboard: not taken over: {_words(place, claim)}: {error}", file=sys.stderr)
         else:

@@ -251,7 +251,7 @@ def _booking_refusal(status: int, body: bytes) -> GpuboardError | None:
     detail = _detail(body) or "it cannot be booked"
     if status == http.client.CONFLICT:
         return BookingRefused(Reason(code=clean_text(code)[:MAX_DETAIL], text=detail))
-    return BoardRefusedError(detail) if status == http.client.FORBIDDEN else UsageError(detail)
+    return BoardRefusedError(detail, code=code) if status == http.client.FORBIDDEN else UsageError(detail)
 
 
 def _detail(body: bytes) -> str | None:
