@@ -109,7 +109,7 @@ def edit(book: Book, before: Booking, change: Change, *, by: Booker, facts: Fact
     """
     _check_owner(before, by)
     state = before.state_at(now)
-    if state not in ("upcoming", "running"):
+    if not before.is_open_at(now):
         raise refuse("booking-over", f"this booking is over ({state}); book anew")
     start = before.start if change.start is None else max(change.start, float(int(now)))
     has_moved = change.places is not None and set(change.places) != set(before.places)
@@ -128,7 +128,9 @@ def edit(book: Book, before: Booking, change: Change, *, by: Booker, facts: Fact
     )
     if (after.places, after.start, after.end) == (before.places, before.start, before.end):
         return Decision(booking=after)
-    after = replace(after, outcome=None)
+    if after.end > before.end:
+        # What has got more time again was not cut.
+        after = replace(after, outcome=None)
     _check_span(after.start, after.end, now)
     if has_moved:
         _check_places(after.places, facts)
@@ -150,9 +152,8 @@ def cancel(before: Booking, *, by: Booker, now: float) -> Decision:
         BookingRefused: it is somebody else's, or over.
     """
     _check_owner(before, by)
-    state = before.state_at(now)
-    if state not in ("upcoming", "running"):
-        raise refuse("booking-over", f"this booking is over already ({state})")
+    if not before.is_open_at(now):
+        raise refuse("booking-over", f"this booking is over already ({before.state_at(now)})")
     return Decision(booking=ended(before, "cancelled", now))
 
 

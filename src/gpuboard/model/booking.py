@@ -49,6 +49,10 @@ class Booking(Struct, frozen=True, kw_only=True):
             return self.outcome or "ended"
         return "upcoming" if self.start > now else "running"
 
+    def is_open_at(self, now: float) -> bool:
+        """Whether it is yet to come or runs at a moment; what is over does not change any more."""
+        return self.state_at(now) in ("upcoming", "running")
+
     def claim(self) -> Claim:
         """What it is to the verdict."""
         return Claim(who=self.who, start=self.start, until=self.end, comment=self.comment)

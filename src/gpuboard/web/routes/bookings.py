@@ -276,6 +276,7 @@ def _view(booking: Booking, identity: Identity, now: float, *, tier: Tier) -> Bo
     """A booking as whoever asks sees it; one's own are seen whole by whatever may book or read."""
     is_own = identity.person is not None and is_same(booking.who, identity.person)
     may = identity.has("admin") or (identity.has("user") and is_own and booking.kind == "booking")
+    may = may and booking.is_open_at(now)
     seen: Tier = "names" if is_own and identity.scopes & {"read", "book"} else tier
     return view_of(booking, now, tier=seen, is_mine=is_own, may_change=may)
 
