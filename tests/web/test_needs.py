@@ -16,6 +16,8 @@ from gpuboard.web.needs import (
     check_needs,
     needs,
 )
+from gpuboard.web.openapi import whole_document
+from tests.web.conftest import web_app
 
 
 def asked_by(tier: Tier | None, *scopes: Scope, role: Role = "user") -> AnyConnection:
@@ -79,3 +81,20 @@ def test_a_token_that_sees_no_names_is_refused_and_a_visitor_asked_to_sign_in(
     with pytest.raises(HTTPException) as refused:
         check_names(asked_by("counts", *scopes))
     assert refused.value.status_code == answer
+
+
+def test_the_api_says_where_a_personal_token_is_needed_and_where_it_lets_one_see_more() -> None:
+    """As the routes declare it; what is open to all says nothing."""
+    app = web_app()
+    document = whole_document(app.openapi_schema.to_schema(), app)
+    assert document["components"]["securitySchemes"]["personal_token"]["scheme"] == "bearer"
+    must, may = [{"personal_token": []}], [{"personal_token": []}, {}]
+    said = {
+        ("/api/v1/bookings", "post"): must,
+        ("/api/v1/tokens", "get"): must,
+        ("/api/v1/fleet", "get"): may,
+        ("/api/v1/bookings", "get"): may,
+        ("/api/v1/reports", "post"): [{"node_token": []}],
+        ("/healthz", "get"): None,
+    }
+    assert {cell: document["paths"][cell[0]][cell[1]].get("security") for cell in said} == said

@@ -58,7 +58,7 @@ export interface BookingAnswer {
 }
 
 export interface BookingChange {
-  places: (BookedPlaces)[] | null;
+  places: (WantedPlaces)[] | null;
   start: number | string | null;
   end: number | string | null;
   extend_seconds: number | null;
@@ -91,7 +91,7 @@ export interface BookingView {
 }
 
 export interface BookingWish {
-  places: (BookedPlaces)[];
+  places: (WantedPlaces)[];
   any: AnyGpus | null;
   start: number | string | null;
   end: number | string | null;
@@ -749,6 +749,11 @@ export interface VouchQuestion {
   name: string;
   terminal: string;
   is_link_only: boolean;
+}
+
+export interface WantedPlaces {
+  node: string;
+  gpus: (number)[] | null;
 }
 
 export interface WayCard {

@@ -12,7 +12,7 @@ from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.ical import PAST_SECONDS
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
-from gpuboard.bookings.refusals import NO_PLACE, NOT_YOURS, refuse
+from gpuboard.bookings.refusals import NO_PLACE, refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.bookings.store import BookingStore, StoredBook, Written
 from gpuboard.bookings.use import Use
@@ -22,7 +22,7 @@ from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import NOWHERE, Places
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish
-from gpuboard.model.booking import Booking, BookingKind
+from gpuboard.model.booking import NOT_YOURS, Booking, BookingKind
 from gpuboard.model.errors import StorageError
 from gpuboard.model.identity import Identity
 from gpuboard.model.node import is_host_name, short_name, spoken

@@ -19,7 +19,6 @@ AHEAD: Final = "booking-ahead"
 AT_ONCE: Final = "booking-gpus-at-once"
 HOURS: Final = "booking-hours-per-week"
 POLICIES: Final = frozenset({LONGEST, AHEAD, AT_ONCE, HOURS})
-NOT_YOURS: Final = "booking-not-yours"
 NO_PLACE: Final = "booking-no-such-place"
 
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import Book, Facts, Hold, holds_on, next_gap
 from gpuboard.bookings.limits import Limit, check_limits, week_of
-from gpuboard.bookings.refusals import NO_PLACE, NOT_YOURS, conflict, in_use, refuse
-from gpuboard.model.booking import MOST_PLACES, Booking, BookingKind, Outcome, is_on, place_words
+from gpuboard.bookings.refusals import NO_PLACE, conflict, in_use, refuse
+from gpuboard.model.booking import MOST_PLACES, NOT_YOURS, Booking, BookingKind, Outcome, is_on, place_words
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
 from gpuboard.verdict.holders import is_same

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from gpuboard.bookings.comments_json import MAX_BYTES, parse_comments
-from gpuboard.bookings.refusals import NOT_YOURS
 from gpuboard.cli.booking_words import client_of, line_of
 from gpuboard.cli.comments_export import add_file_arguments, read_zone
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.moments import show_moment
-from gpuboard.model.booking import LONGEST_COMMENT
+from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS
 from gpuboard.model.errors import BoardRefusedError, BookingRefused, OutsideError, UsageError, WireError
 from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace
 from gpuboard.outside.files import read_file
-from gpuboard.wire.bookings import BookedPlaces, BookingWish
+from gpuboard.wire.bookings import BookingWish, WantedPlaces
 from gpuboard.wire.people import person_name
 
 # Who an entry is by that has no name.
@@ -121,7 +120,7 @@ def _ask(name: str) -> str:
 
 def _wish(place: GpuPlace, claim: Claim, person: str) -> BookingWish:
     return BookingWish(
-        places=(BookedPlaces(node=place[0], gpus=(place[1],)),),
+        places=(WantedPlaces(node=place[0], gpus=(place[1],)),),
         end=claim.until,
         comment=(claim.comment or "")[:LONGEST_COMMENT],
         who=person,

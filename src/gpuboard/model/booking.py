@@ -14,6 +14,8 @@ BookingState = Literal["upcoming", "running", "ended", "cancelled", "released", 
 
 MOST_PLACES: Final = 256
 LONGEST_COMMENT: Final = 500
+# Why something is refused to whoever is neither its owner nor an admin.
+NOT_YOURS: Final = "booking-not-yours"
 
 
 class Booking(Struct, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from litestar.params import Parameter
 from msgspec.structs import replace
 
 from gpuboard.bookings.desk import MOST_TOLD, BookingDesk
-from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, NOT_YOURS, POLICIES
+from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, POLICIES
 from gpuboard.bookings.rules import Change, Decision, Span
 from gpuboard.bookings.use import Use
 from gpuboard.fleet.summary import Wish
-from gpuboard.model.booking import LONGEST_COMMENT, Booking
+from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS, Booking
 from gpuboard.model.errors import BookingRefused, StorageError
 from gpuboard.model.identity import Identity, Tier
 from gpuboard.model.units import parse_size
