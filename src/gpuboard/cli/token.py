@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from gpuboard.cli.board_database import add_which, board_database, deed_here
+from gpuboard.cli.board_database import board_database, deed_here
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
+from gpuboard.cli.which_board import add_which
 from gpuboard.model.errors import UsageError
 from gpuboard.model.identity import ROLE_FOR, ROLES, SCOPES, is_at_least
 from gpuboard.model.units import format_duration
