@@ -647,6 +647,8 @@ export interface UsageAnswer {
   currency: string | null;
   asked_from: number | null;
   asked_to: number | null;
+  title: string | null;
+  time_zone: string | null;
 }
 
 export interface UsageAveragesAnswer {

@@ -9,6 +9,7 @@ import msgspec
 from litestar import Response, Router, get
 from litestar.exceptions import ServiceUnavailableException, ValidationException
 from litestar.params import Parameter
+from msgspec.structs import replace
 
 from gpuboard.bookings.reserved import reserved_by
 from gpuboard.export.usage import usage_to_csv
@@ -168,8 +169,10 @@ async def _tell(
         services, (wanted.start - HOUR_SECONDS, wanted.end + HOUR_SECONDS), wanted.now
     )
 
+    title, time_zone = services.info.title or None, services.info.time_zone or None
+
     def read(history: History) -> bytes:
-        found = ask_usage(history, wanted)
+        found = replace(ask_usage(history, wanted), title=title, time_zone=time_zone)
         if reserved_in is not None:
             group_of = first_groups(wanted.groups)
             found = with_reserved(found, reserved_in, group_of, with_names=wanted.with_names)
