@@ -88,8 +88,9 @@ def test_the_api_says_where_a_personal_token_is_needed_and_where_it_lets_one_see
     app = web_app()
     document = whole_document(app.openapi_schema.to_schema(), app)
     assert document["components"]["securitySchemes"]["personal_token"]["scheme"] == "bearer"
-    must, may = [{"personal_token": []}], [{"personal_token": []}, {}]
-    said = {
+    must: list[dict[str, list[str]]] = [{"personal_token": []}]
+    may: list[dict[str, list[str]]] = [*must, {}]
+    said: dict[tuple[str, str], list[dict[str, list[str]]] | None] = {
         ("/api/v1/bookings", "post"): must,
         ("/api/v1/tokens", "get"): must,
         ("/api/v1/fleet", "get"): may,

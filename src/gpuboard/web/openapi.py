@@ -22,9 +22,9 @@ PERSONAL_WORDS: Final = (
     "scopes say what it is good for: read, book, metrics, admin. A browser sends its cookies instead, and "
     "with every change the X-CSRF-Token of GET /api/v1/session."
 )
-_MUST: Final = [{PERSONAL: []}]
+_MUST: Final[list[dict[str, list[str]]]] = [{PERSONAL: []}]
 # Depending on what the board shows to visitors.
-_MAY: Final = [{PERSONAL: []}, {}]
+_MAY: Final[list[dict[str, list[str]]]] = [{PERSONAL: []}, {}]
 _SECURITY: Final[dict[object, list[dict[str, list[str]]]]] = {
     **dict.fromkeys(("counts", "metrics", "bookings"), _MAY),
     **dict.fromkeys(("person", "book", "admin"), _MUST),
