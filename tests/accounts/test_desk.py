@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
@@ -250,6 +251,19 @@ def test_a_token_has_its_end_and_is_revoked_by_whom_it_belongs_to(
     again, _ = desk.add_token(ANA, "user", name="cron", scopes=["read"], seconds=None, deed=DEED)
     assert desk.end_token(again.id, DEED, person="ana") is not None
     assert desk.known().tokens == []
+
+
+def test_the_log_says_whose_a_token_is_that_somebody_makes_or_revokes(
+    desk: AccountDesk, clock: SettableClock
+) -> None:
+    """An admin makes them for others."""
+    boss = Deed(what="token-made", who="boss", way="command")
+    made, _ = desk.add_token(ANA, "user", name="cron", scopes=["read", "book"], seconds=None, deed=boss)
+    clock.now += 1
+    desk.end_token(made.id, replace(boss, what="token-revoked"))
+    revoked, told = desk.deeds(limit=2)
+    assert (told.what, told.who, told.detail) == ("token-made", "boss", f"{made.id} of ana, cron: read, book")
+    assert (revoked.what, "ana" in (revoked.detail or "")) == ("token-revoked", True)
 
 
 def test_nobody_has_more_tokens_than_fifty(desk: AccountDesk) -> None:

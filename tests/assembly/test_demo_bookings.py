@@ -53,6 +53,7 @@ def test_a_demo_has_one_of_everything_booked() -> None:
     assert [name for name, one in found.items() if is_no_show(one.use, AFTER)] == ["no-show"]
     assert found["coming"].booking.who == DEMO_PERSON
     assert found["block"].booking.kind == "block"
+    assert [name for name, one in found.items() if one.booking.created_at >= NOW] == []
 
 
 @pytest.mark.parametrize("hour", range(24))

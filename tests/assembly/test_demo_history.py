@@ -188,3 +188,19 @@ def test_for_a_huge_demo_nothing_is_invented() -> None:
     made.open()
     assert made.since() is None
     made.close()
+
+
+@pytest.mark.parametrize("minutes", [0, 1, 32, 59])
+def test_all_of_a_demos_past_is_counted_up_to_when_its_nodes_tell(minutes: int) -> None:
+    """Also the part of the hour that was under way then: the plots show it, and so do GPU-hours."""
+    now = NOW // HOUR * HOUR + minutes * 60
+    made = DemoHistory(Keep(), 1, now=now, ahead=0.0)
+    made.open()
+    try:
+        end = now - HOUR
+        counted = made.usage(end // HOUR * HOUR - 3 * HOUR, end)
+        times = [one.times for one in counted.places]
+        assert (len(times), {one.span for one in times}) == (8, {(3 * 60 + minutes) * 60_000})
+        assert sum(one.unobserved for one in times) == 0
+    finally:
+        made.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.bookings import refusals
+from gpuboard.model.booking import NOT_YOURS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "gpuboard" / "bookings"
@@ -23,7 +24,7 @@ def codes() -> set[str]:
         for file in SOURCES.glob("*.py")
         for code in re.findall(r'refuse\(\s*"([\w-]+)"', file.read_text())
     }
-    return {code for code in named | said if code.startswith("booking-")}
+    return {code for code in {*named, *said, NOT_YOURS} if code.startswith("booking-")}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

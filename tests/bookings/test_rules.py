@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
 from gpuboard.bookings.book import GpuFact, MemoryBook, NodeFact
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
@@ -72,6 +73,23 @@ def test_a_whole_node_conflicts_with_each_of_its_gpus(first: GpuPlace, second: G
     """Also with those that come later."""
     on = MemoryBook([want(first).booking])
     assert refused(second, by=BEN, on=on).reason.code == "booking-conflict"
+
+
+def test_a_number_is_booked_only_where_the_node_is_known_to_have_it() -> None:
+    """One of eight is not seen: it can be booked, and no number beyond."""
+    facts = {"gpu01": NodeFact(gpus=dict.fromkeys(range(7), FREE), unseen=frozenset({7}))}
+    late = NOW + 24 * HOUR
+    assert want(("gpu01", 7), start=late, facts=facts).booking.places == (("gpu01", 7),)
+    error = refused(("gpu01", 9999), start=late, facts=facts)
+    assert error.reason.code == "booking-no-such-place"
+    assert str(error) == "gpu01 has no GPU 9999; it has 0, 1, 2, 3, 4, 5, 6, 7"
+
+
+def test_of_a_node_that_has_told_nothing_only_the_whole_can_be_booked() -> None:
+    """Which numbers it has, nobody knows."""
+    facts = {"gpu01": NodeFact()}
+    assert "book the whole node" in str(refused(("gpu01", 0), facts=facts))
+    assert want(("gpu01", WHOLE_NODE), facts=facts).booking.gpus == 1
 
 
 @pytest.mark.parametrize("number", [0, NO_NUMBER])
@@ -177,6 +195,26 @@ def test_a_block_cuts_bookings_and_says_whose() -> None:
     ]
     assert decision.displaced[0].state_at(NOW) == "running"
     assert decision.displaced[0].state_at(NOW + HOUR) == "displaced"
+
+
+@pytest.mark.parametrize(("hours", "outcome"), [(0.5, "displaced"), (3, None)])
+def test_what_was_displaced_stays_so_until_it_has_more_time(hours: float, outcome: str | None) -> None:
+    """Whoever shortens it, or says something else about it, was displaced all the same."""
+    block = want(("gpu01", 0), by=ADMIN, kind="block", start=NOW + HOUR).booking
+    cut = replace(want(("gpu01", 0)).booking, end=NOW + HOUR, outcome="displaced")
+    on = MemoryBook([cut] if outcome is None else [cut, block])
+    after = edit(on, cut, Change(end=NOW + hours * HOUR), by=ANA, facts=FACTS, now=NOW).booking
+    assert after.outcome == outcome
+    said = edit(on, cut, Change(comment="x"), by=ANA, facts=FACTS, now=NOW).booking
+    assert said.outcome == "displaced"
+
+
+def test_a_little_too_much_is_said_to_be_too_much() -> None:
+    """Ten hours and a minute are not ten."""
+    by = Booker(person="ana", zone=UTC, limits={"hours_per_week": Limit(10, None)})
+    assert "book 10 GPU-hours a week, this would make 10.02; 10 are left" in str(
+        refused(("gpu01", 0), by=by, hours=10 + 1 / 60)
+    )
 
 
 def test_a_booking_that_has_begun_changes_its_end_and_comment_alone() -> None:

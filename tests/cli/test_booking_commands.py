@@ -17,8 +17,8 @@ from gpuboard.cli.booking_words import read_places
 from gpuboard.client.credentials import Credential, Credentials
 from gpuboard.model.errors import UsageError
 from gpuboard.model.identity import Role
-from gpuboard.wire.bookings import BookedPlaces
-from tests.booking_lab import NODE, Lab, booking_lab, gpu
+from gpuboard.wire.bookings import WantedPlaces
+from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab, gpu
 from tests.signing_in import log_in
 
 ZONE = "Europe/Berlin"
@@ -27,7 +27,8 @@ ZONE = "Europe/Berlin"
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """One board for all."""
-    with booking_lab(tmp_path_factory.mktemp("lab")) as lab:
+    called = f'\n[names]\nnodes = {{ {NODE} = "Vision 1" }}\n'
+    with booking_lab(tmp_path_factory.mktemp("lab"), SETTINGS + called) as lab:
         yield lab
 
 
@@ -146,6 +147,7 @@ def test_env_sets_my_booked_gpus_of_this_node_and_nobody_elses(ana: Terminal, be
     ana.ask("book", f"{NODE}:1,2", "--for", "1h")
     ben.ask("book", f"{NODE}:0", "--for", "1h")
     done = ana.type("env", "--node", NODE)
+    assert ana.type("env", "--node", "vision 1").stdout == done.stdout
     shell = subprocess.run(
         ["sh", "-c", f"eval {shlex.quote(done.stdout)} && echo $CUDA_VISIBLE_DEVICES"],
         capture_output=True, text=True, timeout=30, check=True,
@@ -186,7 +188,7 @@ def test_a_booking_that_has_not_begun_sets_nothing(ana: Terminal) -> None:
 )
 def test_places_are_written_as_people_say_them(word: str, meant: tuple[int, ...] | None) -> None:
     """A node alone is all of it."""
-    assert read_places([word]) == (BookedPlaces(node="gpu01", gpus=meant),)
+    assert read_places([word]) == (WantedPlaces(node="gpu01", gpus=meant),)
 
 
 @pytest.mark.parametrize("word", [":0", "gpu01:", "gpu01:a", "gpu01:3-1", "gpu01:0-999"])

@@ -167,6 +167,13 @@ def test_commands_say_what_they_cannot_do(closed: RunningBoard) -> None:
         (("person", "add", "a\x1bb"), 2, "cannot name a person"),
         (("token", "revoke", "0123"), 1, "there is no token"),
         (("token", "add", "x", "--scope", "admin"), 2, "is no admin"),
+        (("person", "add", "vic", "--role", "viewer"), 0, ""),
+        (
+            ("token", "add", "vic", "--scope", "read", "--scope", "book"),
+            2,
+            "no user, which --scope book needs",
+        ),
+        (("person", "remove", "vic"), 0, ""),
         (("token", "add", "x", "--for", "1s"), 2, "too short"),
         (("audit", "--limit", "0"), 2, "--limit"),
     ):

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.cli import main
+from gpuboard.client.board import BoardClient
+from gpuboard.wire.usage import UsageAnswer, UsageBy, UsageRow, UsageTotal
 from tests.board import RunningBoard, running_board
 from tests.cli.test_login import command
 from tests.pushing import wait_until
@@ -75,3 +78,25 @@ def test_a_report_names_the_span_that_was_asked_for(board: RunningBoard, tmp_pat
     """Also where nothing was counted in it."""
     told = usage(board, tmp_path, "--from", "2025-01-01T00:00:00Z", "--to", "2025-02-01T00:00:00Z")
     assert told.startswith("2025-01-01T00:00:00Z to 2025-02-01T00:00:00Z: No GPU was counted in this time.")
+
+
+@pytest.mark.parametrize(
+    ("by", "names", "used", "is_said"),
+    [("person", [], 1, True), ("group", [], 1, True), ("person", ["ana"], 1, False), ("person", [], 0, False),
+     ("node", [], 1, False)],
+)  # fmt: skip
+def test_whoever_sees_no_names_hears_how_to_see_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *,
+    by: UsageBy, names: list[str], used: int, is_said: bool,
+) -> None:  # fmt: skip
+    """Only where there would be some: somebody has used something."""
+    total = UsageTotal(
+        span_ms=9, used_ms=used, idle_ms=0, booked_ms=0, free_ms=9, broken_ms=0, unobserved_ms=0
+    )
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by=by, gpus=1, observed_percent=50.0, text="t", total=total,
+        rows=[UsageRow(name=name, used_ms=used, idle_ms=0, booked_ms=0) for name in names],
+    )  # fmt: skip
+    monkeypatch.setattr(BoardClient, "_ask", lambda *_, **__: answer)
+    assert main(["usage", "--by", by, "--board", "https://lab.example/"]) == 0
+    assert ("names are hidden from visitors: run gpuboard login" in capsys.readouterr().err) is is_said

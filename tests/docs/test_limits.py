@@ -16,6 +16,8 @@ ROWS: dict[str, tuple[str, str]] = {
     "REQUEST_SECONDS": ("time for a request to arrive", f"{limits.REQUEST_SECONDS:g} s"),
     "MAX_HEAD_BYTES": ("all of a request that is no body", f"{limits.MAX_HEAD_BYTES // KIB} KiB"),
     "MAX_HEADERS": ("all of a request that is no body", f"{limits.MAX_HEADERS} headers"),
+    "MAX_BODY_BYTES": ("body of a request", f"{limits.MAX_BODY_BYTES // KIB} KiB;"),
+    "MAX_FORM_BYTES": ("body of a request", f"signing in {limits.MAX_FORM_BYTES // KIB} KiB"),
     "MAX_PIPELINED": ("requests waiting on one connection", f"{limits.MAX_PIPELINED}"),
     "VISITS_PER_SECOND": ("requests of one address", f"{limits.VISITS_PER_SECOND:g} a second"),
     "VISITS_BURST": ("requests of one address", f"{limits.VISITS_BURST:,.0f} at once"),

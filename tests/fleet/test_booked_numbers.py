@@ -2,6 +2,8 @@
 
 import pytest
 
+from gpuboard.fleet.booked_numbers import unseen_numbers
+from gpuboard.fleet.places import NOWHERE
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, NodeReport, Problem
@@ -118,3 +120,50 @@ def test_nothing_is_told_while_a_source_has_yet_to_name_its_nodes() -> None:
     told = [beyond(fleet, ("gpu1", 7))]
     slow.expect([])
     assert [*told, beyond(fleet)] == [(), (("gpu1", 7),)]
+
+
+def unseen(fleet: Fleet, name: str = "gpu01") -> set[int]:
+    """The numbers that a node does not show and can be booked all the same, after a tick."""
+    fleet.settle()
+    node = fleet.get(name)
+    assert node is not None
+    return set(unseen_numbers(node, fleet.places().get(name, NOWHERE)))
+
+
+def test_a_node_that_shows_all_its_gpus_has_no_others() -> None:
+    """And none is made up."""
+    assert unseen(fleet_of("gpu01")) == set()
+
+
+def test_a_missing_card_keeps_its_number_and_brings_no_other() -> None:
+    """It is shown as missing, so that nothing else is unseen."""
+    fleet = fleet_of("gpu01")
+    say(fleet, "gpu01", gpu(0, "gpu01-0"))
+    assert unseen(fleet) == set()
+
+
+def test_cards_that_a_node_only_says_it_lacks_count_and_no_more() -> None:
+    """Two are there and one is lost without a name: it is one of three."""
+    fleet = fleet_of("gpu01")
+    say(fleet, "gpu01", gpu(0, "gpu01-0"), gpu(1, "gpu01-1"), problems=(problem("gpu-lost"),))
+    assert unseen(fleet) == {2}
+
+
+def test_a_node_without_uuids_of_which_one_is_missing_has_as_many_numbers_as_it_had() -> None:
+    """Three of four are here, and nobody can tell which."""
+    fleet = Fleet(HandClock())
+    fleet.sink("push").expect(["gpu01"])
+    four = [GpuReading(uuid=f"gpu01:{n}", index=n, uuid_is_synthetic=True) for n in range(4)]
+    say(fleet, "gpu01", *four)
+    say(fleet, "gpu01", *four[:3])
+    assert unseen(fleet) == {3}
+
+
+def test_what_is_remembered_of_a_node_that_was_not_heard_yet_can_be_booked() -> None:
+    """A board that was restarted knows its cards."""
+    before = fleet_of("gpu01")
+    before.settle()
+    fleet = Fleet(HandClock())
+    fleet.restore_places(before.places())
+    fleet.sink("push").expect(["gpu01", "gpu02"])
+    assert (unseen(fleet), unseen(fleet, "gpu02")) == ({0, 1}, set())

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
-from gpuboard.history.base import Keep
+from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.reckoning import UsageWanted, ask_usage
 from gpuboard.history.records import Batch
+from gpuboard.history.usage import PlaceUsage, Times, Usage
 from gpuboard.history.weights import Worth
 from gpuboard.wire.usage import UsageBy, UsageRow
 from tests.history.fleets import DAY, HOUR, gpu_sample, place, tidy
@@ -104,3 +106,22 @@ def test_weights_make_a_column_and_change_no_other(history: EmbeddedHistory) -> 
     assert weighed["ana"].price == pytest.approx(3.0)
     plain = {row.name: row for row in rows(history, "person")}
     assert {name: replace(row, weighted_ms=None, price=None) for name, row in weighed.items()} == plain
+
+
+class _Told:
+    """A history in which somebody was on a GPU for no time at all."""
+
+    def usage(self, start: float, end: float) -> Usage:
+        times = Times(span=HOUR_MS, free=HOUR_MS)
+        people = {"unknown": Times(), "ana": Times(used=1)}
+        return Usage(
+            start=start, end=end, places=[PlaceUsage(place=place("GPU-a"), times=times, people=people)]
+        )
+
+
+def test_whoever_had_nothing_has_no_row() -> None:
+    """A row of zeros says nothing; a node that nobody used is told all the same."""
+    wanted = UsageWanted(by="person", start=0.0, end=HOUR, now=HOUR, before=None, zone=UTC)
+    history = cast("History", _Told())
+    assert [row.name for row in ask_usage(history, wanted).rows] == ["ana"]
+    assert len(ask_usage(history, replace(wanted, by="node")).rows) == 1

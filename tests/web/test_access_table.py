@@ -17,7 +17,7 @@ from gpuboard.web.pages import UI
 from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
 from tests.board import RunningBoard, running_board
 from tests.pushing import report_of, token_of, wait_until
-from tests.signing_in import signed_in
+from tests.signing_in import make_token, signed_in
 from tests.web.conftest import decode_frame, web_app
 
 # Visitors, on boards that show them nothing, counts or names; and on the first of these, where what they
@@ -296,6 +296,17 @@ def test_every_visitor_may_do_what_the_table_says(places: dict[str, Place], visi
     if visitor in PEOPLE:
         place.headers.update(cookies_of(place.board, visitor))
     assert found == {cell: answers[column] for cell, answers in TABLE.items()}
+
+
+def test_a_token_for_booking_reads_bookings_where_visitors_see_nothing(places: dict[str, Place]) -> None:
+    """And whether its owner has a feed; nothing else of the board."""
+    place = places["nothing"]
+    _, token = make_token(place.board.state, "carl", "book")
+    headers = {"authorization": f"Bearer {token}"}
+    paths = ("bookings", "bookings/limits", "bookings/feed", "fleet", "usage/days?person=x")
+    found = [place.http.get(f"{place.board.url}api/v1/{path}", headers=headers) for path in paths]
+    assert [one.status_code for one in found] == [200, 200, 200, 403, 403]
+    assert found[0].json()["tier"] == "counts"
 
 
 # What nodes bring, they bring without cookies.

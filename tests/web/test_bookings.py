@@ -83,7 +83,7 @@ def test_what_somebody_books_is_booked_for_all(lab: Lab, ana: TestBrowser) -> No
     for found in (bookings(ana, mine="true"), [ana.http.get(url).json()]):
         assert [{**one, "use": None} for one in found] == [made]
     ended = ana.delete(f"api/v1/bookings/{made['id']}").json()["booking"]
-    assert (ended["state"], ended["outcome"]) == ("cancelled", "cancelled")
+    assert (ended["state"], ended["outcome"], ended["may_change"]) == ("cancelled", "cancelled", False)
     wait_until(lambda: lab.row(0)["verdict"]["word"] == "free")
 
 

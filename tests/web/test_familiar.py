@@ -26,7 +26,12 @@ def test_old_addresses_lead_to_the_board_under_its_base_path(tmp_path: Path) -> 
     config.write_text('[board]\nbase_path = "/lab/"\n')
     with running_board("--config", str(config), "--demo", "1", log=tmp_path / "log") as board:
         answer = httpx.get(f"{board.url}lab/index")
+        bare = httpx.get(f"{board.url}lab?show=free")
+        said = (tmp_path / "log").read_text()
     assert (answer.status_code, answer.headers["location"]) == (302, "./")
+    # What the page links to is below it.
+    assert (bare.status_code, bare.headers["location"]) == (308, "lab/?show=free")
+    assert f"gpuboard login --socket {board.state}/board.sock" in said
 
 
 def test_scripts_of_gpu_cluster_monitor_get_its_shape(http: httpx.Client) -> None:

@@ -5,8 +5,11 @@ import io
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gpuboard.export.rounding import rounded_parts
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.history.spans import month_of
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
@@ -98,7 +101,8 @@ async def test_the_days_of_somebody_are_what_they_used(told: Past) -> None:
         assert sum(day["used_ms"] or 0 for day in found["days"]) == found["used_ms"] == used
         assert [day["day"] for day in found["days"]] == sorted({day["day"] for day in found["days"]})
     nobody = await told.get("usage/days", person="nobody-at-all")
-    assert nobody["used_ms"] == 0
+    assert (nobody["used_ms"], "Nobody of this name" in nobody["hint"]) == (0, True)
+    assert (await told.get("usage/days", person=CANARY))["hint"] is None
     # Before anything was counted nobody knows.
     assert nobody["days"][0]["used_ms"] is None
     async with told.client("counts") as client:
@@ -157,6 +161,40 @@ def test_names_do_no_harm_on_paper_and_in_spreadsheets() -> None:
     assert "'=1+1" in usage_to_csv(answer)
     assert "<script>" not in usage_to_html(answer)
     assert "(none)" in usage_to_text(answer)
+
+
+def test_rounded_hours_add_up_to_their_total() -> None:
+    """Three thirds of an hour and a bit are an hour in all that people read."""
+    third = 1_200_000
+    rows = [UsageRow(name=name, used_ms=third, idle_ms=0, booked_ms=0) for name in ("ana", "ben", "chen")]
+    total = replace(TOTAL, span_ms=3 * third + 10, used_ms=3 * third, idle_ms=0, booked_ms=0, free_ms=10)
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t",
+        total=replace(total, broken_ms=0, unobserved_ms=0), rows=rows,
+    )  # fmt: skip
+    lines = [line.split() for line in usage_to_text(answer).splitlines()[3:7]]
+    assert [line[1] for line in lines] == ["0.4", "0.3", "0.3", "1.0"]
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=20))
+def test_parts_are_rounded_by_less_than_a_unit_and_add_up(parts: list[int]) -> None:
+    """Whatever they are."""
+    whole = round(sum(parts) / 1000)
+    found = rounded_parts(parts, whole, 1000)
+    assert sum(found) == whole
+    assert all(abs(one * 1000 - part) < 1000 for one, part in zip(found, parts, strict=True))
+
+
+def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
+    """Whoever reads it on paper asks nobody."""
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", total=TOTAL, rows=[],
+        title="<Lab>", time_zone="Europe/Berlin",
+    )  # fmt: skip
+    sheet = usage_to_html(answer)
+    assert "<title>&lt;Lab&gt;: GPU-hours</title>" in sheet
+    assert "1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin)" in sheet
+    assert "booked, unused: it was booked, and nobody was on it" in sheet
 
 
 def test_what_is_not_told_is_no_column() -> None:

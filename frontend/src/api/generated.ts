@@ -58,7 +58,7 @@ export interface BookingAnswer {
 }
 
 export interface BookingChange {
-  places: (BookedPlaces)[] | null;
+  places: (WantedPlaces)[] | null;
   start: number | string | null;
   end: number | string | null;
   extend_seconds: number | null;
@@ -91,7 +91,7 @@ export interface BookingView {
 }
 
 export interface BookingWish {
-  places: (BookedPlaces)[];
+  places: (WantedPlaces)[];
   any: AnyGpus | null;
   start: number | string | null;
   end: number | string | null;
@@ -647,6 +647,8 @@ export interface UsageAnswer {
   currency: string | null;
   asked_from: number | null;
   asked_to: number | null;
+  title: string | null;
+  time_zone: string | null;
 }
 
 export interface UsageAveragesAnswer {
@@ -672,6 +674,7 @@ export interface UsageDaysAnswer {
   idle_ms: number;
   booked_ms: number;
   days: (UsageDay)[];
+  hint: string | null;
 }
 
 export interface UsageHoursAnswer {
@@ -748,6 +751,11 @@ export interface VouchQuestion {
   name: string;
   terminal: string;
   is_link_only: boolean;
+}
+
+export interface WantedPlaces {
+  node: string;
+  gpus: (number)[] | null;
 }
 
 export interface WayCard {

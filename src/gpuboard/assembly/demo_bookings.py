@@ -57,7 +57,7 @@ def _places(nodes: Sequence[str], moment: float) -> tuple[list[tuple[GpuPlace, s
 def _running(busy: Sequence[tuple[GpuPlace, str]], now: float) -> Iterator[Invented]:
     """Somebody computes on what they have booked."""
     for place, user in busy:
-        booking = _booking("running", user, place, (now - HOUR, now + 3 * HOUR), "paper deadline")
+        booking = _booking("running", user, place, (now - HOUR, now + 3 * HOUR), "paper deadline", now=now)
         yield Invented(booking=booking, use=Use(used_seconds=HOUR, came_at=booking.start))
 
 
@@ -65,7 +65,9 @@ def _trespassed(busy: Sequence[tuple[GpuPlace, str]], now: float) -> Iterator[In
     """Somebody else computes on what is booked."""
     for place, user in busy:
         who = "garcia" if user != "garcia" else "weber"
-        booking = _booking("trespass", who, place, (now - 20 * MINUTE, now + 2 * HOUR), "ablation study")
+        booking = _booking(
+            "trespass", who, place, (now - 20 * MINUTE, now + 2 * HOUR), "ablation study", now=now
+        )
         yield Invented(booking=booking, use=Use(others_seconds=20 * MINUTE))
 
 
@@ -78,17 +80,19 @@ def _waiting(free: Sequence[GpuPlace], now: float, no_show_after: float, person:
     }
     for place, (ident, (who, start, end)) in zip(free[-len(spans) :], spans.items(), strict=False):
         away = max(0.0, now - start)
-        booking = _booking(ident, who, place, (start, end), "fine-tuning")
+        booking = _booking(ident, who, place, (start, end), "fine-tuning", now=now)
         yield Invented(booking=booking, use=Use(unused_seconds=away, absent_seconds=away))
 
 
 def _block(node: str, now: float) -> Invented:
     start = now - now % HOUR + 40 * HOUR
     span = (start, start + 2 * HOUR)
-    return Invented(booking=_booking("block", "admin", (node, WHOLE_NODE), span, "new driver"))
+    return Invented(booking=_booking("block", "admin", (node, WHOLE_NODE), span, "new driver", now=now))
 
 
-def _booking(ident: str, who: str, place: GpuPlace, span: tuple[float, float], comment: str) -> Booking:
+def _booking(
+    ident: str, who: str, place: GpuPlace, span: tuple[float, float], comment: str, *, now: float
+) -> Booking:
     start, end = span
     return Booking(
         id=f"demo-{ident}",
@@ -99,5 +103,6 @@ def _booking(ident: str, who: str, place: GpuPlace, span: tuple[float, float], c
         start=start,
         end=end,
         comment=comment,
-        created_at=min(start, end - HOUR) - HOUR,
+        # What is to come was booked before now too.
+        created_at=min(start, now) - HOUR,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from gpuboard.assembly.demo_samples import STEP_SECONDS, gpu_samples, host_samples
 from gpuboard.fleet.activity import NodeMemory, Remembered
 from gpuboard.history.base import Keep
 from gpuboard.history.cells import Cells, Values
@@ -27,7 +28,7 @@ from gpuboard.history.figures import (
     Kind,
     place_of,
 )
-from gpuboard.history.records import Batch, Episode, Event, Place, Tier
+from gpuboard.history.records import Batch, Episode, Event, GpuSamples, HostSample, Place, Tier
 from gpuboard.model.names import short_model
 from gpuboard.model.units import GIB, MIB
 from gpuboard.model.verdict import VerdictWord
@@ -92,6 +93,8 @@ class DemoHistory(EmbeddedHistory):
         self.write(past.batch(), now=past.now)
         if len(past.nodes) <= MANY_NODES:
             self.invent(past.figures(), now=past.now)
+            # As it would have been written then: what comes later is too late.
+            self.write(past.begun_hour(), now=past.now - TOLD_SECONDS)
         else:
             self._uninvented = past.figures()
 
@@ -119,6 +122,8 @@ class DemoPast:
         self._ahead = ahead
         self._grid = grid_seconds
         self._end = int((now - TOLD_SECONDS) // 60 * 60)
+        # Only whole hours are written as if sealed; the one under way then is told by samples, as others are.
+        self._sealed = self._end if len(nodes) > MANY_NODES else self._end // HOUR * HOUR
         hours = HOURS_SECONDS if len(nodes) <= MANY_NODES else MANY_HOURS_SECONDS
         self._begin = self._end // HOUR * HOUR - hours
         self._share = min(1.0, USUAL_NODES / max(1, len(nodes)))
@@ -145,11 +150,25 @@ class DemoPast:
             memories=self._memories(),
         )
 
+    def begun_hour(self) -> Batch:
+        """The samples of the hour that was under way when the nodes themselves begin to tell."""
+        times = np.arange(self._sealed, self._end, STEP_SECONDS, dtype=np.float64)
+        dice = np.random.default_rng(self._sealed)
+        of_gpus: list[GpuSamples] = []
+        of_hosts: list[HostSample] = []
+        for node in self.nodes:
+            seen = times[self._observed(node, times, STEP_SECONDS) > 0]
+            gpus = [gpu for gpu, (its, _) in self._node_of.items() if its == node]
+            columns = [self._gpu(gpu, seen, dice) for gpu in gpus]
+            of_gpus += gpu_samples(gpus, columns, seen, self._crowds)
+            of_hosts += host_samples(node, _host(seen, dice), seen)
+        return Batch(gpu_samples=of_gpus, host_samples=of_hosts)
+
     def figures(self) -> Iterator[Invented]:
         """The figures of all tiers."""
         minutes = int(MINUTES_SECONDS * self._share) // HOUR * HOUR
         full = int(FULL_SECONDS * self._share) // 60 * 60
-        yield from self._tier("full", self._end - full, self._grid)
+        yield from self._tier("full", self._sealed - full, self._grid)
         fine = list(self._tier("minutes", self._end // HOUR * HOUR - minutes, 60))
         yield from fine
         step = COARSE_SECONDS if len(self.nodes) <= USUAL_NODES else HOUR
@@ -163,7 +182,7 @@ class DemoPast:
 
     def _tier(self, tier: Tier, start: int, step: int, end: int | None = None) -> Iterator[Invented]:
         """One tier from a moment on, GPUs and hosts."""
-        end = self._end if end is None else end
+        end = self._sealed if end is None else end
         times = np.arange(start, end, step, dtype=np.float64) + step / 2
         dice = np.random.default_rng(start)
         gpus = list(self._jobs)

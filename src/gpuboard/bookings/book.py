@@ -63,8 +63,8 @@ class NodeFact(Struct, frozen=True, kw_only=True):
     """What is known of one node now."""
 
     gpus: Mapping[int, GpuFact] = {}
-    # It may have more GPUs than are known.
-    may_have_more: bool = False
+    # The numbers of GPUs that it is known to have and does not show now.
+    unseen: frozenset[int] = frozenset()
     # What others claim there, by number: leases, and what stands in a file of another board.
     claims: Mapping[int, tuple[Claim, ...]] = {}
 

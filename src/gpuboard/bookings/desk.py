@@ -12,16 +12,17 @@ from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.ical import PAST_SECONDS
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
-from gpuboard.bookings.refusals import NO_PLACE, NOT_YOURS, refuse
+from gpuboard.bookings.refusals import NO_PLACE, refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.bookings.store import BookingStore, StoredBook, Written
 from gpuboard.bookings.use import Use
-from gpuboard.fleet.booked_numbers import numbers_of
+from gpuboard.fleet.booked_numbers import unseen_numbers
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.node import Node
+from gpuboard.fleet.places import NOWHERE, Places
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.summary import Wish
-from gpuboard.model.booking import Booking, BookingKind
+from gpuboard.model.booking import NOT_YOURS, Booking, BookingKind
 from gpuboard.model.errors import StorageError
 from gpuboard.model.identity import Identity
 from gpuboard.model.node import is_host_name, short_name, spoken
@@ -281,9 +282,10 @@ class BookingDesk:
         return same[0] if len(same) == 1 and is_host_name(asked) else None
 
     def _facts(self) -> Facts:
-        return {node.name: self._fact(node) for node in self._fleet}
+        places = self._fleet.places()
+        return {node.name: self._fact(node, places.get(node.name, NOWHERE)) for node in self._fleet}
 
-    def _fact(self, node: Node) -> NodeFact:
+    def _fact(self, node: Node, places: Places) -> NodeFact:
         seen = node.seen
         gpus: dict[int, GpuFact] = {}
         cards = {gpu.uuid: gpu.index for gpu in seen.gpus if gpu.mig_parent_uuid is None} if seen else {}
@@ -300,7 +302,7 @@ class BookingDesk:
                 people=(*(before.people if before else ()), *people),
             )
         return NodeFact(
-            gpus=gpus, may_have_more=numbers_of(node) is None, claims=self._fleet.claims_elsewhere(node)
+            gpus=gpus, unseen=unseen_numbers(node, places), claims=self._fleet.claims_elsewhere(node)
         )
 
 

@@ -1,5 +1,7 @@
 """Why something cannot be booked: a code and values for pages, and words. Pure."""
 
+import math
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -17,7 +19,6 @@ AHEAD: Final = "booking-ahead"
 AT_ONCE: Final = "booking-gpus-at-once"
 HOURS: Final = "booking-hours-per-week"
 POLICIES: Final = frozenset({LONGEST, AHEAD, AT_ONCE, HOURS})
-NOT_YOURS: Final = "booking-not-yours"
 NO_PLACE: Final = "booking-no-such-place"
 
 
@@ -71,6 +72,11 @@ def of_group(group: str | None) -> str:
     return "[bookings]" if group is None else f"[bookings.groups.{group}]"
 
 
+def hours_words(hours: float, to_whole: Callable[[float], int] = round) -> str:
+    """Hours for people, in hundredths where there are any; rounded up, what is too much is said to be so."""
+    return f"{to_whole(hours * 100) / 100:.2f}".rstrip("0").rstrip(".")
+
+
 def over_limit(
     code: str, policy: str, group: str | None, *, limit: float, asked: float, left: float
 ) -> BookingRefused:
@@ -81,8 +87,8 @@ def over_limit(
         AHEAD: f"a booking may begin {format_duration(limit)} from now at the latest, this would be in "
         f"{format_duration(asked)}",
         AT_ONCE: f"you may have {limit:g} GPUs at once, this would make {asked:g}",
-        HOURS: f"you may book {limit:g} GPU-hours a week, this would make {asked:.1f}; "
-        f"{left:.1f} are left in that week",
+        HOURS: f"you may book {hours_words(limit)} GPU-hours a week, this would make "
+        f"{hours_words(asked, math.ceil)}; {hours_words(left, math.floor)} are left in that week",
     }[code]
     text = f"{words} (policy {of_group(group)} {policy})"
     return refuse(code, text, policy=policy, group=group, limit=limit, asked=asked, left=left)

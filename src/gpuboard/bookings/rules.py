@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import Book, Facts, Hold, holds_on, next_gap
 from gpuboard.bookings.limits import Limit, check_limits, week_of
-from gpuboard.bookings.refusals import NO_PLACE, NOT_YOURS, conflict, in_use, refuse
-from gpuboard.model.booking import MOST_PLACES, Booking, BookingKind, Outcome, is_on, place_words
+from gpuboard.bookings.refusals import NO_PLACE, conflict, in_use, refuse
+from gpuboard.model.booking import MOST_PLACES, NOT_YOURS, Booking, BookingKind, Outcome, is_on, place_words
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
 from gpuboard.verdict.holders import is_same
@@ -109,7 +109,7 @@ def edit(book: Book, before: Booking, change: Change, *, by: Booker, facts: Fact
     """
     _check_owner(before, by)
     state = before.state_at(now)
-    if state not in ("upcoming", "running"):
+    if not before.is_open_at(now):
         raise refuse("booking-over", f"this booking is over ({state}); book anew")
     start = before.start if change.start is None else max(change.start, float(int(now)))
     has_moved = change.places is not None and set(change.places) != set(before.places)
@@ -128,7 +128,9 @@ def edit(book: Book, before: Booking, change: Change, *, by: Booker, facts: Fact
     )
     if (after.places, after.start, after.end) == (before.places, before.start, before.end):
         return Decision(booking=after)
-    after = replace(after, outcome=None)
+    if after.end > before.end:
+        # What has got more time again was not cut.
+        after = replace(after, outcome=None)
     _check_span(after.start, after.end, now)
     if has_moved:
         _check_places(after.places, facts)
@@ -150,9 +152,8 @@ def cancel(before: Booking, *, by: Booker, now: float) -> Decision:
         BookingRefused: it is somebody else's, or over.
     """
     _check_owner(before, by)
-    state = before.state_at(now)
-    if state not in ("upcoming", "running"):
-        raise refuse("booking-over", f"this booking is over already ({state})")
+    if not before.is_open_at(now):
+        raise refuse("booking-over", f"this booking is over already ({before.state_at(now)})")
     return Decision(booking=ended(before, "cancelled", now))
 
 
@@ -208,8 +209,10 @@ def _check_places(places: Sequence[GpuPlace], facts: Facts) -> None:
         fact = facts.get(node)
         if fact is None:
             raise refuse(NO_PLACE, f"there is no node {node}", node=node)
-        if number != WHOLE_NODE and number not in fact.gpus and not fact.may_have_more:
-            there = f"it has {', '.join(map(str, sorted(fact.gpus)))}" if fact.gpus else "it has none"
+        known = fact.unseen.union(fact.gpus)
+        if number != WHOLE_NODE and number not in known:
+            listed = ", ".join(map(str, sorted(known)))
+            there = f"it has {listed}" if known else "none of its GPUs is known; book the whole node"
             raise refuse(NO_PLACE, f"{node} has no GPU {number}; {there}", node=node, gpu=number)
 
 

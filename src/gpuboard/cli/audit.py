@@ -7,10 +7,11 @@ from typing import Final
 
 import msgspec
 
-from gpuboard.cli.board_database import add_which, board_database
+from gpuboard.cli.board_database import board_database
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
+from gpuboard.cli.which_board import add_which
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.people import AuditEntry
 

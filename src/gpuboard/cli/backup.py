@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from gpuboard.cli.board_database import add_which, board_database
+from gpuboard.cli.board_database import board_database
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.logs import say_warnings
+from gpuboard.cli.which_board import add_which
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

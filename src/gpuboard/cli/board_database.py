@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from gpuboard.storage.base import Database
 
 
-def add_which(parser: argparse.ArgumentParser) -> None:
-    """Declare which board is meant."""
-    parser.add_argument("--config", metavar="FILE", help="the board's gpuboard.toml, which may name it")
-    parser.add_argument(
-        "--state-dir",
-        metavar="DIR",
-        default="",
-        help="the board's state directory (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
-    )
-
-
 @contextlib.contextmanager
 def board_database(arguments: argparse.Namespace) -> Iterator["Database"]:
     """The board's database, open until the block ends; whether a board runs on it is said.

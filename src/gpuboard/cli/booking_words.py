@@ -15,7 +15,7 @@ from gpuboard.client.board import DEFAULT_URL
 from gpuboard.client.bookings import BookingClient
 from gpuboard.client.credentials import Credentials
 from gpuboard.model.errors import UsageError
-from gpuboard.wire.bookings import BookedPlaces, BookingAnswer, BookingView
+from gpuboard.wire.bookings import BookingAnswer, BookingView, WantedPlaces
 
 _NUMBERS: Final = re.compile(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*")
 MOST_NUMBERS: Final = 256
@@ -55,7 +55,7 @@ def read_span(arguments: argparse.Namespace) -> tuple[float | None, float]:
     return start, read_moment("--until", arguments.until, now=now)
 
 
-def read_places(words: Sequence[str]) -> tuple[BookedPlaces, ...]:
+def read_places(words: Sequence[str]) -> tuple[WantedPlaces, ...]:
     """`gpu01:0,2-3` are GPUs of a node, `gpu01` is all of it.
 
     Raises:
@@ -64,10 +64,10 @@ def read_places(words: Sequence[str]) -> tuple[BookedPlaces, ...]:
     return tuple(map(_read_place, words))
 
 
-def _read_place(word: str) -> BookedPlaces:
+def _read_place(word: str) -> WantedPlaces:
     node, colon, numbers = word.rpartition(":")
     if not colon:
-        return BookedPlaces(node=word)
+        return WantedPlaces(node=word)
     if not node or not _NUMBERS.fullmatch(numbers):
         raise UsageError(
             f"{word!r} is no place; write NODE:GPUS, like gpu01:0 or gpu01:0,2-3, or a node alone"
@@ -78,7 +78,7 @@ def _read_place(word: str) -> BookedPlaces:
         found += range(int(first), int(last or first) + 1)
     if not 0 < len(found) <= MOST_NUMBERS:
         raise UsageError(f"{word!r} names {len(found)} GPUs; from 1 to {MOST_NUMBERS} can be booked at once")
-    return BookedPlaces(node=node, gpus=tuple(found))
+    return WantedPlaces(node=node, gpus=tuple(found))
 
 
 def show_places(booking: BookingView) -> str:

@@ -12,11 +12,11 @@ from gpuboard.cli.booking_words import client_of, line_of
 from gpuboard.cli.comments_export import add_file_arguments, read_zone
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.moments import show_moment
-from gpuboard.model.booking import LONGEST_COMMENT
+from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS
 from gpuboard.model.errors import BoardRefusedError, BookingRefused, OutsideError, UsageError, WireError
 from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace
 from gpuboard.outside.files import read_file
-from gpuboard.wire.bookings import BookedPlaces, BookingWish
+from gpuboard.wire.bookings import BookingWish, WantedPlaces
 from gpuboard.wire.people import person_name
 
 # Who an entry is by that has no name.
@@ -35,7 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Book what stands in the file, from now on; nothing before it is known whose every name is."""
+    """Book what stands in the file, from now on; nothing before it is known whose every name is.
+
+    Raises:
+        BoardRefusedError: whoever asks is no admin.
+    """
     claims, is_whole = _read(arguments)
     people = _people(sorted({claim.who for claim in claims.values()}), arguments)
     client = client_of(arguments)
@@ -44,6 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             made = client.book(_wish(place, claim, people[claim.who])).booking
         except (BookingRefused, BoardRefusedError, UsageError) as error:
+            if isinstance(error, BoardRefusedError) and error.code in (None, NOT_YOURS):
+                # Who asks is refused, not this entry: the others would be too.
+                raise BoardRefusedError(f"nothing was taken over: {error}") from None
             refused += 1
             print(f"gpuboard: not taken over: {_words(place, claim)}: {error}", file=sys.stderr)
         else:
@@ -113,7 +120,7 @@ def _ask(name: str) -> str:
 
 def _wish(place: GpuPlace, claim: Claim, person: str) -> BookingWish:
     return BookingWish(
-        places=(BookedPlaces(node=place[0], gpus=(place[1],)),),
+        places=(WantedPlaces(node=place[0], gpus=(place[1],)),),
         end=claim.until,
         comment=(claim.comment or "")[:LONGEST_COMMENT],
         who=person,

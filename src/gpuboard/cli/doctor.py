@@ -17,6 +17,7 @@ from gpuboard import __version__
 from gpuboard.assembly.agent import this_machine
 from gpuboard.cli.doctor_history import look_at_history
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
+from gpuboard.cli.which_board import add_which, chosen_directory
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.node import node_name_of
@@ -46,12 +47,7 @@ class Finding(Struct, frozen=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--state-dir",
-        metavar="DIR",
-        default="",
-        help="where the board keeps its history (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
-    )
+    add_which(parser)
     parser.add_argument("--probe", metavar="NAME", help=f"read the devices by this alone: {PROBE_NAMES}")
 
 
@@ -63,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         *check_expat(),
         *_devices(report),
         *_processes(report),
-        *_history(state_directory(arguments.state_dir)),
+        *_history(state_directory(chosen_directory(arguments))),
     ]
     for finding in findings:
         print(f"{MARKS[finding.grade]} {finding.text}")

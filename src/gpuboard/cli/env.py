@@ -13,6 +13,8 @@ import msgspec
 from gpuboard.cli.booking_words import add_booking_arguments, client_of, show_places
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.cli.moments import show_moment
+from gpuboard.client.bookings import BookingClient
+from gpuboard.model.errors import BoardUnreachableError
 from gpuboard.model.names import device_uuid
 from gpuboard.model.node import node_name_of
 from gpuboard.wire.bookings import BookingView
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what a shell has to set; 1 without a booking here and now."""
     client = client_of(arguments)
-    node = arguments.node or node_name_of(socket.gethostname())
+    node = _own_name(client, arguments.node) if arguments.node else node_name_of(socket.gethostname())
     mine = [one for one in client.bookings(mine=True).bookings if one.kind == "booking"]
     running = [one for one in mine if one.state == "running" and _numbers_on(one, node) != ()]
     if not running:
@@ -57,6 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"export GPUBOARD_BOOKED_UNTIL={quote(str(int(until)))}")
     print(f"gpuboard: {len(uuids)} booked until {show_moment(until)}", file=sys.stderr)
     return DONE
+
+
+def _own_name(client: BookingClient, told: str) -> str:
+    """The name that bookings have of a node, whatever the board's settings call it."""
+    try:
+        return client.node(told).name
+    except BoardUnreachableError:
+        # There is none: that nothing is booked there is said in words that let eval fail.
+        return told
 
 
 def _refuse(why: str, code: int) -> int:

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 from gpuboard.cli.exits import DONE
+from gpuboard.cli.which_board import add_which, chosen_directory
 from gpuboard.client.credentials import Credential, Credentials
-from gpuboard.client.local import log_in
+from gpuboard.client.local import known_sockets, log_in
 from gpuboard.model.errors import BoardUnreachableError
 from gpuboard.model.node import node_name_of
 from gpuboard.wire.clean import clean_text
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="of the board or of this node's agent (default: those known, and $GPUBOARD_SOCKET)",
     )
+    add_which(parser)
     parser.add_argument(
         "--link-only", action="store_true", help="only the link for the browser: keep no token here"
     )
@@ -31,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a link that signs the browser in, and keep a token for other commands."""
-    chosen = Path(arguments.socket) if arguments.socket else None
     terminal = node_name_of(socket.gethostname())
-    granted, told = log_in(chosen, terminal, is_link_only=arguments.link_only)
+    sockets = [Path(arguments.socket)] if arguments.socket else known_sockets(chosen_directory(arguments))
+    granted, told = log_in(list(sockets), terminal, is_link_only=arguments.link_only)
     url = arguments.board or told
     if not url:
         raise BoardUnreachableError("the board does not say where it is; name it with --board URL")

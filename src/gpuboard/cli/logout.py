@@ -21,11 +21,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Let the board forget the token, then forget it here."""
     credentials = Credentials()
     url = arguments.board or credentials.last
-    if url is None or credentials.find(url) is None:
+    kept = None if url is None else credentials.find(url)
+    if url is None or kept is None:
         print("gpuboard: you are not signed in from here", file=sys.stderr)
         return FAILED
     try:
-        BoardClient(url, ca_file=arguments.ca_file).sign_out(everywhere=arguments.everywhere)
+        BoardClient(url, ca_file=arguments.ca_file, token=kept.token).sign_out(
+            everywhere=arguments.everywhere
+        )
     except BoardRefusedError:
         # It is not good any more: that is what was wanted.
         print("gpuboard: the token was not good any more", file=sys.stderr)

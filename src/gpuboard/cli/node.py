@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from gpuboard.cli.board_database import add_which, board_database
+from gpuboard.cli.board_database import board_database
 from gpuboard.cli.enroll_hints import hint
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
+from gpuboard.cli.which_board import add_which
 from gpuboard.model.units import format_duration
 from gpuboard.wire.enrolment import show_code
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from gpuboard.cli.board_database import add_which, board_database, deed_here
+from gpuboard.cli.board_database import board_database, deed_here
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
+from gpuboard.cli.which_board import add_which
 from gpuboard.model.booking import place_words
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.login import LINK_PATH

@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from gpuboard.cli.board_database import add_which
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.logs import say_warnings
+from gpuboard.cli.which_board import add_which
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -99,9 +99,8 @@ def _run(arguments: argparse.Namespace, folder: str | None) -> int:
             f"gpuboard: you are {settings.demo_person} in this demo, may book, and nothing is kept",
             file=sys.stderr,
         )
-    if folder is not None:
-        path = shlex.quote(str(board.socket_path))
-        print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
+    path = shlex.quote(str(board.socket_path))
+    print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
     link = board.set_up_link()
     if link is not None:
         print(f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr)

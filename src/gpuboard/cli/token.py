@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from gpuboard.cli.board_database import add_which, board_database, deed_here
+from gpuboard.cli.board_database import board_database, deed_here
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
+from gpuboard.cli.which_board import add_which
 from gpuboard.model.errors import UsageError
-from gpuboard.model.identity import SCOPES
+from gpuboard.model.identity import ROLE_FOR, ROLES, SCOPES, is_at_least
 from gpuboard.model.units import format_duration
 from gpuboard.wire.people import person_name
 
 if TYPE_CHECKING:
     from gpuboard.accounts.records import PersonToken
-    from gpuboard.model.identity import Role
+    from gpuboard.model.identity import Role, Scope
     from gpuboard.storage.base import Database
 
 SHORTEST_SECONDS: Final = 60.0
-_READING: Final = frozenset({"read", "metrics"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,14 +79,20 @@ def _add(database: "Database", arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _role_of(database: "Database", person: str, scopes: list[str]) -> "Role":
+def _role_of(database: "Database", person: str, scopes: list["Scope"]) -> "Role":
     """The most that the token gives: as much as its owner has, and no more than it needs."""
     from gpuboard.accounts.admin import AccountAdmin  # noqa: PLC0415 - the light install lacks it
 
     given = next((one.role for one in AccountAdmin(database).people() if one.name == person), None)
-    if "admin" in scopes and given != "admin":
-        raise UsageError(f"{person} is no admin; first: gpuboard person role {person} admin")
-    return given or ("viewer" if set(scopes) <= _READING else "user")
+    scope = max(scopes, key=lambda one: ROLES.index(ROLE_FOR[one]))
+    needed = ROLE_FOR[scope]
+    # Whoever has no account here may be made a user, and no admin.
+    if not is_at_least(given or "user", needed):
+        raise UsageError(
+            f"{person} is no {needed}, which --scope {scope} needs; "
+            f"first: gpuboard person role {person} {needed}"
+        )
+    return given or needed
 
 
 def _list(database: "Database", arguments: argparse.Namespace) -> int:

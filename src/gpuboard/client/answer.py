@@ -8,6 +8,7 @@ from msgspec import Struct
 from gpuboard.model.identity import Tier
 from gpuboard.model.verdict import Reason
 from gpuboard.wire.clean import clean_text
+from gpuboard.wire.prose import show_prose
 from gpuboard.wire.views import FleetView, NodeView
 
 Expected = TypeVar("Expected")
@@ -85,7 +86,7 @@ def decode_answer(body: bytes, kind: type[Expected]) -> Expected:
 def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
     match value:
         case str():
-            return clean_text(value)
+            return show_prose(value)
         case list():
             return [_clean(each) for each in value]
         case dict():

@@ -55,20 +55,21 @@ class _Answer(NamedTuple):
 class BoardClient:
     """One board."""
 
-    def __init__(self, url: str = DEFAULT_URL, *, ca_file: str | None = None) -> None:
-        """Name a board, and the authority of its certificate.
+    def __init__(
+        self, url: str = DEFAULT_URL, *, ca_file: str | None = None, token: str | None = None
+    ) -> None:
+        """Name a board, the authority of its certificate, and the token to show if not the usual one.
 
         Raises:
             UsageError: this is no address of a board.
-            SettingsError: the file of the authority cannot be used.
+            SettingsError: the file of the authority cannot be used, or the token not be sent.
         """
         _check(url)
         self._base = url if url.endswith("/") else f"{url}/"
         self._ca_file = Path(ca_file).expanduser() if ca_file else None
         self._tls = trusting(self._ca_file) if _is_https(url) else None
-        # What `gpuboard login` got for this board.
-        credential = Credentials().find(self._base)
-        self._token = credential.token if credential else None
+        # What `gpuboard login` got for this board, or what the environment says.
+        self._token = token or Credentials().token(self._base)
 
     def fleet(self) -> FleetView:
         """All nodes.
@@ -251,7 +252,7 @@ def _booking_refusal(status: int, body: bytes) -> GpuboardError | None:
     detail = _detail(body) or "it cannot be booked"
     if status == http.client.CONFLICT:
         return BookingRefused(Reason(code=clean_text(code)[:MAX_DETAIL], text=detail))
-    return BoardRefusedError(detail) if status == http.client.FORBIDDEN else UsageError(detail)
+    return BoardRefusedError(detail, code=code) if status == http.client.FORBIDDEN else UsageError(detail)
 
 
 def _detail(body: bytes) -> str | None:

@@ -14,8 +14,11 @@ from msgspec.structs import replace
 from gpuboard.model.address import is_loopback
 from gpuboard.model.errors import NOT_DECODED, OutsideError, SettingsError
 from gpuboard.outside.files import read_file, write_whole
+from gpuboard.wire.people import is_person_token
 
 FILE_NAME: Final = "boards.json"
+# A token that was made for a program, for whichever board is asked.
+VARIABLE: Final = "GPUBOARD_TOKEN"
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -44,19 +47,36 @@ class Credentials:
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         base = environment.get("XDG_CONFIG_HOME") or "~/.config"
         self.path = Path(os.path.expanduser(base)) / "gpuboard" / FILE_NAME  # noqa: PTH111 - never raises
+        self._told = environment.get(VARIABLE, "").strip()
 
     @property
     def last(self) -> str | None:
         """The board of the last login."""
         return self._read().last
 
+    def token(self, url: str) -> str | None:
+        """The token to show to a board: that of the environment, else the one that is kept for it.
+
+        Raises:
+            SettingsError: others can read the file, or the environment's may not be sent there.
+        """
+        if not self._told:
+            found = self.find(url)
+            return None if found is None else found.token
+        if not is_person_token(self._told):
+            raise SettingsError(f"{VARIABLE} holds no personal token; gpuboard token add makes one")
+        if not is_private(url):
+            raise SettingsError(f"{VARIABLE} is not sent to {url}: it would travel in clear; use https")
+        return self._told
+
     def find(self, url: str) -> Credential | None:
-        """The token for a board, if there is one and it may be sent there.
+        """What is kept for a board, if there is anything and it may be sent there.
 
         Raises:
             SettingsError: others can read the file.
         """
-        found = self._read().boards.get(key_of(url))
+        boards = self._read().boards
+        found = boards.get(_kept_as(url, boards))
         if found is None or not (found.plaintext_allowed or is_private(url)):
             return None
         return found
@@ -77,8 +97,9 @@ class Credentials:
             SettingsError: the file cannot be written.
         """
         kept = self._read()
-        boards = {key: one for key, one in kept.boards.items() if key != key_of(url)}
-        is_last = kept.last is not None and key_of(kept.last) == key_of(url)
+        gone = _kept_as(url, kept.boards)
+        boards = {key: one for key, one in kept.boards.items() if key != gone}
+        is_last = kept.last is not None and key_of(kept.last) == gone
         self._write(replace(kept, boards=boards, last=None if is_last else kept.last))
 
     def _read(self) -> _Kept:
@@ -106,6 +127,15 @@ def key_of(url: str) -> str:
         port = parts.port or _PORTS.get(parts.scheme, 0)
         return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
     return url
+
+
+def _kept_as(url: str, boards: Mapping[str, Credential]) -> str:
+    """The key of a board, or of the nearest path above it: a server may name no more than itself."""
+    key = key_of(url)
+    server, _, path = key.partition("://")[2].partition("/")
+    scheme, parts = key.partition("://")[0], path.split("/")[:-1]
+    above = ["/".join((f"{scheme}://{server}", *parts[:depth], "")) for depth in range(len(parts), -1, -1)]
+    return next((one for one in above if one in boards), key)
 
 
 def is_private(url: str) -> bool:

@@ -21,12 +21,17 @@ AGENT_DIRECTORY: Final = Path("/run/gpuboard-agent")
 _NOBODY: Final = (
     "neither a board nor an agent that pushes to one answers on this machine; sign in on a node that has an "
     "agent, or in the browser; a board with a state directory of its own has its socket there "
-    "(login --socket DIRECTORY/board.sock)"
+    "(login --state-dir DIRECTORY, or --config FILE)"
 )
 
 
-def known_sockets(environment: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    """Where a board or an agent of this machine may listen: a board first."""
+def known_sockets(state_dir: str = "", environment: Mapping[str, str] = os.environ) -> Iterator[Path]:
+    """Where a board, of this state directory if one is named, or else an agent of this machine may listen."""
+    if state_dir:
+        yield state_directory(state_dir, environment) / BOARD_SOCKET
+        # A service has its socket elsewhere than what it keeps.
+        yield BOARD_DIRECTORY / BOARD_SOCKET
+        return
     if environment.get("GPUBOARD_SOCKET"):
         yield Path(environment["GPUBOARD_SOCKET"])
         return
@@ -38,7 +43,7 @@ def known_sockets(environment: Mapping[str, str] = os.environ) -> Iterator[Path]
 
 
 def log_in(
-    socket: Path | None, terminal: str, *, is_link_only: bool = False
+    sockets: list[Path], terminal: str, *, is_link_only: bool = False
 ) -> tuple[LoginGrant, str | None]:
     """Ask to be signed in: what was granted, and where the board is.
 
@@ -47,7 +52,7 @@ def log_in(
         BoardUnreachableError: nobody answers.
     """
     question = msgspec.json.encode(LoginQuestion(terminal=terminal[:64], is_link_only=is_link_only))
-    answer = _ask(list(known_sockets()) if socket is None else [socket], question)
+    answer = _ask(sockets, question)
     if answer.granted is None:
         raise AccessRefused(clean_text(answer.refused or "the board says no"))
     return answer.granted, answer.board

@@ -2,11 +2,13 @@
 
 import csv
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from html import escape
 from typing import Final
 
 from gpuboard.export.csv import guard
+from gpuboard.export.rounding import rounded_parts
+from gpuboard.settings.zones import zone_of
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 
 KINDS: Final = {
@@ -30,11 +32,23 @@ COLUMNS: Final = ("from", "to", "by", "name", *KINDS)
 # Whoever is in no group, or what has no model.
 NO_NAME: Final = "(none)"
 _HOUR_MS: Final = 3_600_000
+# What people read: a tenth of an hour.
+_TENTH_MS: Final = _HOUR_MS // 10
+# What stands below a sheet, for whoever was not told otherwise.
+MEANINGS: Final = {
+    "used_ms": "it worked",
+    "idle_ms": "somebody was on it, and it did nothing",
+    "booked_ms": "it was booked, and nobody was on it",
+    "free_ms": "anybody could have had it",
+    "broken_ms": "nobody could",
+    "unobserved_ms": "no sample tells",
+}
 _STYLE: Final = (
     "body{font:11pt sans-serif;margin:2em;color:#000;background:#fff}"
     "table{border-collapse:collapse;width:100%}"
     "th,td{padding:.2em .5em;border-bottom:1px solid #999;text-align:right}th:first-child,td:first-child"
-    "{text-align:left}tr:last-child td{border-top:2px solid #000;font-weight:bold}@page{margin:1.5cm}"
+    "{text-align:left}tr:last-child td{border-top:2px solid #000;font-weight:bold}"
+    "footer{margin-top:1.5em;font-size:9pt}@page{margin:1.5cm}"
 )
 
 
@@ -57,13 +71,22 @@ def usage_to_csv(answer: UsageAnswer) -> str:
 def usage_to_html(answer: UsageAnswer) -> str:
     """Write one page without anything around it, to be read without colour."""
     heads, *lines = _table(answer)
+    title = f"{answer.title}: GPU-hours" if answer.title else "GPU-hours"
+    zone = zone_of(answer.time_zone) or UTC
     head = "".join(f"<th>{escape(word)}</th>" for word in heads)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>GPU-hours</title>'
-        f"<style>{_STYLE}</style></head><body><h1>GPU-hours</h1><p>{escape(_span(answer))}</p><p>{escape(answer.text)}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
+        f"<p>{escape(_span(answer, zone))} ({escape(str(zone))})</p><p>{escape(answer.text)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<footer>{escape(_definitions())}</footer></body></html>\n"
     )
+
+
+def _definitions() -> str:
+    kinds = "; ".join(f"{KINDS[kind]}: {meaning}" for kind, meaning in MEANINGS.items())
+    return f"In hours of GPUs. Every moment of a GPU is of one kind: {kinds}."
 
 
 def usage_to_text(answer: UsageAnswer) -> str:
@@ -82,9 +105,9 @@ def usage_to_text(answer: UsageAnswer) -> str:
     return "\n".join([f"{_span(answer)}: {answer.text}", "", *lines, ""])
 
 
-def hours_of(milliseconds: int | None) -> str:
+def hours_of(tenths: int | None) -> str:
     """Hours as people read them; what is nobody's is empty."""
-    return "" if milliseconds is None else f"{milliseconds / _HOUR_MS:,.1f}"
+    return "" if tenths is None else f"{tenths / 10:,.1f}"
 
 
 def _table(answer: UsageAnswer) -> list[list[str]]:
@@ -92,10 +115,33 @@ def _table(answer: UsageAnswer) -> list[list[str]]:
     more = _told(answer)
     words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
     rows: list[tuple[str, UsageRow | UsageTotal]] = [(row.name or NO_NAME, row) for row in answer.rows]
+    rows.append(("total", answer.total))
+    columns = [_column(kind, whole, answer) for kind, whole in _whole_tenths(answer.total).items()]
     return [
         [answer.by, *KINDS.values(), *(words[name] for name in more)],
-        *([name, *_cells(times, more)] for name, times in [*rows, ("total", answer.total)]),
+        *(
+            [name, *map(hours_of, kinds), *(_spoken(one, getattr(times, one)) for one in more)]
+            for (name, times), kinds in zip(rows, zip(*columns, strict=True), strict=True)
+        ),
     ]
+
+
+def _whole_tenths(total: UsageTotal) -> dict[str, int]:
+    """The total of each kind in tenths of hours; together they are the span."""
+    parts = [getattr(total, kind) for kind in KINDS]
+    return dict(zip(KINDS, rounded_parts(parts, round(sum(parts) / _TENTH_MS), _TENTH_MS), strict=True))
+
+
+def _column(kind: str, whole: int, answer: UsageAnswer) -> list[int | None]:
+    """A kind of time row by row, in tenths of hours that add up to the total, which comes last."""
+    told: list[int | None] = [getattr(row, kind) for row in answer.rows]
+    parts = [part for part in told if part is not None]
+    if sum(parts) == getattr(answer.total, kind):
+        rounded = iter(rounded_parts(parts, whole, _TENTH_MS))
+    else:
+        # Where names are hidden, or a kind is nobody's, there is nothing to add up.
+        rounded = (round(part / _TENTH_MS) for part in parts)
+    return [*(None if part is None else next(rounded) for part in told), whole]
 
 
 def _told(answer: UsageAnswer) -> list[str]:
@@ -104,31 +150,26 @@ def _told(answer: UsageAnswer) -> list[str]:
     return [name for name in MORE if any(getattr(line, name) is not None for line in lines)]
 
 
-def _cells(times: UsageRow | UsageTotal, more: list[str]) -> list[str]:
-    kinds = [hours_of(getattr(times, kind)) for kind in KINDS]
-    return [*kinds, *(_spoken(name, getattr(times, name)) for name in more)]
-
-
 def _spoken(name: str, value: float | None) -> str:
     if value is None:
         return ""
     if name == "price":
         return f"{value:,.2f}"
-    return hours_of(int(value)) if name.endswith("_ms") else f"{value:,.1f}"
+    return hours_of(round(value / _TENTH_MS)) if name.endswith("_ms") else f"{value:,.1f}"
 
 
 def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None]:
     return [getattr(times, name) for name in (*KINDS, *more)]
 
 
-def _span(answer: UsageAnswer) -> str:
+def _span(answer: UsageAnswer, zone: tzinfo = UTC) -> str:
     """What was asked for, and what of it was counted, if that is less."""
     start, end = answer.start, answer.end
     asked = (start if answer.asked_from is None else answer.asked_from, answer.asked_to or end)
-    words = f"{_moment(asked[0])} to {_moment(asked[1])}"
+    words = f"{_moment(asked[0], zone)} to {_moment(asked[1], zone)}"
     is_less = answer.gpus > 0 and (start > asked[0] or end < asked[1])
-    return f"{words} (counted from {_moment(start)} to {_moment(end)})" if is_less else words
+    return f"{words} (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else words
 
 
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def _moment(at: float, zone: tzinfo = UTC) -> str:
+    return datetime.fromtimestamp(at, zone).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,9 +1,10 @@
-"""Booked numbers that no GPU has: a slip of whoever booked, for nothing is held by it. Pure."""
+"""Numbers of GPUs that can be booked, and booked ones that no GPU has: a slip, for nothing is held. Pure."""
 
 from collections.abc import Iterable
 
 from gpuboard.fleet.node import Node
-from gpuboard.model.problems import HIDES_GPUS
+from gpuboard.fleet.places import Places
+from gpuboard.model.problems import HIDES_GPUS, lost_gpus
 from gpuboard.model.verdict import GpuPlace
 
 
@@ -18,6 +19,24 @@ def numbers_of(node: Node) -> frozenset[int] | None:
     if is_hidden or any(problem.kind in HIDES_GPUS for problem in seen.problems):
         return None
     return frozenset(cards.values()).union(*node.renumbered.values())
+
+
+def unseen_numbers(node: Node, places: Places) -> frozenset[int]:
+    """The numbers of GPUs that a node does not show now and is known to have: remembered, or by their count.
+
+    Nobody knows the number of a card that is only said to be missing: any below the count may be it.
+    """
+    shown = node.seen.gpus if node.seen is not None else ()
+    cards = {gpu.uuid: gpu.index for gpu in shown if gpu.mig_parent_uuid is None}
+    known = frozenset(cards.values()).union(places.cards)
+    if numbers_of(node) is not None:
+        return known - frozenset(cards.values())
+    problems = node.seen.problems if node.seen is not None else ()
+    named, nameless = lost_gpus(problems)
+    remembered = {card.uuid for card in places.cards.values()}
+    hidden = {gpu.mig_parent_uuid for gpu in shown} | named
+    count = len(known) + len(hidden - {None} - cards.keys() - remembered) + nameless
+    return known.union(range(max(count, places.unnamed))) - frozenset(cards.values())
 
 
 class BookedNumbers:

@@ -1,11 +1,14 @@
 """One person's GPU-hours day by day. It blocks: it is asked in a thread."""
 
 from datetime import tzinfo
+from typing import Final
 
 from gpuboard.history.base import History
 from gpuboard.history.spans import Span, days_of, whole_hours
 from gpuboard.history.usage import Times, Usage, total_of
 from gpuboard.wire.usage import UsageDay, UsageDaysAnswer
+
+NOBODY: Final = "Nobody of this name had a GPU in this span; somebody may be written otherwise."
 
 
 def ask_days(
@@ -22,6 +25,7 @@ def ask_days(
     wanted = person.casefold()
     counted = {name: _theirs(usage, wanted) for name, usage in days if usage.places}
     whole = total_of(counted.values())
+    met = {name.casefold() for _, usage in days for one in usage.places for name in one.people}
     return UsageDaysAnswer(
         start=min((usage.start for _, usage in days if usage.places), default=end),
         end=end,
@@ -30,6 +34,7 @@ def ask_days(
         idle_ms=whole.idle,
         booked_ms=whole.booked,
         days=[_day(name, counted.get(name)) for name, _ in days],
+        hint=None if wanted in met else NOBODY,
     )
 
 

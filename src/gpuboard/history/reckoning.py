@@ -139,7 +139,12 @@ def _sums(usage: Usage, wanted: UsageWanted) -> _Sums:
                 found[person or None].add(times, weight)
         else:
             found[one.place.node if wanted.by == "node" else one.place.model].add(one.times, weight)
-    return found
+    # A row of nothing says nothing; what was not observed is no person's.
+    return {
+        name: one
+        for name, one in found.items()
+        if one.times.observed or (one.times.span and wanted.by not in NAMED)
+    }
 
 
 def _sum_of(places: Iterable[PlaceUsage], worth: Worth) -> _Sum:

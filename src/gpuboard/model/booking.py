@@ -14,6 +14,8 @@ BookingState = Literal["upcoming", "running", "ended", "cancelled", "released", 
 
 MOST_PLACES: Final = 256
 LONGEST_COMMENT: Final = 500
+# Why something is refused to whoever is neither its owner nor an admin.
+NOT_YOURS: Final = "booking-not-yours"
 
 
 class Booking(Struct, frozen=True, kw_only=True):
@@ -48,6 +50,10 @@ class Booking(Struct, frozen=True, kw_only=True):
         if self.never_was or self.end <= now:
             return self.outcome or "ended"
         return "upcoming" if self.start > now else "running"
+
+    def is_open_at(self, now: float) -> bool:
+        """Whether it is yet to come or runs at a moment; what is over does not change any more."""
+        return self.state_at(now) in ("upcoming", "running")
 
     def claim(self) -> Claim:
         """What it is to the verdict."""

@@ -147,4 +147,8 @@ class BoardUnreachableError(GpuboardError):
 
 
 class BoardRefusedError(GpuboardError):
-    """A board answers, and does not tell us."""
+    """A board answers, and does not tell us; or does not do it, and the code says why."""
+
+    def __init__(self, text: str, *, code: str | None = None) -> None:
+        super().__init__(text)
+        self.code = code

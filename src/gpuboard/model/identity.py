@@ -17,6 +17,8 @@ Scope = Literal["read", "book", "metrics", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 ALL_SCOPES: Final[frozenset[Scope]] = frozenset(SCOPES)
+# Who may give a token of a scope, and make use of one.
+ROLE_FOR: Final[dict[Scope, Role]] = {"read": "viewer", "metrics": "viewer", "book": "user", "admin": "admin"}
 
 
 # Whoever is nobody: what files and processes of strangers are given to.

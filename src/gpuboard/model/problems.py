@@ -329,8 +329,14 @@ _GONE: Final = frozenset({"gpu-lost", "gpu-missing"})
 
 def missing_gpus(problems: Iterable[Problem]) -> int:
     """How many GPUs are said to be missing; one of which two say it is missing once."""
+    named, nameless = lost_gpus(problems)
+    return len(named) + nameless
+
+
+def lost_gpus(problems: Iterable[Problem]) -> tuple[frozenset[str], int]:
+    """The GPUs that are said to be missing, and how many more without saying which."""
     gone = [problem.gpu_uuid for problem in problems if problem.kind in _GONE]
-    return len(set(gone) - {None}) + gone.count(None)
+    return frozenset(uuid for uuid in gone if uuid is not None), gone.count(None)
 
 
 # While one of these lasts, programs on the node may number the GPUs otherwise than the board: CUDA counts

@@ -14,8 +14,9 @@ from gpuboard import __version__
 from gpuboard.web import pages
 from gpuboard.web.answers import COMPRESSED
 from gpuboard.web.guard import Guard
+from gpuboard.web.limits import MAX_BODY_BYTES
 from gpuboard.web.needs import check_needs, needs
-from gpuboard.web.openapi import DocumentPlugin, whole_document
+from gpuboard.web.openapi import PERSONAL, PERSONAL_WORDS, DocumentPlugin, whole_document
 from gpuboard.web.problems import http_problem, no_text_problem, note_socket_error, unexpected_problem
 from gpuboard.web.routes import (
     account,
@@ -52,7 +53,8 @@ def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
 
 def openapi_document() -> dict[str, Any]:
     """The API's description of itself, without a board."""
-    return whole_document(_routes(None).openapi_schema.to_schema())
+    app = _routes(None)
+    return whole_document(app.openapi_schema.to_schema(), app)
 
 
 def _routes(services: Services | None, base_path: str = "/") -> Litestar:
@@ -96,7 +98,10 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
             description="Which GPU is free now, and who has the others.",
             path="/api",
             components=Components(
-                security_schemes={ingest.NODE_TOKEN: SecurityScheme(type="http", scheme="bearer")}
+                security_schemes={
+                    ingest.NODE_TOKEN: SecurityScheme(type="http", scheme="bearer"),
+                    PERSONAL: SecurityScheme(type="http", scheme="bearer", description=PERSONAL_WORDS),
+                }
             ),
             # JSON only: the usual viewers load scripts from elsewhere.
             openapi_router=Router(
@@ -104,7 +109,7 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
             ),
             render_plugins=[DocumentPlugin(path="/openapi.json")],
         ),
-        request_max_body_size=256 * 1024,
+        request_max_body_size=MAX_BODY_BYTES,
         after_exception=[note_socket_error],
         logging_config=None,
         signature_types=[Services],

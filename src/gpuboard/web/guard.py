@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from litestar.datastructures import Headers
 from litestar.exceptions import HTTPException
@@ -79,6 +79,9 @@ class Guard:
             return
         headers = Headers.from_scope(scope)
         refusal = self._refusal(scope, headers)
+        if refusal is None and kind == "http" and self._is_base_without_slash(scope["path"]):
+            await _lead(scope, send)
+            return
         if refusal is None:
             await self._identify(scope, headers)
             self._strip_base(scope)
@@ -91,6 +94,10 @@ class Guard:
             await receive()
         status, detail, own = refusal
         await send_problem(send, kind, status, detail, headers=(*_HEADERS, *own))
+
+    def _is_base_without_slash(self, path: str) -> bool:
+        """Whether the board's own path is asked for as if it were a file; what the page needs is below it."""
+        return self._base is not None and f"{path}/" == self._base
 
     def _strip_base(self, scope: Scope) -> None:
         """Take the base path away, if the proxy has not done so itself.
@@ -155,6 +162,21 @@ class Guard:
             return None
         after = (b"retry-after", str(math.ceil(wait)).encode())
         return 429, "Too many requests from your address; wait a moment.", (after, (b"connection", b"close"))
+
+
+async def _lead(scope: Scope, send: Send) -> None:
+    """Lead to the same path with a slash; relative, so that it works under any path that a proxy gives it."""
+    query: bytes = scope["query_string"]
+    last: bytes = scope["raw_path"].rpartition(b"/")[2]
+    location = b"%s/%s" % (last, b"?" + query if query else b"")
+    start: Any = {
+        "type": "http.response.start",
+        "status": 308,
+        "headers": [(b"location", location), (b"content-length", b"0"), *_HEADERS],
+    }
+    await send(start)
+    end: Any = {"type": "http.response.body", "body": b"", "more_body": False}
+    await send(end)
 
 
 def _as_get(scope: Scope) -> Scope:

@@ -13,6 +13,10 @@ REQUEST_SECONDS: Final = 10.0
 MAX_HEAD_BYTES: Final = 64 * 1024
 # As many as the library for WebSockets reads; a browser behind two proxies sends thirty. Trailers count too.
 MAX_HEADERS: Final = 128
+# The body of any request: a report fits in. And of what people fill in, or a program for them: a booking of
+# many places with a long comment fits in.
+MAX_BODY_BYTES: Final = 256 * 1024
+MAX_FORM_BYTES: Final = 16 * 1024
 # Requests that wait behind another one on the same connection; browsers send none ahead.
 MAX_PIPELINED: Final = 8
 # A page takes about ten requests, and a classroom behind one address opens it at once.

@@ -25,12 +25,21 @@ BROWSER: Final = "browser"
 # Where it holds that a personal token came with it which is not good.
 BAD_TOKEN: Final = "bad_token"  # noqa: S105 - where it is, not what it is
 
-# Nothing; to be somebody who may see counts, or the metrics; a page of ours in a browser; to be somebody who
-# has signed in, who may book, or an admin; a node's token; an enrolment code; the key of a calendar feed.
-Need = Literal["nothing", "counts", "metrics", "browser", "person", "book", "admin", "token", "code", "key"]
+# Nothing; to be somebody who may see counts, the metrics, or what is booked; a page of ours in a browser; to
+# be somebody who has signed in, who may book, or an admin; a node's token; an enrolment code; the key of a
+# calendar feed.
+Need = Literal[
+    "nothing", "counts", "metrics", "bookings", "browser", "person", "book", "admin", "token", "code", "key"
+]
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # With a door of their own.
 _ELSEWHERE: Final = frozenset({"token", "code", "key"})
+
+NAMES_HINT: Final = (
+    "Names are hidden from visitors: sign in, on a node with gpuboard login. Who runs this board shows them "
+    "to everybody with "
+    '[access] anonymous = "names", or: gpuboard serve --anonymous names'
+)
 
 
 class CsrfException(PermissionDeniedException):
@@ -75,6 +84,24 @@ def tier_of(connection: AnyConnection) -> Tier:
     return tier
 
 
+def bookings_tier(connection: AnyConnection) -> Tier:
+    """What may be shown of bookings: whoever may book sees that something is, whatever else is hidden."""
+    return "counts" if identity_of(connection).tier is None else tier_of(connection)
+
+
+def check_names(connection: AnyConnection) -> None:
+    """Let nobody ask about a person who does not see names.
+
+    Raises:
+        HTTPException: this viewer does not.
+    """
+    if tier_of(connection) == "names":
+        return
+    if identity_of(connection).person is not None:
+        raise PermissionDeniedException("This token does not see names: it lacks the scope read.")
+    raise NotAuthorizedException(NAMES_HINT)
+
+
 def check_needs(connection: AnyConnection, handler: BaseRouteHandler) -> None:
     """Let nobody in who lacks what the route needs; those with a door of their own check it there.
 
@@ -98,6 +125,11 @@ def check_needs(connection: AnyConnection, handler: BaseRouteHandler) -> None:
     _check_role(connection, need)
 
 
+def may_book(identity: Identity) -> bool:
+    """Whether somebody may book with what they have shown."""
+    return identity.has("user") and "book" in identity.scopes
+
+
 def is_bad_token(connection: AnyConnection) -> bool:
     """Whether a personal token came along that is not good."""
     return bool(connection.scope["state"].get(BAD_TOKEN))
@@ -106,7 +138,8 @@ def is_bad_token(connection: AnyConnection) -> bool:
 def _check_presence(connection: AnyConnection, need: object) -> None:
     identity = identity_of(connection)
     has_metrics = identity.person is not None and "metrics" in identity.scopes
-    if need == "counts" or (need == "metrics" and not has_metrics):
+    is_let_in = (need == "metrics" and has_metrics) or (need == "bookings" and may_book(identity))
+    if need in ("counts", "metrics", "bookings") and not is_let_in:
         tier_of(connection)
     if need in ("person", "book", "admin") and identity.person is None:
         raise NotAuthorizedException("Sign in first.")
@@ -116,7 +149,7 @@ def _check_role(connection: AnyConnection, need: object) -> None:
     identity = identity_of(connection)
     if need == "person" and identity.scopes <= {"metrics"}:
         raise PermissionDeniedException("This token is for /metrics alone.")
-    if need == "book" and not (identity.has("user") and "book" in identity.scopes):
+    if need == "book" and not may_book(identity):
         raise PermissionDeniedException("This is for people who may book; a token needs the scope book.")
     if need == "admin" and not (identity.has("admin") and "admin" in identity.scopes):
         raise PermissionDeniedException("This is for admins.")

@@ -1,18 +1,34 @@
 """The API's description of itself; the live stream's messages included."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from litestar import Request
+from litestar import Litestar, Request
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.routes import HTTPRoute
 
+from gpuboard.web.needs import NEEDS
 from gpuboard.wire.stream import Bye, ChangeMessage, Heartbeat, Snapshot
 from gpuboard.wire.views import GpuRow, NodeRow
 
 MESSAGES = (Snapshot, ChangeMessage, Heartbeat, Bye)
 ROWS = (NodeRow, GpuRow)
 _REFERENCE = "#/components/schemas/{name}"
+# The name of the scheme, and what there is to know of it.
+PERSONAL: Final = "personal_token"
+PERSONAL_WORDS: Final = (
+    "`Authorization: Bearer gpb_…`: made on the page, by `gpuboard token add` or by `gpuboard login`. Its "
+    "scopes say what it is good for: read, book, metrics, admin. A browser sends its cookies instead, and "
+    "with every change the X-CSRF-Token of GET /api/v1/session."
+)
+_MUST: Final[list[dict[str, list[str]]]] = [{PERSONAL: []}]
+# Depending on what the board shows to visitors.
+_MAY: Final[list[dict[str, list[str]]]] = [{PERSONAL: []}, {}]
+_SECURITY: Final[dict[object, list[dict[str, list[str]]]]] = {
+    **dict.fromkeys(("counts", "metrics", "bookings"), _MAY),
+    **dict.fromkeys(("person", "book", "admin"), _MUST),
+}
 
 
 class DocumentPlugin(JsonRenderPlugin):
@@ -20,12 +36,24 @@ class DocumentPlugin(JsonRenderPlugin):
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
         """Write the document."""
-        return super().render(request, whole_document(openapi_schema))
+        return super().render(request, whole_document(openapi_schema, request.app))
 
 
-def whole_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The framework's document, mended, with the stream's messages."""
-    return with_stream(mended(dict(document)))
+def whole_document(document: Mapping[str, Any], app: Litestar) -> dict[str, Any]:
+    """The framework's document, mended, with the stream's messages and who may use what."""
+    return with_stream(with_security(mended(dict(document)), app))
+
+
+def with_security(document: dict[str, Any], app: Litestar) -> dict[str, Any]:
+    """Say of each operation whether a personal token is needed or shows more, as its route declares."""
+    for route in app.routes:
+        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
+            shown = _SECURITY.get(handler.opt.get(NEEDS))
+            for method in handler.http_methods if shown else ():
+                operation = document["paths"].get(route.path_format, {}).get(method.lower())
+                if operation is not None:
+                    operation["security"] = shown
+    return document
 
 
 def with_stream(document: Mapping[str, Any]) -> dict[str, Any]:

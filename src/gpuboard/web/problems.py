@@ -18,6 +18,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import Scope, Send
 from msgspec import Struct
 
+from gpuboard.web.bodies import body_words
 from gpuboard.web.upgrade import upgrade_missing
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,10 @@ def http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Respo
         error = upgrade_missing(request)
     detail = error.detail
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
-        parts = [f"{part.get('key', 'value')}: {part.get('message', 'is wrong')}" for part in error.extra]
+        parts = [
+            f"{part.get('key', 'value')}: {body_words(request, part.get('message', 'is wrong'))}"
+            for part in error.extra
+        ]
         detail = "; ".join(parts) or detail
     kind = error.kind if isinstance(error, NoHistoryException) else _UNTYPED
     code, values = getattr(error, "code", None), getattr(error, "values", None)

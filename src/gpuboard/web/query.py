@@ -1,5 +1,6 @@
 """What follows the `?` of a question to the API: what nobody knows, or stands twice, is a mistake."""
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from litestar.connection import ASGIConnection
@@ -33,7 +34,7 @@ def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     seen: set[str] = set()
     for name, _ in connection.query_params.multi_items():
         if name not in known:
-            raise ValidationException(_unknown(clean_text(name)[:_LONGEST_NAME], sorted(known)))
+            raise ValidationException(unknown("parameter", name, known))
         if name in seen and not known[name]:
             raise ValidationException(f"the parameter {name!r} is given twice; once is enough")
         seen.add(name)
@@ -46,8 +47,8 @@ def _written(name: str, field: FieldDefinition) -> str:
     return outside or name
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    meant = close_to(name, known)
-    if meant:
-        return f"there is no parameter {name!r}{meant}"
-    return f"there is no parameter {name!r}; known are: {', '.join(known) or 'none'}"
+def unknown(what: str, name: str, known: Collection[str]) -> str:
+    """The words for a name that nobody knows: what was probably meant, or what there is."""
+    name = clean_text(name)[:_LONGEST_NAME]
+    meant = close_to(name, known) or f"; known are: {', '.join(sorted(known)) or 'none'}"
+    return f"there is no {what} {name!r}{meant}"

@@ -1,5 +1,6 @@
 """What the API says and hears about bookings."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -13,7 +14,8 @@ Moment = float | Annotated[str, Meta(max_length=40)]
 # Where the calendar feeds are, below the board's address.
 FEED_PATH: Final = "api/v1/bookings.ics"
 Number = Annotated[int, Meta(ge=0, le=9999)]
-Comment = Annotated[str, Meta(max_length=LONGEST_COMMENT)]
+# The limit is of what is kept of it, and so not checked here.
+Comment = Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_COMMENT})]
 
 
 class BookedPlaces(Struct, frozen=True, kw_only=True):
@@ -24,7 +26,11 @@ class BookedPlaces(Struct, frozen=True, kw_only=True):
     gpus: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_PLACES)] | None = None
 
 
-class AnyGpus(Struct, frozen=True, kw_only=True):
+class WantedPlaces(BookedPlaces, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same from whoever books: what nobody knows is a mistake there, and in an answer news."""
+
+
+class AnyGpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Any GPUs that fit; the board picks as `/free` would."""
 
     gpus: Annotated[int, Meta(ge=1, le=MOST_PLACES)] = 1
@@ -34,10 +40,10 @@ class AnyGpus(Struct, frozen=True, kw_only=True):
     same_node: bool = False
 
 
-class BookingWish(Struct, frozen=True, kw_only=True):
+class BookingWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What somebody wants to book: `places` or `any`, with an `end` or `for_seconds`."""
 
-    places: Annotated[tuple[BookedPlaces, ...], Meta(max_length=MOST_PLACES)] = ()
+    places: Annotated[tuple[WantedPlaces, ...], Meta(max_length=MOST_PLACES)] = ()
     any: AnyGpus | None = None
     # Null: now.
     start: Moment | None = None
@@ -50,10 +56,10 @@ class BookingWish(Struct, frozen=True, kw_only=True):
     who: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
-class BookingChange(Struct, frozen=True, kw_only=True):
+class BookingChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is to be different about a booking; null: as it was."""
 
-    places: Annotated[tuple[BookedPlaces, ...], Meta(min_length=1, max_length=MOST_PLACES)] | None = None
+    places: Annotated[tuple[WantedPlaces, ...], Meta(min_length=1, max_length=MOST_PLACES)] | None = None
     start: Moment | None = None
     end: Moment | None = None
     # So much later than it would end now; less than nothing: sooner.
@@ -189,7 +195,7 @@ def places_view(places: tuple[GpuPlace, ...]) -> tuple[BookedPlaces, ...]:
     )
 
 
-def places_of(told: tuple[BookedPlaces, ...]) -> tuple[GpuPlace, ...]:
+def places_of(told: Sequence[BookedPlaces]) -> tuple[GpuPlace, ...]:
     """Places one by one."""
     return tuple(
         (one.node, number) for one in told for number in ((WHOLE_NODE,) if one.gpus is None else one.gpus)

@@ -65,27 +65,27 @@ class LinkView(Struct, frozen=True, kw_only=True):
     expires_at: float
 
 
-class LinkUse(Struct, frozen=True, kw_only=True):
+class LinkUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A one-time link's code, to be used up."""
 
     code: Code
 
 
-class PasswordSignIn(Struct, frozen=True, kw_only=True):
+class PasswordSignIn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A name and its password."""
 
     name: Annotated[str, Meta(max_length=LONGEST_NAME)]
     password: GivenPassword
 
 
-class SetUp(Struct, frozen=True, kw_only=True):
+class SetUp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A set-up link's code, and the password that its account gets."""
 
     code: Code
     password: GivenPassword
 
 
-class SignOut(Struct, frozen=True, kw_only=True):
+class SignOut(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where to sign out: here, or wherever this person is signed in."""
 
     everywhere: bool = False
@@ -103,7 +103,7 @@ class OpenSession(Struct, frozen=True, kw_only=True):
     is_this: bool
 
 
-class TokenWish(Struct, frozen=True, kw_only=True):
+class TokenWish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A personal token that somebody wants."""
 
     name: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]

@@ -79,6 +79,9 @@ class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     # The span that was asked for: what was counted may begin later, or end earlier.
     asked_from: float | None = None
     asked_to: float | None = None
+    # What the board is called, and the zone of its weeks and months.
+    title: str | None = None
+    time_zone: str | None = None
 
 
 class UsageDay(Struct, frozen=True, kw_only=True):
@@ -101,6 +104,8 @@ class UsageDaysAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from"
     idle_ms: int
     booked_ms: int
     days: list[UsageDay]
+    # Why there is nothing, where there is nothing.
+    hint: str | None = None
 
 
 class HourOfWeek(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from litestar.params import Parameter
 
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.model.errors import StorageError, UsageError
-from gpuboard.model.identity import Identity, Role, Scope, WayKind
+from gpuboard.model.identity import ROLE_FOR, Identity, WayKind
 from gpuboard.web.needs import needs
 from gpuboard.web.people import PeopleDoor, deed_of
 from gpuboard.web.problems import problems
@@ -20,7 +20,6 @@ from gpuboard.wire.people import AuditEntry, OpenSession, TokenView, TokenWish, 
 
 MAX_ENTRIES: Final = 500
 # What a token's scope asks of its owner.
-_NEEDED: Final[dict[Scope, Role]] = {"read": "viewer", "metrics": "viewer", "book": "user", "admin": "admin"}
 
 
 @get(
@@ -159,7 +158,7 @@ async def get_audit(
 
 def _check_wish(identity: Identity, wish: TokenWish) -> None:
     for scope in wish.scopes:
-        if not identity.has(_NEEDED[scope]) or scope not in identity.scopes | {"metrics"}:
+        if not identity.has(ROLE_FOR[scope]) or scope not in identity.scopes | {"metrics"}:
             raise PermissionDeniedException(f"You may not give the scope {scope}.")
 
 

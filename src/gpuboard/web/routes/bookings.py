@@ -9,17 +9,17 @@ from litestar.params import Parameter
 from msgspec.structs import replace
 
 from gpuboard.bookings.desk import MOST_TOLD, BookingDesk
-from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, NOT_YOURS, POLICIES
+from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, POLICIES
 from gpuboard.bookings.rules import Change, Decision, Span
 from gpuboard.bookings.use import Use
 from gpuboard.fleet.summary import Wish
-from gpuboard.model.booking import Booking
+from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS, Booking
 from gpuboard.model.errors import BookingRefused, StorageError
 from gpuboard.model.identity import Identity, Tier
 from gpuboard.model.units import parse_size
 from gpuboard.settings.words import close_to
 from gpuboard.verdict.holders import is_same
-from gpuboard.web.needs import identity_of, needs, tier_of
+from gpuboard.web.needs import bookings_tier, identity_of, needs
 from gpuboard.web.problems import CodedException, problems
 from gpuboard.web.query import check_query
 from gpuboard.web.routes.session import FORM, NO_STORE, AnyRequest
@@ -37,8 +37,8 @@ from gpuboard.wire.bookings import (
     places_of,
     view_of,
 )
-from gpuboard.wire.clean import clean_text
 from gpuboard.wire.people import person_name
+from gpuboard.wire.prose import clean_prose
 
 USUAL_SECONDS: Final = 14 * 86400.0
 # What a refusal is to HTTP; all others are mistakes in what was asked.
@@ -62,7 +62,7 @@ def desk_of(services: Services) -> BookingDesk:
     return services.bookings
 
 
-@get("/", summary="What is booked", responses=problems(400, 401, 404, 503))
+@get("/", summary="What is booked", responses=problems(400, 401, 403, 404, 503))
 async def get_bookings(
     request: AnyRequest,
     services: Services,
@@ -93,7 +93,7 @@ async def get_bookings(
     if node is not None and known is None and not found:
         # What was booked on a node that is gone is still told.
         raise NotFoundException(f"There is no node {node!r}{close_to(node, _names(services))}")
-    tier = tier_of(request)
+    tier = bookings_tier(request)
     views = [_view(one, identity, now, tier=tier) for one in found[:MOST_TOLD]]
     # Whoever sees counts alone hears what holds, not what became of the rest; of one's own one hears all.
     seen = [one for one in views if one.id is not None or one.state in ("upcoming", "running")]
@@ -111,10 +111,10 @@ async def get_limits(request: AnyRequest, services: Services) -> Response[Limits
         raise ServiceUnavailableException(str(error)) from None
 
 
-@get("/{ident:str}", summary="One booking", responses=problems(400, 401, 404, 503))
+@get("/{ident:str}", summary="One booking", responses=problems(400, 401, 403, 404, 503))
 async def get_booking(request: AnyRequest, services: Services, ident: str) -> Response[BookingView]:
     """One booking; for whoever sees names, and for its owner."""
-    tier = tier_of(request)
+    tier = bookings_tier(request)
     try:
         found = await desk_of(services).find(ident)
     except StorageError as error:
@@ -137,7 +137,7 @@ async def post_booking(request: AnyRequest, services: Services, data: BookingWis
     start = _moment(data.start, "start", now)
     end = start + data.for_seconds if data.for_seconds is not None else _moment(data.end, "end", now)
     span = Span(start=start, end=float(int(end)))
-    comment = clean_text(data.comment.strip())
+    comment = kept_comment(data.comment)
     who = None if data.who is None else person_name(data.who)
     if data.who is not None and who is None:
         raise ValidationException("who: this can be nobody's name")
@@ -161,7 +161,7 @@ async def patch_booking(
         places=None if data.places is None else places_of(data.places),
         start=None if data.start is None else _moment(data.start, "start", 0.0),
         end=None if data.end is None else _moment(data.end, "end", 0.0),
-        comment=None if data.comment is None else clean_text(data.comment.strip()),
+        comment=None if data.comment is None else kept_comment(data.comment),
     )
     try:
         decision = await desk.edit(identity, ident, change, later=data.extend_seconds)
@@ -222,6 +222,18 @@ async def _with_use(views: Sequence[BookingView], services: Services) -> list[Bo
     return found
 
 
+def kept_comment(told: str) -> str:
+    """What is kept of a comment; empty: nothing.
+
+    Raises:
+        ValidationException: that is too long.
+    """
+    kept = clean_prose(told)
+    if len(kept) > LONGEST_COMMENT:
+        raise ValidationException(f"comment: it has {len(kept)} letters; {LONGEST_COMMENT} is the most")
+    return kept
+
+
 def _names(services: Services) -> list[str]:
     return [node.name for node in services.fleet]
 
@@ -264,6 +276,7 @@ def _view(booking: Booking, identity: Identity, now: float, *, tier: Tier) -> Bo
     """A booking as whoever asks sees it; one's own are seen whole by whatever may book or read."""
     is_own = identity.person is not None and is_same(booking.who, identity.person)
     may = identity.has("admin") or (identity.has("user") and is_own and booking.kind == "booking")
+    may = may and booking.is_open_at(now)
     seen: Tier = "names" if is_own and identity.scopes & {"read", "book"} else tier
     return view_of(booking, now, tier=seen, is_mine=is_own, may_change=may)
 
@@ -271,6 +284,6 @@ def _view(booking: Booking, identity: Identity, now: float, *, tier: Tier) -> Bo
 ROUTER = Router(
     path="/api/v1/bookings",
     route_handlers=[get_bookings, get_limits, get_booking, post_booking, patch_booking, delete_booking],
-    opt=needs("counts"),
+    opt=needs("bookings"),
     guards=[check_query],
 )

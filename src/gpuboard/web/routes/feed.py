@@ -16,7 +16,7 @@ from litestar.params import Parameter
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.bookings.ical import calendar_of
 from gpuboard.model.errors import StorageError, UsageError
-from gpuboard.web.needs import browser_of, needs
+from gpuboard.web.needs import browser_of, identity_of, needs
 from gpuboard.web.people import PeopleDoor, deed_of
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
@@ -64,7 +64,7 @@ async def get_calendar(
 )
 async def get_feed(request: AnyRequest, services: Services) -> Response[FeedView]:
     """What is known of the key of my calendar feed; never the key itself."""
-    door, identity = people_door(services), manager(services, request)
+    door, identity = people_door(services), identity_of(request)
     return Response(_shown(door, door.view.feed_of(identity.person or "")), headers=NO_STORE)
 
 

@@ -21,7 +21,7 @@ from gpuboard.model.report import GpuProcess
 from gpuboard.model.units import SIZE_PATTERN, parse_size
 from gpuboard.verdict.holders import is_same
 from gpuboard.web.answers import COMPRESSED, AnyRequest, SharedBody, not_modified, respond
-from gpuboard.web.needs import identity_of, needs, tier_of
+from gpuboard.web.needs import NAMES_HINT, identity_of, needs, tier_of
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
 from gpuboard.web.rewinding import fleet_at
@@ -38,12 +38,6 @@ from gpuboard.wire.redact import (
 )
 from gpuboard.wire.summary import MOST_GPUS, FreeAnswer, People, Summary
 from gpuboard.wire.views import FleetView, GpuView, NodeView, Tier
-
-NAMES_HINT: Final = (
-    "Names are hidden from visitors: sign in, on a node with gpuboard login. Who runs this board shows them "
-    "to everybody with "
-    '[access] anonymous = "names", or: gpuboard serve --anonymous names'
-)
 
 # So many groups are named to whoever asks for one that is not there.
 _GROUPS_NAMED: Final = 20

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal, cast
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.exceptions import NotAuthorizedException, ValidationException
+from litestar.exceptions import ValidationException
 from litestar.params import Parameter
 from msgspec.structs import replace
 
@@ -22,11 +22,10 @@ from gpuboard.web.limits import (
     MAX_HISTORY_ROWS,
     MAX_HISTORY_VALUES,
 )
-from gpuboard.web.needs import needs, tier_of
+from gpuboard.web.needs import check_names, needs, tier_of
 from gpuboard.web.past import encode_by_parts, tell
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
-from gpuboard.web.routes.fleet import NAMES_HINT
 from gpuboard.web.services import Services
 from gpuboard.web.times import From, To, span
 from gpuboard.wire.clean import clean_text
@@ -172,8 +171,8 @@ async def get_episodes(
 ) -> Response[EpisodesAnswer]:
     """One person's program on one GPU is one episode; those that touch the last week, the newest first."""
     tier = tier_of(request)
-    if person is not None and tier != "names":
-        raise NotAuthorizedException(NAMES_HINT)
+    if person is not None:
+        check_names(request)
     since, until = span(start, end, now=services.fleet.clock.now(), usual=WEEK)
     own = None if node is None else _own_name(services, node)
 

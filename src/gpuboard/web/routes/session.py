@@ -30,6 +30,7 @@ from gpuboard.model.errors import (
 )
 from gpuboard.model.identity import Identity
 from gpuboard.web.cookies import Browser, browser_cookie, csrf_of, session_cookie
+from gpuboard.web.limits import MAX_FORM_BYTES
 from gpuboard.web.needs import browser_of, identity_of, needs
 from gpuboard.web.people import PeopleDoor, deed_of, place_of
 from gpuboard.web.problems import CodedException, problems, too_deep_problem
@@ -39,10 +40,9 @@ from gpuboard.wire.people import LinkUse, LinkView, PasswordSignIn, SessionView,
 
 AnyRequest = Request[Any, Any, Any]
 
-MAX_BODY_BYTES: Final = 16 * 1024
 NO_STORE: Final = {"cache-control": "no-store"}
 FORM: Final[dict[str, Any]] = {
-    "request_max_body_size": MAX_BODY_BYTES,
+    "request_max_body_size": MAX_FORM_BYTES,
     "media_type": MediaType.JSON,
     "exception_handlers": {RecursionError: too_deep_problem},
 }
@@ -169,7 +169,7 @@ async def post_set_up(request: AnyRequest, services: Services, data: SetUp) -> R
     opt=needs("person"),
     status_code=204,
     responses=problems(400, 401, 403, 413, 503),
-    request_max_body_size=MAX_BODY_BYTES,
+    request_max_body_size=MAX_FORM_BYTES,
     exception_handlers={RecursionError: too_deep_problem},
 )
 async def sign_out(request: AnyRequest, services: Services, data: SignOut) -> Response[None]:

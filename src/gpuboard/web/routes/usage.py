@@ -7,8 +7,9 @@ from typing import Annotated, Final, cast
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.exceptions import NotAuthorizedException, ServiceUnavailableException, ValidationException
+from litestar.exceptions import ServiceUnavailableException, ValidationException
 from litestar.params import Parameter
+from msgspec.structs import replace
 
 from gpuboard.bookings.reserved import reserved_by
 from gpuboard.export.usage import usage_to_csv
@@ -20,12 +21,11 @@ from gpuboard.history.spans import HOUR_SECONDS, Span, as_long_before, month_bef
 from gpuboard.model.errors import StorageError, UsageError
 from gpuboard.settings.zones import zone_of
 from gpuboard.web.answers import COMPRESSED, AnyRequest
-from gpuboard.web.needs import needs, tier_of
+from gpuboard.web.needs import check_names, needs, tier_of
 from gpuboard.web.past import tell
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
 from gpuboard.web.reserving import ReservedIn, with_reserved, with_reserved_means
-from gpuboard.web.routes.fleet import NAMES_HINT
 from gpuboard.web.services import Services
 from gpuboard.web.times import From, To, span
 from gpuboard.wire.usage import UsageAnswer, UsageAveragesAnswer, UsageBy, UsageDaysAnswer, UsageHoursAnswer
@@ -39,6 +39,7 @@ Month = Annotated[
     str | None, Parameter(max_length=7, description="Instead of a span: `last`, `this` or like `2026-10`.")
 ]
 _ERRORS: Final = problems(400, 401, 404, 429, 503)
+_OF_PERSON: Final = problems(400, 401, 403, 404, 429, 503)
 
 
 @get("/usage", summary="GPU-hours that add up", opt={COMPRESSED: True}, responses=_ERRORS)
@@ -101,7 +102,7 @@ async def get_usage_hours(
     return cast("Response[UsageHoursAnswer]", answer)
 
 
-@get("/usage/days", summary="One person's GPU-hours day by day", opt={COMPRESSED: True}, responses=_ERRORS)
+@get("/usage/days", summary="One person's GPU-hours day by day", opt={COMPRESSED: True}, responses=_OF_PERSON)
 async def get_usage_days(
     request: AnyRequest,
     services: Services,
@@ -111,8 +112,7 @@ async def get_usage_days(
     end: To = None,
 ) -> Response[UsageDaysAnswer]:
     """What somebody used, held idle, or booked and left unused on each day of the board's; 30 days."""
-    if tier_of(request) != "names":
-        raise NotAuthorizedException(NAMES_HINT)
+    check_names(request)
     now, zone = services.fleet.clock.now(), _zone(services)
     asked = span(start, end, now=now, usual=USUAL_SECONDS)
 
@@ -169,8 +169,10 @@ async def _tell(
         services, (wanted.start - HOUR_SECONDS, wanted.end + HOUR_SECONDS), wanted.now
     )
 
+    title, time_zone = services.info.title or None, services.info.time_zone or None
+
     def read(history: History) -> bytes:
-        found = ask_usage(history, wanted)
+        found = replace(ask_usage(history, wanted), title=title, time_zone=time_zone)
         if reserved_in is not None:
             group_of = first_groups(wanted.groups)
             found = with_reserved(found, reserved_in, group_of, with_names=wanted.with_names)

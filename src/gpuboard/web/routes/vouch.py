@@ -13,10 +13,11 @@ from litestar.exceptions import (
 
 from gpuboard.accounts.ways.base import NodeEvidence
 from gpuboard.model.errors import AccessRefused, StorageError, WireError
+from gpuboard.web.limits import MAX_FORM_BYTES
 from gpuboard.web.needs import identity_of, needs, token_of
 from gpuboard.web.problems import problems, too_deep_problem
 from gpuboard.web.routes.ingest import NODE_TOKEN, agent_door
-from gpuboard.web.routes.session import MAX_BODY_BYTES, NO_STORE, AnyRequest, people_door
+from gpuboard.web.routes.session import NO_STORE, AnyRequest, people_door
 from gpuboard.web.services import Services
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.login import LoginGrant, VouchQuestion
@@ -26,7 +27,7 @@ from gpuboard.wire.login import LoginGrant, VouchQuestion
     "/api/v1/vouch",
     opt=needs("token"),
     summary="A link and a token for a user of a node",
-    request_max_body_size=MAX_BODY_BYTES,
+    request_max_body_size=MAX_FORM_BYTES,
     status_code=200,
     media_type=MediaType.JSON,
     exception_handlers={RecursionError: too_deep_problem},

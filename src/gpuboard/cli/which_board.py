@@ -1,0 +1,28 @@
+"""Which board of this machine is meant, for commands that use what it keeps here."""
+
+import argparse
+from pathlib import Path
+
+
+def add_which(parser: argparse.ArgumentParser) -> None:
+    """Declare which board is meant."""
+    parser.add_argument("--config", metavar="FILE", help="the board's gpuboard.toml, which may name it")
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        default="",
+        help="the board's state directory (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
+    )
+
+
+def chosen_directory(arguments: argparse.Namespace) -> str:
+    """The state directory that is named, by itself or in the settings; empty: none is.
+
+    Raises:
+        SettingsError: the settings are wrong.
+    """
+    if arguments.state_dir or not arguments.config:
+        return str(arguments.state_dir)
+    from gpuboard.settings.board import read_settings  # noqa: PLC0415 - only for settings
+
+    return read_settings(Path(arguments.config)).board.state_dir
