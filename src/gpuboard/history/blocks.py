@@ -36,20 +36,20 @@ class BlockError(ValueError):
 
 
 class _Plain(NamedTuple):
-    """A block that zstd is done with: how many rows, how many numbers each, and how wide, first ones, planes."""
+    """What a block says: of so many rows with so many numbers their widths, first numbers and planes."""
 
-    count: int
+    rows: int
     length: int
     content: bytes
 
     @property
     def widths(self) -> bytes:
-        return self.content[: self.count]
+        return self.content[: self.rows]
 
     @property
     def is_whole(self) -> bool:
         """Whether it has as many bytes as it should, of a block that is not empty."""
-        size = 5 * self.count + sum(self.widths) * (self.length - 1)
+        size = 5 * self.rows + sum(self.widths) * (self.length - 1)
         return bool(self.content) and len(self.content) == size and max(self.widths) <= max(_NARROWEST)
 
 
@@ -101,8 +101,8 @@ def unpack_each(blobs: Sequence[bytes]) -> Iterator[Ints | None]:
         plains = [_plain(blob) for blob in blobs]
     except BlockError:
         plains = []
-    together = sum(one.count * one.length for one in plains) <= _MOST_TOGETHER
-    is_alike = len({one.count for one in plains}) == 1
+    together = sum(one.rows * one.length for one in plains) <= _MOST_TOGETHER
+    is_alike = len({one.rows for one in plains}) == 1
     if together and is_alike and all(one.is_whole for one in plains):
         yield from _unpack_alike(plains)
     else:
@@ -135,7 +135,7 @@ def _plain(blob: bytes | memoryview) -> _Plain:
 
 def _unpack_alike(plains: list[_Plain]) -> list[Ints]:
     """Blocks that are whole and have as many rows as each other."""
-    count, lengths = plains[0].count, np.array([one.length for one in plains])
+    count, lengths = plains[0].rows, np.array([one.length for one in plains])
     ends = np.cumsum(lengths)
     begins = ends - lengths
     numbers = np.empty((count, ends[-1]), np.int32)
@@ -152,7 +152,7 @@ def _unpack_alike(plains: list[_Plain]) -> list[Ints]:
 
 def _planes(plains: list[_Plain]) -> list[list[bytes]]:
     """Row by row the bytes of all blocks, the lowest first; one too many before those of each block."""
-    count = plains[0].count
+    count = plains[0].rows
     most = [max(widths) for widths in zip(*(one.widths for one in plains), strict=True)]
     parts: list[list[list[bytes]]] = [[[] for _ in range(width)] for width in most]
     for _, length, content in plains:
@@ -221,9 +221,7 @@ def _fold(differences: Ints) -> NDArray[np.uint32]:
 
 def _unfold(folded: NDArray[Any]) -> NDArray[np.signedinteger]:
     one = folded.dtype.type(1)
-    numbers: NDArray[np.signedinteger] = ((folded >> one) ^ -(folded & one)).view(
-        f"i{folded.itemsize}"
-    )
+    numbers: NDArray[np.signedinteger] = ((folded >> one) ^ -(folded & one)).view(f"i{folded.itemsize}")
     return numbers
 
 

@@ -13,6 +13,7 @@ from gpuboard.history.embedded.memory_shares import MemoryShares
 from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.schema import SERIES, WINDOW_MS
+from gpuboard.history.embedded.sums import Crowds, Sums
 from gpuboard.history.embedded.usage import (
     BEGIN,
     CROWD,
@@ -35,11 +36,6 @@ from gpuboard.history.usage import OWNED, USAGE_KINDS, HourUse, PlaceUsage, Time
 # So many are added up at once.
 _STEP_ENTRIES: Final = 50_000
 _MOMENT_BITS: Final = 43
-# Place, kind and crowd as one number.
-_PLACE_BITS: Final = 35
-_KIND_BITS: Final = 32
-_KINDS: Final = 7
-_CROWDS: Final = (1 << _KIND_BITS) - 1
 # Those that somebody has.
 _TAKEN: Final = [USAGE_KINDS.index("used"), USAGE_KINDS.index("idle")]
 
@@ -85,7 +81,7 @@ def open_ledger(look: Look, names: Names, start: float, end: float, *, quiet_per
 
 def read_accounts(look: Look, names: Names, start: float, end: float, *, quiet_percent: float) -> Usage:
     """How long each GPU was what, and whose."""
-    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _Sums(names)
+    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _People(names)
     for table, place in ledger.tables:
         sums.add(table, place)
     answer = ledger.blank()
@@ -145,6 +141,7 @@ def _locate(table: Longs, keys: Longs, stops: Longs) -> tuple[Longs, Longs]:
     moments = (table[SLOT] << _MOMENT_BITS) | table[BEGIN]
     place = np.searchsorted(keys, moments, side="right") - 1
     is_there = (place >= 0) & (keys[place] >> _MOMENT_BITS == table[SLOT]) & (stops[place] > table[BEGIN])
+    is_there &= (table[KIND] >= 0) & (table[KIND] < len(USAGE_KINDS))
     return (table, place) if is_there.all() else (table[:, is_there], place[is_there])
 
 
@@ -186,77 +183,34 @@ def _side_by_side(rows: list[_Row]) -> Longs:
     return table
 
 
-class _Sums:
+class _People:
     """Milliseconds by place, kind and people; each hour is divided by itself."""
 
     def __init__(self, names: Names) -> None:
-        self._names = names
-        # Crowd → who that is, by name.
-        self._people: dict[int, list[str]] = {}
-        # Place, kind and crowd as one; milliseconds, what each person has of them, memory, and whether any is
-        # known.
-        self._parts: list[Longs] = []
+        self._crowds = Crowds(names)
+        # By crowd: milliseconds, what each person has of them, memory, and whether any is known.
+        self._sums = Sums()
 
     def add(self, table: Longs, place: Longs) -> None:
-        is_one = (table[KIND] >= 0) & (table[KIND] < len(USAGE_KINDS))
-        if not is_one.all():
-            table, place = table[:, is_one], place[is_one]
-        keys = (place << _PLACE_BITS) | (table[KIND] << _KIND_BITS) | (table[CROWD] & _CROWDS)
         is_known = table[MEMORY] >= 0
         memory = np.where(is_known, table[MEMORY], 0)
-        rows = np.stack((keys, table[HELD], self._each(keys, table[HELD]), memory, is_known), dtype=np.int64)
-        self._parts.append(_added_up(rows))
+        each = self._each(table[CROWD], table[HELD])
+        self._sums.add(place, table[KIND], table[CROWD], table[HELD], each, memory, is_known)
 
     def tell(self, answer: list[PlaceUsage], memory_of: MemoryShares) -> None:
         """Count it all, divided among those who were there."""
-        if not self._parts:
-            return
-        keys, *whole = _added_up(np.concatenate(self._parts, axis=1))
-        kinds, crowds = (keys >> _KIND_BITS) & _KINDS, keys & _CROWDS
-        columns = [column.tolist() for column in (keys >> _PLACE_BITS, kinds, crowds, *whole)]
-        for place, kind, crowd, held, each, memory, is_known in zip(*columns, strict=True):
+        for place, kind, crowd, held, each, memory, is_known in self._sums.rows():
             one, word = answer[place], USAGE_KINDS[kind]
-            parts = _divided(held, each, self._known(crowd)) if word in OWNED else {}
+            parts = _divided(held, each, self._crowds.people(crowd)) if word in OWNED else {}
             one.count(word, parts, held)
             if is_known:
                 one.hold(memory, memory_of.of(one.place.gpu, parts))
 
-    def _each(self, keys: Longs, held: Longs) -> Longs:
+    def _each(self, crowds: Longs, held: Longs) -> Longs:
         """What each person has of an hour."""
-        firsts = _firsts(keys)
-        crowds, which = np.unique(keys[firsts] & _CROWDS, return_inverse=True)
-        counts = np.array([len(self._known(crowd)) for crowd in crowds.tolist()], np.int64)
-        if not (counts > 1).any():
-            return held
-        lengths = np.diff(firsts, append=len(keys))
-        return held // np.repeat(np.maximum(counts, 1)[which], lengths)
-
-    def _known(self, crowd: int) -> list[str]:
-        found = self._people.get(crowd)
-        if found is None:
-            found = self._people[crowd] = sorted(set(self._names.people(crowd) or ()))
-        return found
-
-
-def _added_up(rows: Longs) -> Longs:
-    """Columns whose first number is the same as one, in order."""
-    # Most hours of a GPU are as the one before: few are left to be put in order.
-    rows = _joined(rows)
-    return _joined(rows[:, np.argsort(rows[0], kind="stable")])
-
-
-def _joined(rows: Longs) -> Longs:
-    """Neighbours whose first number is the same as one."""
-    firsts = _firsts(rows[0])
-    sums = rows[:, firsts]
-    if len(firsts):
-        np.add.reduceat(rows[1:], firsts, axis=1, out=sums[1:])
-    return sums
-
-
-def _firsts(keys: Longs) -> Longs:
-    """Which are not as the one before."""
-    return np.flatnonzero(np.diff(keys, prepend=-1))
+        people, which = self._crowds.of(crowds)
+        counts = np.array([max(1, len(names)) for names in people], np.int64)
+        return held // counts[which] if (counts > 1).any() else held
 
 
 def _divided(held: int, each: int, people: list[str]) -> dict[str, int]:

@@ -110,21 +110,23 @@ def _tally(cells: Cells, slots: Longs, states: tuple[Ints, Ints], spans: Longs) 
     begins = cells.start_ms + cells.cell_ms * np.arange(cells.count)
     room = np.minimum(begins + cells.cell_ms, spans[:, 1:]) - np.maximum(begins, spans[:, :1])
     held = np.minimum(cells.observed[slots], room)
-    row, column = np.nonzero((held > 0) & (states[0] != _NONE))
-    kinds, crowds = (one[row, column].astype(np.int64) for one in states)
-    hours = begins[column] // WINDOW_MS
+    found = np.flatnonzero((held > 0) & (states[0] != _NONE))
+    row, column = np.divmod(found, cells.count)
+    kinds, crowds = (one.ravel()[found].astype(np.int64) for one in states)
+    hours = (begins // WINDOW_MS)[column]
     keys = (row << _ROW_BITS) | (hours << _HOUR_BITS) | (kinds << _KIND_BITS) | crowds
     entries = _Entries(keys)
-    found = entries.keys
-    table = np.empty((ENTRY_ROWS + 1, len(found)), np.int64)
-    rows, hours = found >> _ROW_BITS, (found >> _HOUR_BITS) & _HOURS
+    keys = entries.keys
+    table = np.empty((ENTRY_ROWS + 1, len(keys)), np.int64)
+    rows, hours = keys >> _ROW_BITS, (keys >> _HOUR_BITS) & _HOURS
     table[SLOT] = slots[rows]
     table[BEGIN] = np.maximum(0, spans[rows, 0] - hours * WINDOW_MS)
-    table[KIND] = (found >> _KIND_BITS) & 7
-    table[CROWD] = found & 0xFFFFFFFF
-    told = held[row, column]
+    table[KIND] = (keys >> _KIND_BITS) & 7
+    table[CROWD] = keys & 0xFFFFFFFF
+    told = held.ravel()[found]
     table[HELD] = entries.sums(told)
-    table[MEMORY] = _held_memory(cells.values[MEMORY_USED].mean[slots[row], column], told, entries)
+    memory = cells.values[MEMORY_USED].mean[slots].ravel()[found]
+    table[MEMORY] = _held_memory(memory, told, entries)
     table[MEMORY] = np.where(table[KIND] < _HOLDING, table[MEMORY], _NONE)
     table[ENTRY_ROWS] = hours
     return table
@@ -138,10 +140,12 @@ class _Entries:
         self._firsts = np.flatnonzero(np.diff(keys, prepend=-1))
         self.keys, self._which = np.unique(keys[self._firsts], return_inverse=True)
 
-    def sums(self, numbers: NDArray[np.signedinteger]) -> NDArray[np.float64]:
-        """What the cells of each entry have together; exact, as all that an hour can hold is."""
-        runs = np.add.reduceat(numbers, self._firsts, dtype=np.int64) if len(self.keys) else numbers
-        return np.bincount(self._which, weights=runs, minlength=len(self.keys))
+    def sums(self, numbers: NDArray[np.signedinteger]) -> Longs:
+        """What the cells of each entry have together."""
+        sums = np.zeros(len(self.keys), np.int64)
+        if len(sums):
+            np.add.at(sums, self._which, np.add.reduceat(numbers, self._firsts, dtype=np.int64))
+        return sums
 
 
 def _held_memory(memory: Ints, held: NDArray[np.signedinteger], entries: _Entries) -> Longs:
@@ -188,9 +192,9 @@ def read_usage(
     connection: sqlite3.Connection, cut: Cut, block: int | None = None
 ) -> Iterator[tuple[int, int, Ints]]:
     """Block, hour and entries of the hours in a span that stand by themselves, of one block or of all."""
-    which, values = "start_ms >= ? AND start_ms < ?", tuple[int, ...](cut)
+    which, values = "start_ms >= ? AND start_ms < ?", list(cut)
     if block is not None:
-        which, values = f"{which} AND block = ?", (*values, block)
+        which, values = f"{which} AND block = ?", [*values, block]
     return entries_in(
         connection.execute(f"SELECT block, start_ms, blob FROM usage WHERE {which}", values)  # noqa: S608
     )

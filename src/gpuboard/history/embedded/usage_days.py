@@ -65,9 +65,9 @@ def read_days(
     block: int | None = None,
 ) -> Iterator[tuple[int, int, Ints]]:
     """Block, day and entries of the hours in a span, without those that are known already."""
-    which, values = "day > ? AND day < ?", (cut.start_ms - DAY_MS, cut.end_ms)
+    which, values = "day > ? AND day < ?", [cut.start_ms - DAY_MS, cut.end_ms]
     if block is not None:
-        which, values = f"{which} AND block = ?", (*values, block)
+        which, values = f"{which} AND block = ?", [*values, block]
     rows = connection.execute(f"SELECT block, day, blob FROM usage_days WHERE {which}", values)  # noqa: S608
     known_days = {(number, at // DAY_MS * DAY_MS) for number, at in but_not}
     for number, day, entries in entries_in(rows):
