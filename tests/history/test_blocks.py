@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from gpuboard.history.blocks import QUICK, SMALL, BlockError, pack, unpack
+from gpuboard.history.blocks import QUICK, SMALL, BlockError, pack, unpack, unpack_each
 from gpuboard.history.figures import NOTHING
 
 ANY = st.integers(-(2**31), 2**31 - 1) | st.just(NOTHING) | st.integers(-3, 3)
@@ -26,6 +26,33 @@ def test_some_rows_are_the_same_as_in_all(
     """Whoever wants one figure of many does not read the others, and gets no other."""
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=5) if len(rows) else st.just([]))
     assert np.array_equal(unpack(pack(rows, level=QUICK), wanted), rows[wanted])
+
+
+@given(
+    tables=st.lists(arrays(np.int32, st.tuples(st.just(3), st.integers(0, 9)), elements=ANY), max_size=5)
+    | st.lists(TABLES, max_size=3)
+)
+def test_many_at_once_are_the_same_as_one_by_one(
+    tables: list[np.ndarray[tuple[int, int], np.dtype[np.int32]]],
+) -> None:
+    """Whether or not they have as many rows as each other."""
+    found = list(unpack_each([pack(rows, level=SMALL) for rows in tables]))
+    assert len(found) == len(tables)
+    for one, rows in zip(found, tables, strict=True):
+        assert one is not None
+        assert np.array_equal(one, rows)
+
+
+def test_a_damaged_block_among_many_harms_no_other() -> None:
+    """One bad hour is a gap, not the end of the month."""
+    rows = np.arange(12, dtype=np.int32).reshape(3, 4)
+    good = pack(rows, level=SMALL)
+    first, second, third = unpack_each([good, good[:-1], good])
+    assert second is None
+    assert first is not None
+    assert third is not None
+    assert np.array_equal(first, rows)
+    assert np.array_equal(third, rows)
 
 
 @given(rows=TABLES, data=st.data())

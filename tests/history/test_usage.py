@@ -257,6 +257,30 @@ def test_an_hour_of_a_person_is_divided_among_what_ran_in_it(tmp_path: Path) -> 
     }
 
 
+def test_people_who_share_a_gpu_may_run_the_same_and_more(tmp_path: Path) -> None:
+    """Each has half of the hour; what both ran has a part of either, and memory goes by time."""
+    with opened(str(tmp_path)) as history:
+        ran = [
+            Episode(gpu="GPU-a", node="gpu01", label="0", person=person, program=name, start=start, end=end)
+            for person, name, start, end in (
+                ("ana", "train", DAY, DAY + HOUR),
+                ("ana", "eval", DAY, DAY + 1200),
+                ("ben", "train", DAY - HOUR, DAY + 60),
+                ("ben", None, DAY + 70, DAY + 130),
+                ("chen", "other", DAY, DAY + HOUR),
+            )
+        ]
+        held = gpu_sample("GPU-a", DAY, holds=HOUR, holders=("ana", "ben"), memory_used_bytes=8.0 * GIB)
+        history.write(Batch(places=[place("GPU-a")], episodes=ran, gpu_samples=[held]), now=DAY)
+        (found,) = history.usage_of_programs(DAY, DAY + HOUR).places
+    times = {"eval": 450_000, "train": 1_350_000 + 900_000, "": 900_000}
+    assert {name: part.used for name, part in found.people.items()} == times
+    memory = 8 * 1024 * 3600
+    assert {name: part.memory for name, part in found.people.items()} == {
+        name: memory * time // 3_600_000 for name, time in times.items()
+    }
+
+
 def test_hours_say_how_full_the_gpus_were(tmp_path: Path) -> None:
     """Used or held idle, of what was observed; sealed or not."""
     with opened(str(tmp_path)) as history:

@@ -92,9 +92,15 @@ class PlaceUsage(Struct, kw_only=True):
         """Count time of a kind, and whose it is."""
         setattr(self.times, kind, getattr(self.times, kind) + milliseconds)
         for person, part in parts.items():
-            of_person = self.people.setdefault(person, Times())
-            setattr(of_person, kind, getattr(of_person, kind) + part)
-            of_person.span += part
+            self.give(kind, person, part)
+
+    def give(self, kind: UsageKind, person: str, part: int) -> None:
+        """Let a part of the time of a kind be somebody's."""
+        of_person = self.people.get(person)
+        if of_person is None:
+            of_person = self.people[person] = Times()
+        setattr(of_person, kind, getattr(of_person, kind) + part)
+        of_person.span += part
 
     def hold(self, memory: int | None, parts: dict[str, int]) -> None:
         """Count memory that was held meanwhile, divided in proportion to these parts."""

@@ -13,6 +13,7 @@ from gpuboard.history.embedded.memory_shares import MemoryShares
 from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.schema import SERIES, WINDOW_MS
+from gpuboard.history.embedded.sums import Crowds, Sums
 from gpuboard.history.embedded.usage import (
     BEGIN,
     CROWD,
@@ -33,7 +34,7 @@ from gpuboard.history.records import Place
 from gpuboard.history.usage import OWNED, USAGE_KINDS, HourUse, PlaceUsage, Times, Usage, shares
 
 # So many are added up at once.
-_STEP_ENTRIES: Final = 200_000
+_STEP_ENTRIES: Final = 50_000
 _MOMENT_BITS: Final = 43
 # Those that somebody has.
 _TAKEN: Final = [USAGE_KINDS.index("used"), USAGE_KINDS.index("idle")]
@@ -80,7 +81,7 @@ def open_ledger(look: Look, names: Names, start: float, end: float, *, quiet_per
 
 def read_accounts(look: Look, names: Names, start: float, end: float, *, quiet_percent: float) -> Usage:
     """How long each GPU was what, and whose."""
-    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _Sums(names)
+    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _People(names)
     for table, place in ledger.tables:
         sums.add(table, place)
     answer = ledger.blank()
@@ -140,7 +141,8 @@ def _locate(table: Longs, keys: Longs, stops: Longs) -> tuple[Longs, Longs]:
     moments = (table[SLOT] << _MOMENT_BITS) | table[BEGIN]
     place = np.searchsorted(keys, moments, side="right") - 1
     is_there = (place >= 0) & (keys[place] >> _MOMENT_BITS == table[SLOT]) & (stops[place] > table[BEGIN])
-    return table[:, is_there], place[is_there].astype(np.int64)
+    is_there &= (table[KIND] >= 0) & (table[KIND] < len(USAGE_KINDS))
+    return (table, place) if is_there.all() else (table[:, is_there], place[is_there])
 
 
 def _places(look: Look, names: Names, cut: Cut) -> list[tuple[Place, int, int, int]]:
@@ -160,72 +162,55 @@ def _places(look: Look, names: Names, cut: Cut) -> list[tuple[Place, int, int, i
 
 def _tables(rows: Iterator[_Row]) -> Iterator[Longs]:
     """Entries of many hours side by side: number of the GPU, moment, kind, people, time, memory."""
-    parts: list[Longs] = []
+    parts: list[_Row] = []
     count = 0
-    for block, start_ms, entries in rows:
-        table = entries.astype(np.int64)
-        table[BEGIN] += start_ms
-        table[SLOT] += block * SERIES
-        parts.append(table)
-        count += table.shape[1]
+    for row in rows:
+        parts.append(row)
+        count += row[2].shape[1]
         if count >= _STEP_ENTRIES:
             go_on()
-            yield np.concatenate(parts, axis=1)
+            yield _side_by_side(parts)
             parts, count = [], 0
     if parts:
-        yield np.concatenate(parts, axis=1)
+        yield _side_by_side(parts)
 
 
-class _Sums:
+def _side_by_side(rows: list[_Row]) -> Longs:
+    table = np.concatenate([entries for *_, entries in rows], axis=1, dtype=np.int64)
+    counts = [entries.shape[1] for *_, entries in rows]
+    table[SLOT] += np.repeat([block * SERIES for block, *_ in rows], counts)
+    table[BEGIN] += np.repeat([start_ms for _, start_ms, _ in rows], counts)
+    return table
+
+
+class _People:
     """Milliseconds by place, kind and people; each hour is divided by itself."""
 
     def __init__(self, names: Names) -> None:
-        self._names = names
-        # Crowd → who that is, by name.
-        self._people: dict[int, list[str]] = {}
-        # Place, kind, crowd; milliseconds, what each person has of them, memory, and whether any is known.
-        self._parts: list[Longs] = []
+        self._crowds = Crowds(names)
+        # By crowd: milliseconds, what each person has of them, memory, and whether any is known.
+        self._sums = Sums()
 
     def add(self, table: Longs, place: Longs) -> None:
-        crowds, which = np.unique(table[CROWD], return_inverse=True)
-        counts = np.array([max(1, len(self._known(crowd))) for crowd in crowds.tolist()], np.int64)
-        memory = table[MEMORY]
-        is_known = memory >= 0
-        each = table[HELD] // counts[which] if len(counts) else table[HELD]
-        rows = (place, table[KIND], table[CROWD], table[HELD], each, np.where(is_known, memory, 0), is_known)
-        self._parts.append(_added_up(np.stack(rows).astype(np.int64)))
+        is_known = table[MEMORY] >= 0
+        memory = np.where(is_known, table[MEMORY], 0)
+        each = self._each(table[CROWD], table[HELD])
+        self._sums.add(place, table[KIND], table[CROWD], table[HELD], each, memory, is_known)
 
     def tell(self, answer: list[PlaceUsage], memory_of: MemoryShares) -> None:
         """Count it all, divided among those who were there."""
-        if not self._parts:
-            return
-        whole = _added_up(np.concatenate(self._parts, axis=1))
-        for place, kind, crowd, held, each, memory, is_known in whole.T.tolist():
-            word = USAGE_KINDS[kind] if 0 <= kind < len(USAGE_KINDS) else None
-            if word is None:
-                continue
-            parts = _divided(held, each, self._known(crowd)) if word in OWNED else {}
-            answer[place].count(word, parts, held)
+        for place, kind, crowd, held, each, memory, is_known in self._sums.rows():
+            one, word = answer[place], USAGE_KINDS[kind]
+            parts = _divided(held, each, self._crowds.people(crowd)) if word in OWNED else {}
+            one.count(word, parts, held)
             if is_known:
-                answer[place].hold(memory, memory_of.of(answer[place].place.gpu, parts))
+                one.hold(memory, memory_of.of(one.place.gpu, parts))
 
-    def _known(self, crowd: int) -> list[str]:
-        found = self._people.get(crowd)
-        if found is None:
-            found = self._people[crowd] = sorted(set(self._names.people(crowd) or ()))
-        return found
-
-
-def _added_up(rows: Longs) -> Longs:
-    """Columns of the same place, kind and crowd as one."""
-    if not rows.shape[1]:
-        return rows
-    rows = rows[:, np.lexsort((rows[2], rows[1], rows[0]))]
-    is_new = (np.diff(rows[:3], axis=1) != 0).any(axis=0)
-    firsts = np.concatenate([[0], np.flatnonzero(is_new) + 1])
-    sums = np.add.reduceat(rows, firsts, axis=1)
-    sums[:3] = rows[:3, firsts]
-    return sums
+    def _each(self, crowds: Longs, held: Longs) -> Longs:
+        """What each person has of an hour."""
+        people, which = self._crowds.of(crowds)
+        counts = np.array([max(1, len(names)) for names in people], np.int64)
+        return held // counts[which] if (counts > 1).any() else held
 
 
 def _divided(held: int, each: int, people: list[str]) -> dict[str, int]:
@@ -245,23 +230,26 @@ def _unsealed(look: Look, names: Names, cut: Cut, quiet_percent: float) -> Itera
     # Whoever is found idle an hour later may have stopped working here.
     for block, cells in look.unsealed(blocks, FIGURES, (cut.start_ms, cut.end_ms + WINDOW_MS)):
         go_on()
-        for window in _windows(cells):
-            inside = Cut(max(cut.start_ms, window.start_ms), min(cut.end_ms, window.start_ms + WINDOW_MS))
-            if inside.start_ms < inside.end_ms and inside.start_ms == window.start_ms:
+        for start, window in _windows(cells):
+            inside = Cut(start, min(cut.end_ms, start + WINDOW_MS))
+            if cut.start_ms <= start < cut.end_ms:
                 places = places_in(look.connection, block, inside)
                 for start_ms, entries in entries_of(window, places, inside, quiet_percent).items():
                     yield block, start_ms, entries
 
 
-def _windows(found: list[Cells]) -> Iterator[Cells]:
+def _windows(found: list[Cells]) -> Iterator[tuple[int, Cells]]:
     """Window by window, each with the one behind it."""
     starts = {
         at for one in found for at in range(one.start_ms // WINDOW_MS * WINDOW_MS, one.end_ms, WINDOW_MS)
     }
     for start in sorted(starts):
-        cell_ms = found[0].cell_ms
+        end, cell_ms = start + 2 * WINDOW_MS, found[0].cell_ms
+        there = [one for one in found if one.start_ms < end and one.end_ms > start]
+        if len(there) == 1:
+            yield start, there[0].part(start, end)
+            continue
         window = empty_cells(FIGURES, start, cell_ms, series=SERIES, count=2 * WINDOW_MS // cell_ms)
-        for one in found:
-            if one.start_ms < window.end_ms and one.end_ms > start:
-                fill(window, one)
-        yield window
+        for one in there:
+            fill(window, one)
+        yield start, window

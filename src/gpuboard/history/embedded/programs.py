@@ -1,96 +1,107 @@
 """How long programs used GPUs: each hour's time of a person, divided among what they ran in it."""
 
-import math
-from collections import defaultdict
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gpuboard.history.embedded import notes
-from gpuboard.history.embedded.accounting import Ledger, open_ledger
+from gpuboard.history.embedded.accounting import open_ledger
 from gpuboard.history.embedded.names import Names
+from gpuboard.history.embedded.ran import Ran, Spots, spread
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.schema import WINDOW_MS
-from gpuboard.history.embedded.usage import BEGIN, CROWD, HELD, KIND, MEMORY, Cut, Longs
-from gpuboard.history.questions import go_on
-from gpuboard.history.records import Episode
-from gpuboard.history.usage import OWNED, USAGE_KINDS, PlaceUsage, Usage, shares
+from gpuboard.history.embedded.sums import Crowds, Sums, added_up
+from gpuboard.history.embedded.usage import BEGIN, CROWD, HELD, KIND, MEMORY, SLOT, Longs
+from gpuboard.history.usage import OWNED, UNKNOWN, USAGE_KINDS, PlaceUsage, Usage
 
 _NO_LIMIT: Final = -1
-# It cannot be told which, or none runs.
-UNKNOWN: Final = ""
+_BOOKED: Final = USAGE_KINDS.index("booked")
+# The number of the program that has no name: the first by name.
+_NO_PROGRAM: Final = 0
+_PROGRAM_BITS: Final = 32
 
-# Hour and person → program → for how many milliseconds of that hour.
-_Ran = dict[tuple[int, str], dict[str, int]]
+
+class _Parts(NamedTuple):
+    """Parts of the time of entries: of which entry, whose, and how many milliseconds."""
+
+    entry: Longs
+    whose: Longs
+    time: Longs
 
 
 def read_programs(look: Look, names: Names, start: float, end: float, *, quiet_percent: float) -> Usage:
     """How long each GPU was what, and of which program."""
     ledger = open_ledger(look, names, start, end, quiet_percent=quiet_percent)
-    episodes = _episodes(look, ledger.cut)
+    first, last = ledger.cut.start_ms / 1000, ledger.cut.end_ms / 1000
+    episodes = notes.read_episodes(look.connection, first, last, limit=_NO_LIMIT)
+    programs = _Programs(Crowds(names), Ran(episodes, names.series["gpu"].get, ledger.cut))
+    for table, place in ledger.tables:
+        programs.add(table, place)
     answer = ledger.blank()
-    for place, table in _by_place(ledger):
-        go_on()
-        ran = _ran(episodes.get(answer[place].place.gpu, []), ledger.cut)
-        for entry in table.T.tolist():
-            _count(answer[place], entry, ran, names)
+    programs.tell(answer)
     return ledger.answer(answer)
 
 
-def _by_place(ledger: Ledger) -> list[tuple[int, Longs]]:
-    parts = [(table, place) for table, place in ledger.tables if len(place)]
-    if not parts:
-        return []
-    table = np.concatenate([part for part, _ in parts], axis=1)
-    places = np.concatenate([place for _, place in parts])
-    order = np.argsort(places, kind="stable")
-    table, places = table[:, order], places[order]
-    found, firsts = np.unique(places, return_index=True)
-    return list(zip(found.tolist(), np.split(table, firsts[1:], axis=1), strict=True))
+class _Programs:
+    """Milliseconds by place, kind and program."""
 
+    def __init__(self, crowds: Crowds, ran: Ran) -> None:
+        self._crowds = crowds
+        self._ran = ran
+        # Both with milliseconds, memory, and whether any is known.
+        self._times = Sums()
+        self._parts = Sums()
 
-def _episodes(look: Look, cut: Cut) -> dict[str, list[Episode]]:
-    found: dict[str, list[Episode]] = defaultdict(list)
-    for one in notes.read_episodes(look.connection, cut.start_ms / 1000, cut.end_ms / 1000, limit=_NO_LIMIT):
-        found[one.gpu].append(one)
-    return found
+    def add(self, table: Longs, place: Longs) -> None:
+        is_known = table[MEMORY] >= 0
+        memory = np.where(is_known, table[MEMORY], 0)
+        self._times.add(place, table[KIND], np.zeros_like(place), table[HELD], memory, is_known)
+        owned = np.flatnonzero(table[KIND] < len(OWNED))
+        table, place, memory = table[:, owned], place[owned], memory[owned]
+        parts = self._by_program(table, self._by_person(table))
+        held = table[HELD, parts.entry]
+        is_known = is_known[owned][parts.entry] & (held > 0)
+        shares = np.where(is_known, memory[parts.entry] * parts.time // np.maximum(1, held), 0)
+        self._parts.add(
+            place[parts.entry], table[KIND, parts.entry], parts.whose, parts.time, shares, is_known
+        )
 
+    def tell(self, answer: list[PlaceUsage]) -> None:
+        """Count it all."""
+        for place, kind, _, held, memory, is_known in self._times.rows():
+            answer[place].count(USAGE_KINDS[kind], {}, held)
+            answer[place].times.add_memory(memory if is_known else None)
+        for place, kind, program, time, memory, is_known in self._parts.rows():
+            name = self._ran.programs[program]
+            answer[place].give(USAGE_KINDS[kind], name, time)
+            answer[place].people[name].add_memory(memory if is_known else None)
 
-def _ran(episodes: list[Episode], cut: Cut) -> _Ran:
-    """What ran on one GPU, hour by hour."""
-    ran: _Ran = {}
-    for one in episodes:
-        start = max(cut.start_ms, round(1000 * one.start))
-        end = cut.end_ms if one.end is None else min(cut.end_ms, round(1000 * one.end))
-        for hour in range(start // WINDOW_MS, math.ceil(end / WINDOW_MS)) if start <= end else ():
-            held = min(end, (hour + 1) * WINDOW_MS) - max(start, hour * WINDOW_MS)
-            # One that began and ended between two samples is not nothing.
-            programs = ran.setdefault((hour, one.person), {})
-            programs[one.program or UNKNOWN] = programs.get(one.program or UNKNOWN, 0) + max(1, held)
-    return ran
+    def _by_person(self, table: Longs) -> _Parts:
+        """Divided equally, the remainder to the first by name."""
+        crowds, which = self._crowds.of(table[CROWD])
+        people = [names or [UNKNOWN] for names in crowds]
+        counts = np.array([len(names) for names in people], np.int64)
+        codes = np.array([self._ran.person(name) for names in people for name in names], np.int64)
+        entry, step = spread(counts[which])
+        each, rest = np.divmod(table[HELD], counts[which])
+        whose = codes[(np.cumsum(counts) - counts)[which][entry] + step]
+        return _Parts(entry, whose, each[entry] + np.where(step, 0, rest[entry]))
 
-
-def _count(place: PlaceUsage, entry: list[int], ran: _Ran, names: Names) -> None:
-    kind, held = entry[KIND], entry[HELD]
-    if not 0 <= kind < len(USAGE_KINDS):
-        return
-    word, parts = USAGE_KINDS[kind], dict[str, int]()
-    if word in OWNED:
-        hour = entry[BEGIN] // WINDOW_MS
-        for person, part in shares(held, names.people(entry[CROWD]) or ()).items():
-            for program, time in _divided(
-                part, ran.get((hour, person)) if word != "booked" else None
-            ).items():
-                parts[program] = parts.get(program, 0) + time
-    place.count(word, parts, held)
-    place.hold(entry[MEMORY] if entry[MEMORY] >= 0 else None, parts)
-
-
-def _divided(milliseconds: int, programs: dict[str, int] | None) -> dict[str, int]:
-    """Time divided by how long each ran; the remainder to the first by name."""
-    if not programs:
-        return {UNKNOWN: milliseconds}
-    whole = sum(programs.values())
-    parts = {program: milliseconds * held // whole for program, held in programs.items()}
-    parts[min(parts)] += milliseconds - sum(parts.values())
-    return parts
+    def _by_program(self, table: Longs, people: _Parts) -> _Parts:
+        """Each person's by how long what they ran has run, the remainder to the first by name."""
+        entry = people.entry
+        # What is booked is used by no program.
+        whose = np.where(table[KIND, entry] == _BOOKED, -1, people.whose)
+        shares = self._ran.shares(Spots(table[SLOT, entry], table[BEGIN, entry] // WINDOW_MS, whose))
+        time = people.time[shares.spot] * shares.held // shares.whole
+        told = np.bincount(shares.spot, weights=time, minlength=len(entry)).astype(np.int64)
+        rest = people.time - told
+        is_first = np.diff(shares.spot, prepend=-1) != 0
+        time[is_first] += rest[shares.spot[is_first]]
+        none = np.flatnonzero(np.bincount(shares.spot, minlength=len(entry)) == 0)
+        entries = np.concatenate([entry[shares.spot], entry[none]])
+        programs = np.concatenate([shares.program, np.full(len(none), _NO_PROGRAM)])
+        # Several people may have run the same.
+        keys = (entries << _PROGRAM_BITS) | programs
+        keys, time = added_up(np.stack((keys, np.concatenate([time, rest[none]]))))
+        return _Parts(keys >> _PROGRAM_BITS, keys & ((1 << _PROGRAM_BITS) - 1), time)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuboard.history.blocks import SMALL, BlockError, Ints, pack, unpack
+from gpuboard.history.blocks import SMALL, BlockError, Ints, pack, unpack, unpack_each
 from gpuboard.history.cells import Cells
 from gpuboard.history.embedded.chunks import HOLDERS
 from gpuboard.history.embedded.idling import USE, VERDICT, Stretch, count_idle_back
@@ -30,6 +30,7 @@ SLOT, BEGIN, KIND, CROWD, HELD, MEMORY = range(6)
 ENTRY_ROWS: Final = 6
 # Those of files from before memory was counted.
 _ROWS_BEFORE: Final = 5
+_ROWS_AT_ONCE: Final = 64
 _NONE: Final = -1
 # Of used and idle time: nobody holds anything otherwise.
 _HOLDING: Final = 2
@@ -63,13 +64,16 @@ def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -
     slots = [slot for slot in sorted(places) if cells.observed[slot].any()]
     if not slots:
         return {}
-    states = _kinds_and_crowds(cells, slots, quiet_percent)
+    inside = cells.part(cut.start_ms, cells.start_ms + _up(cut.end_ms - cells.start_ms, cells.cell_ms))
+    first = (inside.start_ms - cells.start_ms) // cells.cell_ms
+    verdicts, crowds = _verdicts_and_crowds(cells, slots, quiet_percent)
+    states = _kinds_and_crowds(*(one[:, first : first + inside.count] for one in (verdicts, crowds)))
     found: list[Longs] = []
     # Nearly always each was in one place.
     for layer in range(max(len(places[slot]) for slot in slots)):
         rows = [row for row, slot in enumerate(slots) if len(places[slot]) > layer]
         spans = np.clip([places[slots[row]][layer] for row in rows], cut.start_ms, cut.end_ms)
-        found.append(_tally(cells, np.array(slots)[rows], (states[0][rows], states[1][rows]), spans))
+        found.append(_tally(inside, np.array(slots)[rows], (states[0][rows], states[1][rows]), spans))
     table = np.concatenate(found, axis=1)
     hours = table[ENTRY_ROWS]
     return {
@@ -78,13 +82,22 @@ def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -
     }
 
 
-def _kinds_and_crowds(cells: Cells, slots: list[int], quiet_percent: float) -> tuple[Ints, Ints]:
-    use, verdicts, crowds = (cells.values[place].mean[slots] for place in (USE, VERDICT, HOLDERS))
-    is_seen = cells.observed[slots] > 0
+def _up(milliseconds: int, cell_ms: int) -> int:
+    return -(-milliseconds // cell_ms) * cell_ms
+
+
+def _verdicts_and_crowds(cells: Cells, slots: list[int], quiet_percent: float) -> tuple[Ints, Ints]:
+    """As they were said, and idle from when work stopped."""
+    verdicts, crowds = (cells.values[place].mean[slots] for place in (VERDICT, HOLDERS))
     for row in np.flatnonzero((verdicts == _IDLE).any(axis=1)).tolist():
-        stretch = Stretch(cells.start_ms, cells.cell_ms, is_seen[row], verdicts[row], crowds[row], use[row])
+        is_seen, use = cells.observed[slots[row]] > 0, cells.values[USE].mean[slots[row]]
+        stretch = Stretch(cells.start_ms, cells.cell_ms, is_seen, verdicts[row], crowds[row], use)
         # In place.
         count_idle_back(stretch, quiet_percent)
+    return verdicts, crowds
+
+
+def _kinds_and_crowds(verdicts: Ints, crowds: Ints) -> tuple[Ints, Ints]:
     is_known = (verdicts >= 0) & (verdicts < len(VERDICTS))
     kinds = _KIND_OF[np.where(is_known, verdicts, len(VERDICTS))].astype(np.int32)
     # Whoever it is: somebody used it. What is nobody's has nobody.
@@ -97,31 +110,49 @@ def _tally(cells: Cells, slots: Longs, states: tuple[Ints, Ints], spans: Longs) 
     begins = cells.start_ms + cells.cell_ms * np.arange(cells.count)
     room = np.minimum(begins + cells.cell_ms, spans[:, 1:]) - np.maximum(begins, spans[:, :1])
     held = np.minimum(cells.observed[slots], room)
-    row, column = np.nonzero((held > 0) & (states[0] != _NONE))
-    kinds, crowds = (one[row, column].astype(np.int64) for one in states)
-    hours = begins[column] // WINDOW_MS
+    found = np.flatnonzero((held > 0) & (states[0] != _NONE))
+    row, column = np.divmod(found, cells.count)
+    kinds, crowds = (one.ravel()[found].astype(np.int64) for one in states)
+    hours = (begins // WINDOW_MS)[column]
     keys = (row << _ROW_BITS) | (hours << _HOUR_BITS) | (kinds << _KIND_BITS) | crowds
-    found, which = np.unique(keys, return_inverse=True)
-    table = np.empty((ENTRY_ROWS + 1, len(found)), np.int64)
-    rows, hours = found >> _ROW_BITS, (found >> _HOUR_BITS) & _HOURS
+    entries = _Entries(keys)
+    keys = entries.keys
+    table = np.empty((ENTRY_ROWS + 1, len(keys)), np.int64)
+    rows, hours = keys >> _ROW_BITS, (keys >> _HOUR_BITS) & _HOURS
     table[SLOT] = slots[rows]
     table[BEGIN] = np.maximum(0, spans[rows, 0] - hours * WINDOW_MS)
-    table[KIND] = (found >> _KIND_BITS) & 7
-    table[CROWD] = found & 0xFFFFFFFF
-    told = held[row, column]
-    table[HELD] = np.bincount(which, weights=told, minlength=len(found))
-    table[MEMORY] = _held_memory(cells.values[MEMORY_USED].mean[slots][row, column], told, which, len(found))
+    table[KIND] = (keys >> _KIND_BITS) & 7
+    table[CROWD] = keys & 0xFFFFFFFF
+    told = held.ravel()[found]
+    table[HELD] = entries.sums(told)
+    memory = cells.values[MEMORY_USED].mean[slots].ravel()[found]
+    table[MEMORY] = _held_memory(memory, told, entries)
     table[MEMORY] = np.where(table[KIND] < _HOLDING, table[MEMORY], _NONE)
     table[ENTRY_ROWS] = hours
     return table
 
 
-def _held_memory(memory: Ints, held: NDArray[np.signedinteger], which: Longs, count: int) -> Longs:
+class _Entries:
+    """Cells of the same key as one entry, by key."""
+
+    def __init__(self, keys: Longs) -> None:
+        # Most cells are as the one before: few keys are left to be put in order.
+        self._firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        self.keys, self._which = np.unique(keys[self._firsts], return_inverse=True)
+
+    def sums(self, numbers: NDArray[np.signedinteger]) -> Longs:
+        """What the cells of each entry have together."""
+        sums = np.zeros(len(self.keys), np.int64)
+        if len(sums):
+            np.add.at(sums, self._which, np.add.reduceat(numbers, self._firsts, dtype=np.int64))
+        return sums
+
+
+def _held_memory(memory: Ints, held: NDArray[np.signedinteger], entries: _Entries) -> Longs:
     """MiB times seconds of each entry; less than nothing where no cell tells."""
     is_told = memory != NOTHING
-    parts = np.where(is_told, memory.astype(np.float64) * held, 0.0)
-    sums = np.bincount(which, weights=parts, minlength=count) / 1000
-    told = np.bincount(which, weights=is_told, minlength=count) > 0
+    sums = entries.sums(np.where(is_told, memory.astype(np.int64) * held, 0)) / 1000
+    told = entries.sums(is_told.astype(np.int64)) > 0
     return np.where(told, np.minimum(np.rint(sums), LARGEST), _NONE).astype(np.int64)
 
 
@@ -161,23 +192,22 @@ def read_usage(
     connection: sqlite3.Connection, cut: Cut, block: int | None = None
 ) -> Iterator[tuple[int, int, Ints]]:
     """Block, hour and entries of the hours in a span that stand by themselves, of one block or of all."""
-    for start_ms, number, blob in connection.execute(
-        "SELECT start_ms, block, blob FROM usage WHERE start_ms >= ? AND start_ms < ?", cut
-    ):
-        entries = entries_in(blob) if block is None or number == block else None
-        if entries is not None:
-            yield number, start_ms, entries
+    which, values = "start_ms >= ? AND start_ms < ?", list(cut)
+    if block is not None:
+        which, values = f"{which} AND block = ?", [*values, block]
+    return entries_in(
+        connection.execute(f"SELECT block, start_ms, blob FROM usage WHERE {which}", values)  # noqa: S608
+    )
 
 
-def entries_in(blob: bytes) -> Ints | None:
-    """Entries as they stand in the file; None: these are none, and not observed is honest."""
-    try:
-        entries = unpack(blob)
-    except BlockError:
-        return None
-    if entries.shape[0] == _ROWS_BEFORE:
-        entries = np.pad(entries, ((0, 1), (0, 0)), constant_values=_NONE)
-    return entries if entries.shape[0] == ENTRY_ROWS else None
+def entries_in(rows: sqlite3.Cursor) -> Iterator[tuple[int, int, Ints]]:
+    """Block, moment and entries of rows; those that cannot be read are left out: not observed is honest."""
+    while some := rows.fetchmany(_ROWS_AT_ONCE):
+        for (block, moment, _), entries in zip(some, unpack_each([row[2] for row in some]), strict=True):
+            if entries is not None and entries.shape[0] == _ROWS_BEFORE:
+                yield block, moment, np.pad(entries, ((0, 1), (0, 0)), constant_values=_NONE)
+            elif entries is not None and entries.shape[0] == ENTRY_ROWS:
+                yield block, moment, entries
 
 
 def nameless(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[bytes, int, int]]:

@@ -65,23 +65,19 @@ def read_days(
     block: int | None = None,
 ) -> Iterator[tuple[int, int, Ints]]:
     """Block, day and entries of the hours in a span, without those that are known already."""
-    which, values = "day > ? AND day < ?", (cut.start_ms - DAY_MS, cut.end_ms)
-    rows = (
-        connection.execute(f"SELECT day, block, blob FROM usage_days WHERE {which}", values)  # noqa: S608
-        if block is None
-        else connection.execute(
-            f"SELECT day, block, blob FROM usage_days WHERE {which} AND block = ?",  # noqa: S608
-            (*values, block),
-        )
-    )
+    which, values = "day > ? AND day < ?", [cut.start_ms - DAY_MS, cut.end_ms]
+    if block is not None:
+        which, values = f"{which} AND block = ?", [*values, block]
+    rows = connection.execute(f"SELECT block, day, blob FROM usage_days WHERE {which}", values)  # noqa: S608
     known_days = {(number, at // DAY_MS * DAY_MS) for number, at in but_not}
-    for day, number, blob in rows:
-        entries = entries_in(blob)
-        if entries is None:
+    for number, day, entries in entries_in(rows):
+        is_known = (number, day) in known_days
+        if not is_known and cut.start_ms <= day <= cut.end_ms - DAY_MS:
+            yield number, day, entries
             continue
         hours = day + entries[BEGIN].astype(np.int64) // WINDOW_MS * WINDOW_MS
         chosen = (hours >= cut.start_ms) & (hours < cut.end_ms)
-        if (number, day) in known_days:
+        if is_known:
             chosen &= [(number, hour) not in but_not for hour in hours.tolist()]
         yield number, day, entries if chosen.all() else entries[:, chosen]
 
