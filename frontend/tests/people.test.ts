@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { words } from '../src/text/en/words';
 import { more } from '../src/text/en/more';
+import { usage } from '../src/text/en/usage';
+import { bookedCount, bookedPlace } from '../src/pages/people/booked';
+import { bookedFor, heldTogether, missedBy } from '../src/state/booked-for';
 import { accountOf, askAddress, askWords } from '../src/parts/ask';
 import { maps, sheets } from '../src/pages/wall/pages';
 import { bookedWords } from '../src/parts/words';
@@ -15,7 +18,7 @@ import { Language } from '../src/text/language.svelte';
 import { boardTime, viewersZone, zonedTime } from '../src/text/zone';
 import { gpu, node, snapshot, using } from './samples';
 
-const english = new Language('en', { ...words, ...more });
+const english = new Language('en', { ...words, ...more, ...usage });
 
 test.each([
   [['0', '1', '2', '5'], '0–2, 5'],
@@ -78,11 +81,59 @@ describe('people', () => {
       { verdict: 'busy', claim, users: using('Ana') },
     );
     const [ana] = people(held.nodes.values());
-    expect(ana).toMatchObject({ gpus: 1, booked: 3, taken: 2 });
+    expect(ana).toMatchObject({ gpus: 1, booked: 3, held: 2 });
     expect(bookedWords(ana!, english)).toBe('1 booked, 2 booked and in use');
-    expect(bookedWords({ booked: 1, taken: 1 }, english)).toBe('1 booked and in use');
-    expect(bookedWords({ booked: 2, taken: 0 }, english)).toBe('2 booked');
-    expect(bookedWords({ booked: 0, taken: 0 }, english)).toBe('');
+    expect(bookedWords({ booked: 1, held: 2, gpus: 2 }, english)).toBe('1 booked and in use');
+    expect(bookedWords({ booked: 2, held: 2, gpus: 0 }, english)).toBe('2 booked');
+    expect(bookedWords({ booked: 0, held: 1, gpus: 1 }, english)).toBe('');
+  });
+
+  test('hold what the heading counts, each GPU once, and share what counts for several', () => {
+    const claim = { who: 'ana', until: null, comment: null, behind: [] };
+    const held = fleetOf(
+      { verdict: 'booked', claim },
+      { verdict: 'busy', claim, users: using('bob') },
+      { verdict: 'busy', claim, users: using('Ana') },
+      { verdict: 'busy', users: using('bob', 'cem') },
+    );
+    const rows = people(held.nodes.values());
+    expect(rows.map(({ user, held }) => [user, held])).toEqual([
+      ['bob', 2],
+      ['Ana', 2],
+      ['cem', 1],
+    ]);
+    expect(heldTogether(rows)).toEqual({ gpus: 4, shared: 1, nodes: 1 });
+    // Of whom only the booker is found, what another uses is not theirs.
+    const passes = passesAs(parseFilter('user:ana'), 10_000, null);
+    expect(heldTogether(people(held.nodes.values(), passes))).toEqual({ gpus: 2, shared: 0, nodes: 1 });
+  });
+
+  test('have what they booked apart by who is there: nobody yet, nobody at all, or another', () => {
+    const claim = { who: 'ana', until: null, comment: null, behind: [] };
+    const held = fleetOf(
+      { verdict: 'booked', claim },
+      { verdict: 'booked', claim },
+      { verdict: 'busy', claim, users: using('bob') },
+      { verdict: 'busy', claim, users: using('ana') },
+    );
+    const ana = people(held.nodes.values()).find(({ user }) => user === 'ana')!;
+    const booking = { state: 'running', no_show: true, places: [{ node: 'dgx-01', gpus: [1, 2] }] };
+    const apart = bookedFor(ana, missedBy([booking as never]));
+    expect(apart.map((one) => bookedCount(one, english))).toEqual([
+      '1 booked',
+      '1 booked, nobody came',
+      '1 booked, used by bob',
+    ]);
+    expect(apart.map((one) => bookedPlace(one, english))).toEqual([
+      'booked',
+      'booked, nobody came',
+      'booked, used by bob',
+    ]);
+    const over = bookedFor(ana, missedBy([{ ...booking, state: 'ended' } as never]));
+    expect(over.map(({ kind, gpus }) => [kind, gpus.length])).toEqual([
+      ['waiting', 2],
+      ['taken', 1],
+    ]);
   });
 
   test('have idle hours only as far as they are known', () => {

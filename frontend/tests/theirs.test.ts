@@ -53,9 +53,9 @@ describe.each(cases)('$case', ({ gpus, people: told }) => {
   };
 
   test('on the people page', () => {
-    const found = people(nodes()).map(({ user, gpus, idle, booked, total }) => [
+    const found = people(nodes()).map(({ user, gpus, idle, booked, held, holdings }) => [
       user,
-      { gpus, idle, booked, total },
+      { gpus, idle, booked, held, total: holdings.flatMap((each) => each.gpus).length },
     ]);
     expect(Object.fromEntries(found)).toEqual(told);
   });

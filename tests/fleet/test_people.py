@@ -71,7 +71,8 @@ def test_booked_and_used_are_told_apart() -> None:
         for person in people
     }
     assert found == {"Ana": (["1", "3"], ["1"]), "ben": (["0"], []), "cem": ([], ["0", "2"])}
-    assert [(person.gpus, person.booked_gpus) for person in people] == [(2, 1), (0, 2), (1, 0)]
+    counts = [(person.gpus, person.booked_gpus, person.held_gpus) for person in people]
+    assert counts == [(2, 1, 2), (1, 0, 1), (0, 2, 1)]
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_somebody_has_what_they_use_and_what_is_booked_for_them(case: dict[str, 
             "gpus": person.gpus,
             "idle": person.idle_gpus,
             "booked": person.booked_gpus,
+            "held": person.held_gpus,
             "total": person.total_gpus,
         }
         for person in people_of(rows, at=0).people or ()

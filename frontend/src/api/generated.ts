@@ -495,6 +495,7 @@ export interface Person {
   holdings: (Holding)[];
   booked_gpus: number;
   booked: (Holding)[];
+  held_gpus: number;
   total_gpus: number;
 }
 

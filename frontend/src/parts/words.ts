@@ -101,8 +101,12 @@ export function nodeTrouble(node: NodeRow, now: number, language: Language): str
 }
 
 /** What is booked for somebody: what nobody uses yet, as the board counts it, and the others. */
-export function bookedWords({ booked, taken }: Pick<Holder, 'booked' | 'taken'>, { say }: Language): string {
-  const waiting = booked - taken;
+export function bookedWords(
+  { booked, held, gpus }: Pick<Holder, 'booked' | 'held' | 'gpus'>,
+  { say }: Language,
+): string {
+  const waiting = held - gpus;
+  const taken = booked - waiting;
   return [waiting && say('nBooked', { count: waiting }), taken && say('nTaken', { count: taken })]
     .filter(Boolean)
     .join(', ');

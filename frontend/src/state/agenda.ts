@@ -30,6 +30,11 @@ export function ownOf(bookings: readonly BookingView[], person: string | null): 
   return agendaOf(own).flatMap((day) => day.bookings);
 }
 
+/** Whether a booking has a GPU; without numbers it has the whole node. */
+export function isOn({ places }: BookingView, node: string, index: number): boolean {
+  return places.some((place) => place.node === node && (place.gpus?.includes(index) ?? true));
+}
+
 /** One thing that is not as it was booked. */
 export type Oddity =
   | { kind: 'no-show'; booking: BookingView; who: string }

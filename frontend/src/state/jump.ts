@@ -30,8 +30,10 @@ export function places({ query, nodes, named, pages }: Asked): Place[] {
   for (const page of pages) add(likeness(asked, page.name), { kind: 'page', ...page });
   for (const node of fleet) add(likenessOf(asked, node), placeOf(node));
   if (named && asked)
-    for (const { user, total } of people(fleet))
-      add(likeness(asked, user), { kind: 'person', name: user, gpus: total });
+    for (const { user, holdings } of people(fleet)) {
+      const found = holdings.reduce((sum, { gpus }) => sum + gpus.length, 0);
+      add(likeness(asked, user), { kind: 'person', name: user, gpus: found });
+    }
   for (const [score, place] of gpus(asked, fleet)) add(score, place);
   return found
     .sort(([a, one], [b, other]) => a - b || natural.compare(one.name, other.name))

@@ -2,6 +2,7 @@
 
 import type { BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
+import { isOn } from './agenda';
 import { isOpen, type Hold, type Span } from './booking';
 import { isSamePerson } from './people';
 
@@ -66,8 +67,6 @@ export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingVie
 // One that has just begun is the claim already, whatever the clock here says.
 const isClaim = (one: BookingView, until: number | null) =>
   isOpen(one) && (one.state === 'running' || one.end === until);
-const isOn = ({ places }: BookingView, node: string, index: number) =>
-  places.some((place) => place.node === node && (place.gpus?.includes(index) ?? true));
 
 /** Runs of neighbours among the lanes that a booking has. */
 function runsOf(booking: BookingView, lanes: readonly GpuRow[]): { first: number; count: number }[] {

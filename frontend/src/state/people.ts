@@ -17,19 +17,18 @@ export interface Holder {
   idle: number;
   /** GPUs that are booked for them, whoever uses those. */
   booked: number;
-  /** Of these, how many somebody uses: the board counts them as busy or idle. */
-  taken: number;
-  /** Both, each GPU once: what `user:` finds. */
-  total: number;
+  /** What they use, and what is booked for them and nobody uses: a GPU is several people's only if they share it. */
+  held: number;
   /** When the last of their bookings ends; null: none has an end. */
   until: number | null;
   memoryBytes: number;
   processes: number;
+  /** All that they use or have booked, each GPU once: what `user:` finds. */
   holdings: HeldGpus[];
 }
 
 /**
- * People by weight: all that they have, then what they use, then memory. `passes` may leave out what somebody has.
+ * People by weight: all that they hold, then what they use, then memory. `passes` may leave out what somebody has.
  */
 export function people(
   nodes: Iterable<FleetNode>,
@@ -49,7 +48,7 @@ export function people(
   for (const gpu of claimed) book(personOf(found, spelt(gpu.record.claim!.who!)), gpu);
   return [...found.values()].sort(
     (a, b) =>
-      b.total - a.total || b.gpus - a.gpus || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
+      b.held - a.held || b.gpus - a.gpus || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
   );
 }
 
@@ -83,11 +82,6 @@ export function isMine({ gpu, me }: { gpu: Gpu['record']; me: string | null }): 
   return me !== null && namesOn(gpu).some((name) => isSamePerson(name, me));
 }
 
-/** Whether `people` would name somebody. */
-export function isHeld(gpu: Gpu['record']): boolean {
-  return gpu.counted && namesOn(gpu).length > 0;
-}
-
 /** Whether a booking of it was over not long ago, and nobody has come since. */
 export function isEnded({ counted, ended_claim, verdict }: Gpu['record']): boolean {
   return verdict === 'free' && counted && !!ended_claim?.until;
@@ -100,8 +94,13 @@ export function namesOn(gpu: Gpu['record']): string[] {
   return who && !users.some((name) => isSamePerson(name, who)) ? [...users, who] : users;
 }
 
+/** Whether somebody uses what is booked; a display server there leaves it booked. */
+export function isTaken(gpu: Gpu['record']): boolean {
+  return gpu.verdict !== 'booked' && usersOf(gpu).length > 0;
+}
+
 /** Who uses a GPU. */
-function usersOf(gpu: Gpu['record']): string[] {
+export function usersOf(gpu: Gpu['record']): string[] {
   const uses = usesOf(gpu);
   // Nearly always there is one; thousands of small sets would cost.
   if (uses.length < 2) return uses.map(({ name }) => name);
@@ -121,8 +120,7 @@ function personOf(found: Map<string, Holder>, user: string): Holder {
     gpus: 0,
     idle: 0,
     booked: 0,
-    taken: 0,
-    total: 0,
+    held: 0,
     until: null,
     memoryBytes: 0,
     processes: 0,
@@ -134,7 +132,7 @@ function personOf(found: Map<string, Holder>, user: string): Holder {
 
 function use(person: Holder, gpu: Gpu): void {
   person.gpus++;
-  person.total++;
+  person.held++;
   if (gpu.record.verdict === 'idle') person.idle++;
   for (const each of gpu.record.users ?? [])
     if (isSamePerson(each.name, person.user)) {
@@ -145,14 +143,13 @@ function use(person: Holder, gpu: Gpu): void {
 }
 
 function book(person: Holder, gpu: Gpu): void {
-  const users = usersOf(gpu.record);
+  const isOwn = usersOf(gpu.record).some((name) => isSamePerson(name, person.user));
   person.booked++;
-  if (users.length) person.taken++;
+  if (!isOwn && !isTaken(gpu.record)) person.held++;
   const until = gpu.record.claim?.until;
   if (until) person.until = Math.max(person.until ?? 0, until);
   // What they use already stands there.
-  if (users.some((name) => isSamePerson(name, person.user))) return;
-  person.total++;
+  if (isOwn) return;
   place(person, gpu, true);
 }
 

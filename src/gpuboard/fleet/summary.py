@@ -67,6 +67,7 @@ class _Sum:
 
     def person(self, called: "_Called") -> Person:
         """All of it."""
+        used = {row.uuid for row in self.held}
         return Person(
             user=self.name,
             gpus=len(self.held),
@@ -76,7 +77,8 @@ class _Sum:
             holdings=_holdings(self.held, called),
             booked_gpus=len(self.booked),
             booked=_holdings(self.booked, called),
-            total_gpus=len({row.uuid for row in (*self.held, *self.booked)}),
+            held_gpus=len(used | {row.uuid for row in self.booked if not _is_taken(row)}),
+            total_gpus=len(used | {row.uuid for row in self.booked}),
         )
 
 
@@ -85,16 +87,25 @@ def people_of(gpus: Iterable[GpuRow], *, at: float, nodes: Iterable[NodeRow] = (
     sums: dict[str, _Sum] = {}
     rows = [row for row in gpus if row.counted]
     for row in rows:
-        # What a silent node said last is no news of who uses it; a booking holds all the same.
-        for user in row.users or () if row.verdict != "stale" else ():
+        for user in _users(row):
             sums.setdefault(user.name.casefold(), _Sum(user.name)).hold(row, user)
     for row in rows:
         if row.claim is not None and row.claim.who is not None:
             sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
     called = _called(nodes)
     people = [one.person(called) for one in sums.values()]
-    people.sort(key=lambda person: (-person.total_gpus, -person.gpus, -person.memory_bytes, person.user))
+    people.sort(key=lambda person: (-person.held_gpus, -person.gpus, -person.memory_bytes, person.user))
     return People(at=at, tier="names", people=tuple(people))
+
+
+def _users(row: GpuRow) -> tuple[HolderView, ...]:
+    """Who is on a GPU: what a silent node said last is no news of it; a booking holds all the same."""
+    return () if row.verdict == "stale" else row.users or ()
+
+
+def _is_taken(row: GpuRow) -> bool:
+    """Whether somebody uses what is booked; a display server there leaves it booked."""
+    return row.verdict != "booked" and bool(_users(row))
 
 
 # What people call nodes, by the nodes' own names.

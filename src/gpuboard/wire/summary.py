@@ -57,7 +57,10 @@ class Person(Struct, frozen=True, kw_only=True):
     holdings: tuple[Holding, ...]
     booked_gpus: int
     booked: tuple[Holding, ...]
-    # Both, each GPU once: what the page's filter finds by `user:`.
+    # What they use, and what is booked for them and used by nobody: over all people each GPU once, save what
+    # several use together.
+    held_gpus: int
+    # All that they use or have booked, each GPU once: what the page's filter finds by `user:`.
     total_gpus: int
 
 

@@ -228,6 +228,10 @@ export const more: MoreWords = {
     one: '{some} von {count} Person, mit {gpus}',
     other: '{some} von {count} Personen, mit {gpus}',
   },
+  peopleShared: {
+    one: '{count} davon zählt bei jeder von mehreren Personen.',
+    other: '{count} davon zählen bei jeder von mehreren Personen.',
+  },
   person: 'Person',
   held: 'GPUs',
   holdings: 'Wo',

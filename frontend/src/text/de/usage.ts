@@ -90,6 +90,10 @@ export const usage: UsageWords = {
   usage_trend_level: 'gleichbleibend',
   usage_trend_down: 'fallend',
   usage_reserved: '{count} gebucht',
+  usage_takenBy: { other: '{count} gebucht, benutzt von {who}' },
+  usage_missed: { other: '{count} gebucht, niemand kam' },
+  usage_placeTaken: 'gebucht, benutzt von {who}',
+  usage_placeMissed: 'gebucht, niemand kam',
   about_usage:
     'benutzt: jemandes Programm rechnete; eine geteilte GPU wird unter ihren Benutzern aufgeteilt. belegt, untätig: Speicher belegt, keine Arbeit. gebucht, ungenutzt: gebucht und niemand darauf. frei, defekt: wie die Tafel es zeigte. nicht beobachtet: keine Meldung kam an. Die sechs ergeben GPUs × Stunden.',
   usage_printed: 'gedruckt {time} · Seite 1 von 1',

@@ -242,6 +242,10 @@ export const more = {
     one: '{some} of {count} person, with {gpus}',
     other: '{some} of {count} people, with {gpus}',
   },
+  peopleShared: {
+    one: '{count} of them counts for each of several people.',
+    other: '{count} of them count for each of several people.',
+  },
   person: 'Person',
   held: 'GPUs',
   holdings: 'Where',

@@ -96,6 +96,10 @@ export const usage = {
   usage_trend_level: 'steady',
   usage_trend_down: 'falling',
   usage_reserved: '{count} booked',
+  usage_takenBy: { one: '{count} booked, used by {who}', other: '{count} booked, used by {who}' },
+  usage_missed: { one: '{count} booked, nobody came', other: '{count} booked, nobody came' },
+  usage_placeTaken: 'booked, used by {who}',
+  usage_placeMissed: 'booked, nobody came',
   // Paper
   about_usage:
     'used: somebody’s program computed; a shared GPU is split between its users. held, idle: memory held, no work. booked, unused: booked and nobody on it. free, broken: as the board showed it. not observed: no report arrived. The six add up to GPUs × hours.',

@@ -229,6 +229,10 @@ export const more: MoreWords = {
     one: '{some} sur {count} personne, avec {gpus}',
     other: '{some} sur {count} personnes, avec {gpus}',
   },
+  peopleShared: {
+    one: '{count} d’entre eux compte pour chacune de plusieurs personnes.',
+    other: '{count} d’entre eux comptent pour chacune de plusieurs personnes.',
+  },
   person: 'Personne',
   held: 'GPU',
   holdings: 'Où',

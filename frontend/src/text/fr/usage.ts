@@ -90,6 +90,13 @@ export const usage: UsageWords = {
   usage_trend_level: 'stable',
   usage_trend_down: 'en baisse',
   usage_reserved: '{count} réservés',
+  usage_takenBy: { one: '{count} réservé, utilisé par {who}', other: '{count} réservés, utilisés par {who}' },
+  usage_missed: {
+    one: '{count} réservé, personne n’est venu',
+    other: '{count} réservés, personne n’est venu',
+  },
+  usage_placeTaken: 'réservé, utilisé par {who}',
+  usage_placeMissed: 'réservé, personne n’est venu',
   about_usage:
     'utilisé : un programme calculait ; un GPU partagé est réparti entre ses utilisateurs. tenu, inactif : mémoire tenue, aucun travail. réservé, inutilisé : réservé et personne dessus. libre, en panne : comme le tableau l’a montré. non observé : aucun rapport n’est arrivé. Les six font GPU × heures.',
   usage_printed: 'imprimé {time} · page 1 sur 1',

@@ -210,6 +210,7 @@ export const more: MoreWords = {
   peopleIntro: { other: '{count} 人占用 {gpus}' },
   was_peopleIntro: { other: '当时 {count} 人占用 {gpus}' },
   peopleFound: { other: '{count} 人中的 {some} 人，共 {gpus}' },
+  peopleShared: { other: '其中 {count} 个由多人共用，各自计入。' },
   person: '人员',
   held: 'GPU',
   holdings: '位置',

@@ -89,6 +89,10 @@ export const usage: UsageWords = {
   usage_trend_level: '平稳',
   usage_trend_down: '下降',
   usage_reserved: '预订 {count}',
+  usage_takenBy: { other: '{count} 已预约，由 {who} 使用' },
+  usage_missed: { other: '{count} 已预约，无人前来' },
+  usage_placeTaken: '已预约，由 {who} 使用',
+  usage_placeMissed: '已预约，无人前来',
   about_usage:
     '使用：有人的程序在计算；共享的 GPU 由使用者分摊。占着闲置：占着显存，没有工作。预订未用：已预订而无人使用。可用、故障：如看板所示。未观测：没有收到报告。六项合计为 GPU × 小时。',
   usage_printed: '打印于 {time} · 第 1 页，共 1 页',

@@ -210,6 +210,7 @@ export const more: MoreWords = {
   peopleIntro: { other: '{count} 人占用 {gpus}' },
   was_peopleIntro: { other: '當時 {count} 人占用 {gpus}' },
   peopleFound: { other: '{count} 人中的 {some} 人，共 {gpus}' },
+  peopleShared: { other: '其中 {count} 個由多人共用，各自計入。' },
   person: '人員',
   held: 'GPU',
   holdings: '位置',

@@ -89,6 +89,10 @@ export const usage: UsageWords = {
   usage_trend_level: '平穩',
   usage_trend_down: '下降',
   usage_reserved: '預訂 {count}',
+  usage_takenBy: { other: '{count} 已預約，由 {who} 使用' },
+  usage_missed: { other: '{count} 已預約，無人前來' },
+  usage_placeTaken: '已預約，由 {who} 使用',
+  usage_placeMissed: '已預約，無人前來',
   about_usage:
     '使用：有人的程式在計算；共用的 GPU 由使用者分攤。佔著閒置：佔著記憶體，沒有工作。預訂未用：已預訂而無人使用。可用、故障：如看板所示。未觀測：沒有收到報告。六項合計為 GPU × 小時。',
   usage_printed: '列印於 {time} · 第 1 頁，共 1 頁',
