@@ -127,7 +127,7 @@ def test_only_admins_book_for_somebody_else(lab: Lab, tmp_path: Path) -> None:
     path = write(tmp_path / "comments.json", {NODE: [BEN, {**BEN, "name": "carl"}]})
     done = Terminal(lab, tmp_path, "ana", "user").type("bookings", "import", str(path), "--names-are-people")
     assert done.returncode == 4
-    assert done.stderr == "gpuboard: nothing was taken over: only admins book for somebody else\n"
+    assert done.stderr == "gpuboard: no more is taken over: only admins book for somebody else\n"
 
 
 def test_an_export_to_no_folder_says_so_and_leaves_nothing(admin: Terminal, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         except (BookingRefused, BoardRefusedError, UsageError) as error:
             if isinstance(error, BoardRefusedError) and error.code in (None, NOT_YOURS):
                 # Who asks is refused, not this entry: the others would be too.
-                raise BoardRefusedError(f"nothing was taken over: {error}") from None
+                raise BoardRefusedError(f"no more is taken over: {error}") from None
             refused += 1
             print(f"gpuboard: not taken over: {_words(place, claim)}: {error}", file=sys.stderr)
         else:
