@@ -19,10 +19,11 @@ from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.probes.simulated import simulate
 from gpuboard.settings.base import Duration
-from gpuboard.sources.folder import FolderOptions, FolderSource, reader
+from gpuboard.sources.folder import FolderOptions, FolderSource
 from gpuboard.sources.folder import source as folder_module
 from gpuboard.sources.folder.listing import split_name
 from gpuboard.sources.folder.owners import Owners
+from gpuboard.sources.folder.scan import Scan
 from tests.fakes.sink import RecordingSink, running
 
 
@@ -232,7 +233,7 @@ async def test_a_hung_mount_is_said_and_never_blocks(tmp_path: Path, monkeypatch
     subject = source(tmp_path)
     look = subject._reader.scan
 
-    def hang() -> reader.Scan:
+    def hang() -> Scan:
         if sink.reports:
             hung.wait(20)
         return look()

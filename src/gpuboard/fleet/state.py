@@ -1,6 +1,6 @@
 """The fleet: what every node said last, how old that is, and the verdicts that follow."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gpuboard.fleet.activity import NodeMemory
@@ -11,25 +11,19 @@ from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.devices import ShownDevices
 from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.groups import NodeGroups
+from gpuboard.fleet.judging import claim_on, judge_node
 from gpuboard.fleet.left import too_many
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node
 from gpuboard.fleet.places import Places
 from gpuboard.fleet.roll_call import RollCall
 from gpuboard.fleet.sink import FleetSink, Taker
-from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import spoken
 from gpuboard.model.report import GpuReading, NodeReport, moved, possible_time
 from gpuboard.model.source import SourceIdentity
-from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace, Reason, Verdict
-from gpuboard.verdict import PersonOf, Thresholds, holders, judge, stray
+from gpuboard.model.verdict import Claim, GpuPlace
+from gpuboard.verdict import Thresholds
 
-# Why a GPU is not free though its number is not booked: another of its node is, and may be meant for this.
-_MOVED: Final = plain_reason(code="numbers-moved")
-# The same where a booking of its node says no number that can be read.
-_UNREAD: Final = plain_reason(code="number-unread")
-# The same where nobody could read yet what is booked.
-_BOOK_UNREAD: Final = plain_reason(code="bookings-unread")
 FORGET_AFTER_SECONDS: Final = 24 * 3600.0
 
 
@@ -174,21 +168,9 @@ class Fleet:
         """Go on with what an earlier run of the board knew of GPUs, as soon as their nodes are heard."""
         self._memories.update(memories)
 
-    def claim_of(self, node: Node, reading: GpuReading, at: float | None = None) -> Claim | None:
-        """The claim on a GPU that holds now, or held at a moment, if there is one."""
-        if not self._book:
-            return None
-        card, moment = _card(node, reading), self.clock.now() if at is None else at
-        claim = None if card is None else self._book.at((node.name, card.index), moment)
-        return None if claim is None else self.names.in_claim(claim)
-
-    def ended_claim_of(self, node: Node, reading: GpuReading) -> Claim | None:
-        """The claim on a GPU that ended last, if that was not long ago."""
-        if not self._book:
-            return None
-        card = _card(node, reading)
-        claim = None if card is None else self._book.ended((node.name, card.index), self.clock.now())
-        return None if claim is None else self.names.in_claim(claim)
+    def claim_of(self, node: Node, reading: GpuReading, at: float) -> Claim | None:
+        """The claim on a GPU that held at a moment, if there was one."""
+        return claim_on(node, reading, at, book=self._book, names=self.names)
 
     def set_claims(self, giver: Giver, claims: Mapping[GpuPlace, Claim | tuple[Claim, ...]]) -> None:
         """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
@@ -417,7 +399,9 @@ class Fleet:
         self.roll_call.call(come_or_gone, self._nodes, now)
         for name in touched:
             node = self._nodes[name]
-            self._judge(node, now)
+            node.see()
+            self._booked_numbers.judge(node, self._book.places_on(node.name, now) if self._book else ())
+            judge_node(node, now, book=self._book, names=self.names, thresholds=self.thresholds)
             yield node
 
     def _forget_the_old(self, now: float) -> None:
@@ -434,74 +418,3 @@ class Fleet:
             self._strangers_until = None
             for name in self._devices.places.keys() - self._nodes.keys():
                 self._forget(name)
-
-    def _judge(self, node: Node, now: float) -> None:
-        seen = node.see()
-        person_of = self.names.person_on(node.name)
-        cut, has_claims, thresholds = node.cut, bool(self._book), self.thresholds
-        problems, fresh, sampled_at = seen.problems, node.freshness, node.sampled_at or now
-        self._booked_numbers.judge(node, self._book.places_on(node.name, now) if has_claims else ())
-        strays = _strays(seen.gpus, cut, person_of) if len(cut) > 1 else {}
-        unread = None if self._book.is_whole else _BOOK_UNREAD
-        for reading, memory in zip(seen.gpus, seen.remembered, strict=True):
-            people = holders(reading, person_of)
-            if people != memory.people:
-                memory.people, memory.shown = people, None
-            memory.claim = self.claim_of(node, reading) if has_claims else None
-            memory.ended_claim = self.ended_claim_of(node, reading) if has_claims else None
-            verdict = judge(
-                reading,
-                people=people,
-                now=now,
-                problems=problems,
-                freshness=fresh,
-                claim=memory.claim,
-                doubt=(strays.get(reading.mig_parent_uuid) if strays else None)
-                or (self._doubt(node, reading, now) if has_claims else None)
-                or unread,
-                is_cut=reading.uuid in cut,
-                activity=memory.activity(),
-                thresholds=thresholds,
-            )
-            # Most know it themselves.
-            if verdict.since is None:
-                verdict = _since(verdict, memory.verdict, now=sampled_at)
-            memory.verdict = verdict
-
-    def _doubt(self, node: Node, reading: GpuReading, now: float) -> Reason | None:
-        """Why a claim on another number, or on none that can be read, may be meant for this GPU."""
-        if self._book.holds_at((node.name, NO_NUMBER), now):
-            return _UNREAD
-        card = _card(node, reading)
-        if card is None or node.has_moved:
-            return _MOVED if self._book.holds_on(node.name, now) else None
-        earlier = node.renumbered.get(card.uuid, ())
-        is_meant = any(self._book.holds_at((node.name, number), now) for number in earlier)
-        return _MOVED if is_meant else None
-
-
-def _card(node: Node, reading: GpuReading) -> GpuReading | None:
-    """The whole GPU that people claim by its number: an instance goes with its own. None: nobody knows it."""
-    if reading.mig_parent_uuid is None:
-        return reading
-    cards = (gpu for gpu in node.readings() if gpu.uuid == reading.mig_parent_uuid)
-    card = next(cards, None)
-    return card if card is not None and card.mig_parent_uuid is None else None
-
-
-def _strays(
-    gpus: Iterable[GpuReading], cut: Container[str | None], person_of: PersonOf | None
-) -> dict[str | None, Reason]:
-    """Cards that are cut into instances and have processes that are on none of them, and who that is."""
-    cards = [gpu for gpu in gpus if gpu.uuid in cut and gpu.processes]
-    found = {card.uuid: stray(card, holders(card, person_of)) for card in cards}
-    return {uuid: reason for uuid, reason in found.items() if reason is not None}
-
-
-def _since(verdict: Verdict, before: Verdict | None, *, now: float) -> Verdict:
-    """A verdict that does not know better itself lasts since its word last changed."""
-    # Free is a GPU since somebody left it, not since its node came back or the board began to look.
-    if before is None or verdict.word == "free":
-        return verdict
-    since = before.since if before.word == verdict.word else now
-    return Verdict(verdict.word, verdict.reason, since, verdict.flags)

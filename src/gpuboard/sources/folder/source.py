@@ -17,7 +17,8 @@ from gpuboard.outside.threads import off_loop
 from gpuboard.settings.base import Duration, between
 from gpuboard.sources.base import Sink
 from gpuboard.sources.folder.owners import Owners
-from gpuboard.sources.folder.reader import FolderReader, FolderReading, Scan
+from gpuboard.sources.folder.reader import FolderReader
+from gpuboard.sources.folder.scan import FolderReading, Scan
 from gpuboard.sources.folder.signatures import NO_TOKEN, Keys, Signatures, no_keys
 from gpuboard.wire.clean import clean_text
 
