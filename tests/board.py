@@ -110,8 +110,8 @@ def wait_for(url: str, process: Process, log: Path, ca_file: Path | None = None)
     context = ssl.create_default_context(cafile=ca_file) if ca_file else None
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, ConnectionError):
-            urllib.request.urlopen(url, timeout=2, context=context).close()
+        with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
+            urllib.request.urlopen(url, timeout=5, context=context).close()
             return
         time.sleep(0.05)
     raise AssertionError(f"{url} did not answer: {log.read_text(errors='replace')}")

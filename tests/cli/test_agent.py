@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.assembly import agent as agent_module
+from gpuboard.assembly.agent import Agent, AgentOptions
 from gpuboard.cli.doctor import check_expat
 from gpuboard.wire.drop import decode_drop, signed_by
 from gpuboard.wire.enrolment import digest, make_token
@@ -62,6 +64,20 @@ def test_a_node_with_a_token_signs_what_it_drops(run: Run, tmp_path: Path) -> No
         done = run(nvml.mig_a100(), "agent", "--once", "--drop", str(tmp_path), "--node", "gpu02", *flags)
         assert (done.returncode, "say --node gpu01" in done.stderr) == (2, True)
     assert not (tmp_path / "gpu02.json").exists()
+
+
+def test_drops_are_signed_with_the_token_that_the_boards_own_command_has_put_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cron's root has another home than the agent's service; unsigned drops would be refused without a word."""
+    token, kept = make_token("gpu01", "s" * 43), tmp_path / "service.token"
+    kept.write_text(token)
+    kept.chmod(0o600)
+    monkeypatch.setattr(agent_module, "UNIT_TOKEN_FILE", kept)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    Agent(AgentOptions(node="gpu01", probe="simulated", drop=tmp_path)).run_once()
+    assert signed_by((tmp_path / "gpu01.json").read_bytes(), "gpu01", [digest(token)]) == "node"
 
 
 def test_without_anything_else_it_prints_a_line_per_interval(

@@ -108,6 +108,66 @@ def test_the_board_of_the_service_is_meant_where_no_other_is_named(
     assert redeem(state, capsys.readouterr().out.split()[1]) == "gpu01"
 
 
+@pytest.fixture
+def tried_before(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of a board that was tried out by hand, before it became a service in `state`."""
+    monkeypatch.setattr(service_board, "DIRECTORY", state)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    directory = tmp_path / "home" / "gpuboard"
+    database = open_database(directory)
+    database.set_fact(BOARD_URL, "http://127.0.0.1:8042/")
+    database.close()
+    return directory
+
+
+@pytest.mark.usefixtures("tried_before")
+def test_the_board_that_runs_is_meant_where_another_was_tried_before(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A node that is revoked where no board runs would go on."""
+    board = SqliteDatabase(state / FILE_NAME)
+    board.open(as_board=True)
+    try:
+        assert main(["node", "enroll", "gpu01"]) == 0
+    finally:
+        board.close()
+    assert redeem(state, capsys.readouterr().out.split()[1]) == "gpu01"
+
+
+def test_where_two_boards_have_been_and_none_runs_nothing_is_changed(
+    state: Path, tried_before: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither by a command nor by putting a copy back: whoever means one of them can say so."""
+    copy = tmp_path / "copy"
+    assert main(["backup", str(copy), "--state-dir", str(state)]) == 0
+    for words in (["node", "revoke", "gpu01"], ["restore", str(copy)]):
+        assert main(words) == 1
+        told = capsys.readouterr().err
+        assert all(part in told for part in (str(state), str(tried_before), "--state-dir"))
+    assert main(["restore", str(copy), "--state-dir", str(state)]) == 0
+
+
+def test_a_copy_is_put_back_where_the_service_has_its_database(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it was made from there, without naming it; and not while the service runs."""
+    monkeypatch.setattr(service_board, "DIRECTORY", state)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    copy = str(tmp_path / "copy")
+    assert main(["backup", copy]) == 0
+    board = SqliteDatabase(state / FILE_NAME)
+    board.open(as_board=True)
+    try:
+        assert main(["restore", copy]) == 1
+    finally:
+        board.close()
+    assert main(["restore", copy]) == 0
+    assert f"{state}/{FILE_NAME} is as it was in the copy" in capsys.readouterr().out
+    assert not (tmp_path / "home").exists()
+
+
 def test_the_settings_of_the_board_name_its_directory(
     state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

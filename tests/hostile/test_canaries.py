@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -36,6 +37,10 @@ def words(kind: str) -> str:
     return f"{CANARY}-{kind}: /home/{CANARY}/.ssh/id as {CANARY}@10.9.8.7"
 
 
+def _same(reason: Reason) -> Reason:
+    return reason
+
+
 class House:
     """A fleet in every kind of trouble, and its web."""
 
@@ -46,7 +51,7 @@ class House:
         components = Components()
         for code in (*sorted(OF_PARTS), "some-code-of-tomorrow"):
             reason = Reason(code=code, text=words(code), values={"path": words(code), "who": CANARY})
-            components.add("folder", f"/nfs/{CANARY}/{code}", lambda reason=reason: reason)
+            components.add("folder", f"/nfs/{CANARY}/{code}", partial(_same, reason))
         self.broadcaster = Broadcaster(tracker, info, components)
         self.services = Services(
             fleet=self.fleet,

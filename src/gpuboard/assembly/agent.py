@@ -23,7 +23,7 @@ from gpuboard.model.node import is_node_name, node_name_of
 from gpuboard.model.report import NodeReport
 from gpuboard.probes.processes import ProcessReader
 from gpuboard.probes.registry import choose
-from gpuboard.wire.enrolment import digest
+from gpuboard.wire.enrolment import UNIT_TOKEN_FILE, digest
 
 if TYPE_CHECKING:
     from gpuboard.agent.board_address import BoardAddress
@@ -145,8 +145,10 @@ class Agent:
         """
         # With --listen the file that is given holds the token of those who ask.
         given = None if self._options.listen else self._options.token_file
-        path = given or default_token_file(NODE_TOKEN)
-        if given is None and not os.access(path, os.R_OK):
+        # Where enrolment puts it by itself, and where the command that the board prints does.
+        places = (given,) if given else (default_token_file(NODE_TOKEN), UNIT_TOKEN_FILE)
+        path = next((one for one in places if given or os.access(one, os.R_OK)), None)
+        if path is None:
             return None
         from gpuboard.agent.node_token import read_token  # noqa: PLC0415 - as for the pusher
 

@@ -102,6 +102,8 @@ def _paths(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "[bookings] comments_json", settings.bookings.comments_json
     if settings.storage.password_file is not None:
         yield "[storage] password_file", settings.storage.password_file
+    if settings.access.oidc.client_secret_file is not None:
+        yield "[access.oidc] client_secret_file", settings.access.oidc.client_secret_file
     for where, table in settings.sources:
         if table.get("kind") == "folder":
             yield f"{where}: path", table["path"]

@@ -50,31 +50,78 @@ def deed_here(what: str) -> "Deed":
     return Deed(what=what, who=who, way="command")
 
 
+def database_to_fill(arguments: argparse.Namespace) -> "Database":
+    """The database of a board, closed; where none is yet, that of the board that would be started.
+
+    Raises:
+        StorageError: it cannot be said which, or it cannot be used.
+    """
+    candidates = _candidates(_settings(arguments), arguments)
+    found = _used(candidates) or candidates[-1]
+    found.close()
+    return found
+
+
 def _open(arguments: argparse.Namespace) -> "Database":
     """The database of a board; never one that no board has used.
 
     Raises:
-        StorageError: no board uses the directory, or it cannot be used.
+        StorageError: no board uses the directory, it cannot be said which, or it cannot be used.
     """
-    from gpuboard.settings.board import Settings, read_settings  # noqa: PLC0415 - the light install lacks what follows
-    from gpuboard.storage.registry import make_database  # noqa: PLC0415 - the same
-
-    settings = read_settings(Path(arguments.config)) if arguments.config else Settings()
-    chosen = arguments.state_dir or settings.board.state_dir
-    database = make_database(settings.storage, chosen)
-    own, found = _url_of(database), database
-    if own is None and not chosen and not settings.storage.url and service_board.can_be_used():
-        # Whoever administers the service has no board of his own.
-        found = make_database(settings.storage, str(service_board.DIRECTORY))
-        own = _url_of(found)
-    if own is None:
+    settings = _settings(arguments)
+    candidates = _candidates(settings, arguments)
+    found = _used(candidates)
+    if found is None:
+        hint = service_board.hint(has_settings=bool(arguments.config))
         raise StorageError(
-            f"no board uses {database.name}; start the board first, or name its directory with --state-dir "
-            f"or its settings with --config{service_board.hint(has_settings=bool(arguments.config))}"
+            f"no board uses {candidates[0].name}; start the board first, or name its directory "
+            f"with --state-dir or its settings with --config{hint}"
         )
     if arguments.config:
-        _compare(own, settings, found.name)
+        _compare(found, settings)
     return found
+
+
+def _settings(arguments: argparse.Namespace) -> "Settings":
+    from gpuboard.settings.board import Settings, read_settings  # noqa: PLC0415 - the light install lacks it
+
+    return read_settings(Path(arguments.config)) if arguments.config else Settings()
+
+
+def _candidates(settings: "Settings", arguments: argparse.Namespace) -> list["Database"]:
+    """The databases that may be meant: the one that is named, or one's own and that of the service."""
+    from gpuboard.storage.registry import make_database  # noqa: PLC0415 - the light install lacks it
+
+    chosen = arguments.state_dir or settings.board.state_dir
+    own = make_database(settings.storage, chosen)
+    if chosen or settings.storage.url or not service_board.can_be_used():
+        return [own]
+    service = make_database(settings.storage, str(service_board.DIRECTORY))
+    return [own] if service.name == own.name else [own, service]
+
+
+def _used(candidates: list["Database"]) -> "Database | None":
+    """The one that a board uses, open; None: no board has used any.
+
+    Where a board was tried out before it became a service, the one that runs is meant.
+
+    Raises:
+        StorageError: none of several runs, or one cannot be used.
+    """
+    used = [one for one in candidates if _url_of(one) is not None]
+    running = [one for one in used if one.has_board()] if len(used) > 1 else used
+    if used and len(running) != 1:
+        for one in used:
+            one.close()
+        how_many = "more than one board runs" if running else "no board runs"
+        raise StorageError(
+            f"boards have used {' and '.join(one.name for one in used)}, and {how_many} there now; "
+            "name the directory that is meant with --state-dir"
+        )
+    for one in used:
+        if one not in running:
+            one.close()
+    return running[0] if running else None
 
 
 def _url_of(database: "Database") -> str | None:
@@ -98,9 +145,11 @@ def _url_of(database: "Database") -> str | None:
     return None
 
 
-def _compare(own: str, settings: "Settings", name: str) -> None:
+def _compare(database: "Database", settings: "Settings") -> None:
     """Say that these settings are not those of the board there: it listens elsewhere."""
-    listen = settings.board.listen
+    from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the light install lacks it
+
+    own, name, listen = database.fact(BOARD_URL) or "", database.name, settings.board.listen
     there, said = urlsplit(own).port, int(listen.rpartition(":")[2])
     if there not in (None, said):
         place = "database ([storage] url)" if settings.storage.url else "state_dir"

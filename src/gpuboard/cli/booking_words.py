@@ -11,6 +11,7 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.moments import read_duration, read_moment, show_moment
+from gpuboard.cli.which_board import add_asked
 from gpuboard.client.board import DEFAULT_URL
 from gpuboard.client.bookings import BookingClient
 from gpuboard.client.credentials import Credentials
@@ -23,7 +24,7 @@ MOST_NUMBERS: Final = 256
 
 def add_booking_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare which board is asked, and how it is answered."""
-    parser.add_argument("--board", metavar="URL", help="which board (default: that of the last login)")
+    add_asked(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_ca_file(parser)
 

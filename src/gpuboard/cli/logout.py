@@ -5,6 +5,7 @@ import sys
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.cli.which_board import add_asked
 from gpuboard.client.board import BoardClient
 from gpuboard.client.credentials import Credentials
 from gpuboard.model.errors import BoardRefusedError
@@ -12,7 +13,7 @@ from gpuboard.model.errors import BoardRefusedError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--board", metavar="URL", help="which board (default: that of the last login)")
+    add_asked(parser)
     parser.add_argument("--everywhere", action="store_true", help="also all browsers and other command lines")
     add_ca_file(parser)
 

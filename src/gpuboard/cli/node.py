@@ -16,7 +16,7 @@ from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
 from gpuboard.cli.which_board import add_which
 from gpuboard.model.units import format_duration
-from gpuboard.wire.enrolment import show_code
+from gpuboard.wire.enrolment import UNIT_TOKEN_FILE, show_code
 
 if TYPE_CHECKING:
     from gpuboard.accounts.connected import Connection
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gpuboard.storage.base import Database
 
 # Where the agent's unit looks for it.
-TOKEN_FILE: Final = "/var/lib/gpuboard-agent/node.token"  # noqa: S105 - the name of the file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,9 +58,9 @@ def _enroll(database: "Database", arguments: argparse.Namespace) -> int:
     code = show_code(NodeTokens(database).invite(arguments.node.lower()))
     print(f"code: {code}   (for {arguments.node.lower()}, once, within an hour)")
     print("run on the node, and type the code when it asks:")
-    print(f"  gpuboard agent enroll {quote(url)} --token-file {TOKEN_FILE}")
+    print(f"  gpuboard agent enroll {quote(url)} --token-file {UNIT_TOKEN_FILE}")
     print("then start the agent there:")
-    print(f"  gpuboard agent --push {quote(url)} --token-file {TOKEN_FILE}")
+    print(f"  gpuboard agent --push {quote(url)} --token-file {UNIT_TOKEN_FILE}")
     print(f"gpuboard: {hint(arguments.url, own)}", file=sys.stderr)
     return DONE
 

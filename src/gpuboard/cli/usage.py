@@ -12,6 +12,7 @@ import msgspec
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.moments import read_moment
+from gpuboard.cli.which_board import add_asked
 from gpuboard.client.answer import decode_answer
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.client.credentials import Credentials
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for form, words in (("json", "print JSON"), ("csv", "print CSV"), ("html", "one sheet to print")):
         forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=words)
     parser.add_argument("--out", metavar="FILE", help="write FILE in one step (default: print)")
-    parser.add_argument("--board", metavar="URL", help="which board (default: that of the last login)")
+    add_asked(parser)
     add_ca_file(parser)
 
 

@@ -1,6 +1,7 @@
 """Which board of this machine is meant, for commands that use what it keeps here."""
 
 import argparse
+import os
 from pathlib import Path
 
 
@@ -12,6 +13,16 @@ def add_which(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         default="",
         help="the board's state directory (default: $STATE_DIRECTORY, else ~/.local/state/gpuboard)",
+    )
+
+
+def add_asked(parser: argparse.ArgumentParser) -> None:
+    """Declare which board is asked, for commands that know whom one has signed in with."""
+    parser.add_argument(
+        "--board",
+        metavar="URL",
+        default=os.environ.get("GPUBOARD_BOARD"),
+        help="which board (default: that of the last login) [GPUBOARD_BOARD]",
     )
 
 

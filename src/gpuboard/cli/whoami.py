@@ -7,13 +7,14 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import DONE, FAILED
+from gpuboard.cli.which_board import add_asked
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.client.credentials import Credentials
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--board", metavar="URL", help="which board (default: that of the last login)")
+    add_asked(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_ca_file(parser)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from pathlib import Path
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
@@ -11,6 +12,8 @@ from gpuboard.model.node import is_node_name
 
 # The mark lets people and scanners recognise a token where none should be; `~` is in no node's name.
 _MARK: Final = "gpuboard"
+# Where the agent's unit has its token, and the command that enrols a node puts it.
+UNIT_TOKEN_FILE: Final = Path("/var/lib/gpuboard-agent/node.token")
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 # Letters and digits that cannot be taken for one another; 100 bits in all.
 CODE_ALPHABET: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"

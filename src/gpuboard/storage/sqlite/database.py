@@ -141,13 +141,16 @@ class SqliteDatabase(Database):
         """Write a copy of one moment to a file."""
         copy_database(self.path, file)
 
-    def restore(self, file: Path) -> Path:
+    def restore(self, file: Path) -> Path | None:
         """Put a copy back, under the lock that keeps boards out."""
         check_copy(file)
+        kept = None
+        was_there = self.path.exists()
         self.open(as_board=True)
-        now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        kept = self.path.with_name(f"{self.path.name}.before-{now}")
-        copy_database(self.path, kept)
+        if was_there:
+            now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+            kept = self.path.with_name(f"{self.path.name}.before-{now}")
+            copy_database(self.path, kept)
         self._engine.dispose()
         put_back(file, self.path)
         with self.write() as connection:
