@@ -190,6 +190,10 @@ class Fleet:
         claim = None if card is None else self._book.ended((node.name, card.index), self.clock.now())
         return None if claim is None else self.names.in_claim(claim)
 
+    def next_claim_at(self, place: GpuPlace) -> float | None:
+        """When somebody's claim on a GPU begins next; None where nothing is to come."""
+        return self._book.next_start(place, self.clock.now()) if self._book else None
+
     def set_claims(self, giver: Giver, claims: Mapping[GpuPlace, Claim | tuple[Claim, ...]]) -> None:
         """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
         pairs = [
