@@ -139,7 +139,7 @@ def _line(block: FreeBlock) -> str:
     booked = "" if block.free_until is None else f", booked from {show_moment(block.free_until)}"
     # Scripts and ssh go by the node's own name, so that stands first and alone.
     called = f", on {block.display_name}" if block.display_name else ""
-    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{fresh}{booked}{called}"
+    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{booked}{fresh}{called}"
 
 
 def _why_unnamed(answer: FreeAnswer) -> str:
