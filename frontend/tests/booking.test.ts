@@ -11,8 +11,10 @@ import {
   lengthsFrom,
   nextGap,
   obstacleOf,
+  peopleOn,
 } from '../src/state/booking';
-import { gpu } from './samples';
+import { isUsable } from '../src/state/usable';
+import { gpu, using } from './samples';
 
 const NOW = new Date(2026, 10, 17, 14, 32).getTime() / 1000;
 const me = { me: 'ana', now: NOW };
@@ -160,4 +162,33 @@ test('what is not as booked names who and whose', () => {
     ['trespass', 'bob'],
     ['overrun', 'bob'],
   ]);
+});
+
+test('who is on a slot now is named, each once; whoever looks is no news, and nobody is where names are hidden', () => {
+  const rows = [
+    card(0, { verdict: 'busy', users: using('eve', 'Ana') }),
+    card(1, { verdict: 'busy', users: using('EVE') }),
+    card(2, { verdict: 'busy', users: using('ben') }),
+    card(3, { verdict: 'stale', users: using('cem') }),
+    // An instance goes with its card, whatever its number.
+    card(0, { uuid: 'MIG-0', mig_parent_uuid: 'GPU-2', verdict: 'busy', users: using('dan') }),
+  ];
+  const on = (gpus: number[] | null, me: string | null = 'ana') =>
+    peopleOn([{ node: 'gpu01', gpus }], () => rows, me);
+  expect(on([0, 1])).toEqual(['EVE']);
+  expect(on([2])).toEqual(['ben', 'dan']);
+  expect(on([3])).toEqual([]);
+  expect(on(null, null).sort()).toEqual(['Ana', 'EVE', 'ben', 'dan']);
+  expect(peopleOn([{ node: 'gpu01', gpus: [0] }], () => [card(0, { users: null })], null)).toEqual([]);
+});
+
+test('one may use what is free, and what is booked for oneself while it is there', () => {
+  const claim = { who: 'Ana', until: null, comment: null, behind: [] };
+  expect(isUsable(gpu(), null)).toBe(true);
+  expect(isUsable(gpu({ verdict: 'booked', claim }), 'ana')).toBe(true);
+  expect(isUsable(gpu({ verdict: 'busy', claim, users: using('ana') }), 'ana')).toBe(true);
+  expect(isUsable(gpu({ verdict: 'booked', claim }), 'eve')).toBe(false);
+  expect(isUsable(gpu({ verdict: 'booked', claim }), null)).toBe(false);
+  expect(isUsable(gpu({ verdict: 'broken', claim }), 'ana')).toBe(false);
+  expect(isUsable(gpu({ verdict: 'booked', claim, counted: false }), 'ana')).toBe(false);
 });

@@ -98,6 +98,22 @@ test('nothing that comes with the board says a word that comes later', () => {
   expect(said.filter((key) => !(key in en))).toEqual([]);
 });
 
+test.each([
+  ['de', /(?<=[\p{Ll},;:] )(Sie|Ihr\p{Ll}*|Ihnen)\b|\bSie (dürfen|haben|sind|können)\b/u],
+  ['zh-CN', /您/],
+  ['zh-TW', /您/],
+])('%s calls whoever looks by one word everywhere', (tag, formal) => {
+  const texts = import.meta.glob<string>('../src/text/*/*.ts', {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  });
+  const own = Object.entries(texts).filter(([path]) => path.includes(`/${tag}/`));
+  expect(own.length).toBeGreaterThan(5);
+  const lines = own.flatMap(([, text]) => text.split('\n')).filter((line) => formal.test(line));
+  expect(lines).toEqual([]);
+});
+
 describe('the language', () => {
   test.each([
     [['fr-CA', 'en'], 'fr'],

@@ -20,6 +20,10 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { fitting } from '../src/pages/usage/columns';
+import { rowName } from '../src/pages/usage/names';
+import { usage } from '../src/text/en/usage';
+import { words } from '../src/text/en/words';
+import { Language } from '../src/text/language.svelte';
 import { changeOf, HOUR_MS, kindLines, shared, usageLines } from '../src/state/usage';
 
 const BERLIN = 'Europe/Berlin';
@@ -240,4 +244,14 @@ test('a sheet has room for so many rows: first people go, then those who used le
   expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
   const cut = fitting(lines, 2);
   expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
+});
+
+test.each([
+  ['2026-W44', 'W44 · Nov 1 · part of a week'],
+  ['2026-W45', 'W45 · Nov 2 – 8'],
+  ['2026-W49', 'W49 · Nov 30 · part of a week'],
+])('of the week %s a month has: %s', (name, text) => {
+  const november = asked('month=2026-11');
+  const english = new Language('en', { ...words, ...usage });
+  expect(rowName(name, 'week', november, english).replace(/\s/g, ' ')).toBe(text);
 });

@@ -232,3 +232,16 @@ def test_bookings_of_a_node_that_is_none_are_not_nothing(ana: Terminal) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert f"no node 'gpu10'; did you mean '{NODE}'?" in done.stderr
     assert ana.type("bookings", "--node", NODE).returncode == 0
+
+
+def test_what_is_booked_later_is_offered_with_its_end(lab: Lab, ana: Terminal) -> None:
+    """Whoever looks for a free GPU hears from when on another has it."""
+    lab.report(gpu(0), gpu(1), gpu(2))
+    made = ana.ask("book", f"{NODE}:0", "--from", "tomorrow 9:00", "--until", "tomorrow 12:00")
+    answer = httpx.get(f"{lab.board.url}api/v1/free?gpus=1").json()
+    assert answer["blocks"][0]["free_until"] == made["booking"]["start"]
+    said = ana.type("free", "--board", lab.board.url).stdout
+    assert ", booked from " in said
+    assert " 09:00 CE" in said
+    ana.give_back()
+    assert ", booked from " not in ana.type("free", "--board", lab.board.url).stdout

@@ -59,6 +59,24 @@ def test_a_booking_holds_from_its_start_and_not_before() -> None:
     assert words == ["free", "free", "booked", "free"]
 
 
+def test_the_next_claim_on_a_gpu_is_known_before_it_begins() -> None:
+    """The first of those to come; what runs is none. A whole node is each of its GPUs."""
+    clock = HandClock()
+    fleet, _ = tracking(clock)
+    assert fleet.next_claim_at(PLACE) is None
+    now = clock.time
+    claims = (
+        Claim(who="ana", start=now - 60, until=now + 60),
+        Claim(who="ben", start=now + 600, until=now + 700),
+        Claim(who="cem", start=now + 300, until=now + 400),
+    )
+    fleet.set_claims("booking", {PLACE: claims})
+    assert fleet.next_claim_at(PLACE) == now + 300
+    assert fleet.next_claim_at(("a", 1)) is None
+    fleet.set_claims("block", {("a", WHOLE_NODE): Claim(who="admin", start=now + 100, until=now + 200)})
+    assert fleet.next_claim_at(PLACE) == fleet.next_claim_at(("a", 1)) == now + 100
+
+
 def test_a_second_giver_does_not_erase_the_first() -> None:
     """Each replaces its own."""
     fleet, tracker = tracking(HandClock())

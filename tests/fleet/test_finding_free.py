@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.summary import Wish, find_free
+from gpuboard.fleet.summary import Wish, find_free, with_ends
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import VerdictWord
 from gpuboard.probes.simulated import simulate
@@ -121,3 +121,21 @@ def test_the_order_is_the_same_however_the_rows_come() -> None:
     assert taken(find_free([], LAB, Wish(gpus=2), at=100.0)) == taken(
         find_free([], LAB[::-1], Wish(gpus=2), at=100.0)
     )
+
+
+def test_a_block_is_free_until_the_first_booking_of_what_is_to_be_taken_of_it() -> None:
+    """Bookings of its others are no matter; who books an instance books its card."""
+    block = FreeBlock(
+        node="a",
+        model=None,
+        labels=("0", "1:0", "1:1", "2"),
+        indexes=(0, 0, 1, 2),
+        uuids=("A", "B", "C", "D"),
+        memory_total_bytes=None,
+        just_freed=0,
+        chosen=3,
+    )
+    booked = {("a", 0): 900.0, ("a", 1): 700.0, ("a", 2): 100.0}
+    assert [one.free_until for one in with_ends([block], booked.get)] == [700.0]
+    assert [one.free_until for one in with_ends([replace(block, chosen=1)], booked.get)] == [900.0]
+    assert [one.free_until for one in with_ends([block], {("b", 0): 1.0}.get)] == [None]

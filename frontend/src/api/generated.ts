@@ -218,6 +218,7 @@ export interface FreeBlock {
   just_freed: number;
   numbers_known: boolean;
   chosen: number;
+  free_until: number | null;
 }
 
 export interface Gone {

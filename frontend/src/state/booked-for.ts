@@ -21,7 +21,8 @@ export type IsMissed = (gpu: GpuRow) => boolean;
 /** By what the board says of bookings that run. */
 export function missedBy(bookings: readonly BookingView[]): IsMissed {
   const missed = bookings.filter(({ no_show, state }) => no_show && state === 'running');
-  return ({ node, index }) => missed.some((booking) => isOn(booking, node, index));
+  // An instance goes with its card, whose number comes first.
+  return ({ node, label }) => missed.some((booking) => isOn(booking, node, Number.parseInt(label, 10)));
 }
 
 /** GPUs that are booked for somebody who is not on them, those alike together. */

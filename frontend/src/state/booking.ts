@@ -2,7 +2,7 @@
 
 import type { BookedPlaces, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
-import { isSamePerson } from './people';
+import { folded, isSamePerson, usersOf } from './people';
 
 export const HOUR = 3600;
 /** So far the page looks. */
@@ -215,4 +215,22 @@ function taken(fit: Slot['places'], count: number): Slot['places'] | null {
     left -= Math.min(left, gpus.length);
   }
   return left ? null : places;
+}
+
+/** Who is on these places now, each once; whoever looks is no news. Nobody where names are hidden. */
+export function peopleOn(
+  places: readonly BookedPlaces[],
+  rowsOf: (node: string) => readonly GpuRow[],
+  me: string | null,
+): string[] {
+  const names = places.flatMap((place) => bookedRows(place, rowsOf(place.node)).flatMap(usersOf));
+  const found = new Map(names.map((name) => [folded(name), name]));
+  return [...found.values()].filter((name) => !isSamePerson(name, me));
+}
+
+/** The GPUs of a node that are booked: cards, and the instances of those that are cut. */
+export function bookedRows({ gpus }: BookedPlaces, rows: readonly GpuRow[]): GpuRow[] {
+  const cards = cardsOf(rows).filter(({ index }) => gpus?.includes(index) ?? true);
+  const uuids = new Set(cards.map(({ uuid }) => uuid));
+  return rows.filter(({ uuid, mig_parent_uuid }) => uuids.has(mig_parent_uuid ?? uuid));
 }

@@ -1,10 +1,7 @@
-/** Who holds GPUs without working on them, and for how long: what the people page orders, shows and asks about. Pure. */
+/** Who holds GPUs without working on them, and for how long: what the board and the people page show. Pure. */
 
 import type { Gpu } from './fleet.svelte';
 import type { Holder } from './people';
-
-export const PEOPLE_SORTS = ['gpus', 'idle', 'hours'] as const;
-export type PeopleSort = (typeof PEOPLE_SORTS)[number];
 
 /** What of somebody's is idle. */
 export interface Idle {
@@ -26,13 +23,4 @@ export function idleOf({ holdings }: Pick<Holder, 'holdings'>, now: number): Idl
     since: since.length ? Math.min(...since) : null,
     hours: since.reduce((sum, at) => sum + Math.max(0, now - at), 0) / 3600,
   };
-}
-
-/** The same people, most of what was asked for first; who is equal keeps the order of weight. */
-export function sortPeople(people: Holder[], sort: PeopleSort, now: number): Holder[] {
-  if (sort === 'gpus') return people;
-  const rank = new Map(
-    people.map((person) => [person, sort === 'idle' ? person.idle : idleOf(person, now).hours]),
-  );
-  return people.toSorted((a, b) => rank.get(b)! - rank.get(a)!);
 }

@@ -11,6 +11,7 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
+from gpuboard.cli.moments import show_moment
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
 from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
@@ -135,9 +136,10 @@ def _cuda_numbers(block: FreeBlock) -> list[str]:
 def _line(block: FreeBlock) -> str:
     each = f"{block.model or 'unknown model'}, {format_size(block.memory_total_bytes)}"
     fresh = f", {block.just_freed} just freed" if block.just_freed else ""
+    booked = "" if block.free_until is None else f", booked from {show_moment(block.free_until)}"
     # Scripts and ssh go by the node's own name, so that stands first and alone.
     called = f", on {block.display_name}" if block.display_name else ""
-    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{fresh}{called}"
+    return f"{block.node}:{','.join(block.labels)}\t{len(block.labels)} x {each}{booked}{fresh}{called}"
 
 
 def _why_unnamed(answer: FreeAnswer) -> str:

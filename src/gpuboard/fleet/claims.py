@@ -115,6 +115,11 @@ class ClaimBook:
         ]
         return max(ended, key=lambda claim: claim.until or 0.0, default=None)
 
+    def next_start(self, place: GpuPlace, now: float) -> float | None:
+        """When the next claim on a GPU begins; None where none is to come."""
+        starts = (claim.start for claim in self._page_of(place))
+        return min((start for start in starts if start is not None and start > now), default=None)
+
     def holds_on(self, node: str, now: float) -> bool:
         """Whether a claim holds on any GPU of a node now."""
         numbers = {number for name in self._names_of(node) for number in self._numbers.get(name, ())}

@@ -172,6 +172,10 @@ class Fleet:
         """The claim on a GPU that held at a moment, if there was one."""
         return claim_on(node, reading, at, book=self._book, names=self.names)
 
+    def next_claim_at(self, place: GpuPlace) -> float | None:
+        """When somebody's claim on a GPU begins next; None where nothing is to come."""
+        return self._book.next_start(place, self.clock.now()) if self._book else None
+
     def set_claims(self, giver: Giver, claims: Mapping[GpuPlace, Claim | tuple[Claim, ...]]) -> None:
         """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
         pairs = [

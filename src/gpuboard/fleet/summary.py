@@ -1,7 +1,7 @@
 """Sums over the fleet's rows. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
 from typing import Final, get_args
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.names import is_part_of_model, place_key
 from gpuboard.model.units import fits_size
-from gpuboard.model.verdict import VerdictWord, is_just_freed
+from gpuboard.model.verdict import GpuPlace, VerdictWord, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
 from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, HolderView, NodeRow
@@ -198,6 +198,20 @@ def find_free(
         could_be_enough=could_be_enough,
         blocks=tuple(_chosen(found, wish.gpus)),
     )
+
+
+def with_ends(
+    blocks: Iterable[FreeBlock], booked_from: Callable[[GpuPlace], float | None]
+) -> tuple[FreeBlock, ...]:
+    """Blocks with until when nobody has booked what is to be taken of them, as `booked_from` knows."""
+    return tuple(replace(block, free_until=_first_booking(block, booked_from)) for block in blocks)
+
+
+def _first_booking(block: FreeBlock, booked_from: Callable[[GpuPlace], float | None]) -> float | None:
+    # Who books an instance books its card, whose number comes first.
+    places = [(block.node, place_key(label)[0]) for label in block.labels[: block.chosen]]
+    starts = map(booked_from, dict.fromkeys(places))
+    return min((start for start in starts if start is not None), default=None)
 
 
 def _of_node(block: FreeBlock, node: NodeRow | None) -> FreeBlock:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.watching import BookingWatch
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.summary import Wish, find_free, summarize
+from gpuboard.fleet.summary import Wish, find_free, summarize, with_ends
 from gpuboard.history.desk import HistoryDesk
 from gpuboard.history.weights import Worth
 from gpuboard.web.access import AccessPolicy
@@ -58,17 +59,18 @@ class Services(Struct, frozen=True, kw_only=True):
             return self.broadcaster.answers.once("summary", lambda: self._summarize(wish))
         return self._summarize(wish)
 
-    def free(self, wish: Wish, group: str | None = None) -> FreeAnswer:
-        """Where GPUs are free that fit, on nodes of a group if one is named."""
+    def free(self, wish: Wish, group: str | None = None, limit: int | None = None) -> FreeAnswer:
+        """Where GPUs are free that fit, and until when: the best so many, of a group if one is named."""
         rows = self.tracker
         nodes = {name: node for name, node in rows.nodes.items() if group is None or group in node.groups}
-        return find_free(
+        found = find_free(
             nodes.values(),
             [gpu for gpu in rows.gpus.values() if gpu.node in nodes],
             wish,
             at=self.fleet.clock.now(),
             sources_unknown=rows.sources_unknown,
         )
+        return replace(found, blocks=with_ends(found.blocks[:limit], self.fleet.next_claim_at))
 
     def _summarize(self, wish: Wish) -> Summary:
         rows = self.tracker

@@ -92,6 +92,8 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     numbers_known: bool = True
     # How many of them, the first, to take for the wish; blocks that are too small make it up together.
     chosen: int = 0
+    # When the first booking of one of those to take begins; null: none is to come.
+    free_until: float | None = None
 
 
 # More than anybody has; a wish for more is a slip.

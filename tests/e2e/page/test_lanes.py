@@ -2,24 +2,35 @@
 
 import re
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.booking_lab import Lab, booking_lab, gpu
 from tests.browser import PHONE, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
-from tests.e2e.page.test_booking_on_the_page import lab, running
+from tests.e2e.page.test_booking_on_the_page import SETTINGS, lab
 from tests.e2e.page.test_page_for_everybody import axe, violations
 from tests.signing_in import signed_in as browsing
 from tests.started import eventually
 
-__all__ = ["axe", "lab", "running"]
+__all__ = ["axe", "lab"]
 
 HOUR = 3600
 QUARTER = 900
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A board that takes bookings; who does not come at once has not come."""
+    settings = SETTINGS.replace("[bookings]\n", '[bookings]\nno_show_after = "1s"\n')
+    stack = ExitStack()
+    yield apart(stack.enter_context, booking_lab(tmp_path_factory.mktemp("lab"), settings))
+    apart(stack.close)
 
 
 def later(hours: float) -> int:
@@ -168,6 +179,48 @@ def test_keys_lengthen_and_move_what_is_mine(browser: Browser, lab: Lab) -> None
         expect(moved).to_be_visible()
 
 
+def test_who_has_not_come_and_who_stayed_too_long_are_marked(browser: Browser, lab: Lab) -> None:
+    """The name of who has booked it comes first, however narrow the box is."""
+    book(lab, "eve", [0], (0, 8))
+    over = book(lab, "ana", [1], (0, 3))
+    apart(lab.report, gpu(0), gpu(1, user="ana"), gpu(2))
+    apart(lambda: browsing(lab.board, "ana").delete(f"api/v1/bookings/{over['id']}").raise_for_status())
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        missed = box(lanes, r"^eve: gpu01 · 0, .* eve has not come\.")
+        expect(missed).to_have_class(re.compile(r"\bno-show\b"))
+        expect(missed.locator(".name b")).to_have_text(["!", "eve", "no-show"])
+        expect(empty(lanes, 1).get_by_title(re.compile("^ana is still there; "))).to_be_visible()
+        expect(box(lanes, r"^ana: gpu01 · 1, ")).to_have_class(re.compile(r"\bpast\b"))
+        keep(page, "lanes-odd")
+
+
+def test_a_drag_draws_a_booking_and_moves_nothing_of_others(browser: Browser, lab: Lab) -> None:
+    """From when to when it would be stands there while it is drawn; then the form has it."""
+    others = book(lab, "eve", [1], (8, 14))
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        pull(page, box(lanes, r"^eve: gpu01 · 1, "), right=60, lanes=1)
+        expect(lanes.locator(".draft")).to_have_count(0)
+        assert told(lab, others["id"])["start"] == others["start"]
+        page.keyboard.press("Escape")
+        size = empty(lanes, 0).bounding_box()
+        assert size is not None
+        x, y = size["x"] + size["width"] * 0.7, size["y"] + 12
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 30, y)
+        page.mouse.move(x + 60, y + 25 * 2)
+        drawn = lanes.get_by_role("button", name=re.compile(r"^Book gpu01 · GPU 0, GPU 1, GPU 2, .*:"))
+        expect(drawn).to_be_visible()
+        keep(page, "lanes-drawn")
+        page.mouse.up()
+        form = page.get_by_role("dialog").get_by_role("form", name="Book")
+        expect(form.get_by_role("button", name=re.compile(r"^Book 3 GPUs, "))).to_be_visible()
+        # Whoever opens a form goes on in it.
+        expect(form.get_by_role("button", name="GPU 0")).to_be_focused()
+
+
 def test_a_mouse_moves_and_lengthens_what_is_mine(browser: Browser, lab: Lab) -> None:
     """By the box and by its grip."""
     made = book(lab, "ana", [0], (4, 8))
@@ -179,7 +232,9 @@ def test_a_mouse_moves_and_lengthens_what_is_mine(browser: Browser, lab: Lab) ->
         longer = told(lab, made["id"])
         assert longer["start"] == made["start"]
         expect(lanes.locator(".draft")).to_have_count(0)
-        pull(page, mine, right=30, lanes=1)
+        pull(page, mine, right=30, lanes=1, lets_go=False)
+        expect(lanes.locator(".times")).to_have_text(re.compile(r"\d:\d\d .* ?\d?\d:\d\d"))
+        page.mouse.up()
         eventually(lambda: told(lab, made["id"])["start"] > made["start"])
         moved = told(lab, made["id"])
         assert moved["places"] == [{"node": "gpu01", "gpus": [1]}]
@@ -187,7 +242,7 @@ def test_a_mouse_moves_and_lengthens_what_is_mine(browser: Browser, lab: Lab) ->
         expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def pull(page: Page, what: Locator, *, right: float, lanes: int = 0) -> None:
+def pull(page: Page, what: Locator, *, right: float, lanes: int = 0, lets_go: bool = True) -> None:
     """Drag something."""
     size = what.bounding_box()
     assert size is not None
@@ -196,7 +251,8 @@ def pull(page: Page, what: Locator, *, right: float, lanes: int = 0) -> None:
     page.mouse.down()
     page.mouse.move(x + right / 2, y)
     page.mouse.move(x + right, y + 25 * lanes)
-    page.mouse.up()
+    if lets_go:
+        page.mouse.up()
 
 
 def test_a_move_that_is_refused_is_put_back_with_the_reason(browser: Browser, lab: Lab) -> None:

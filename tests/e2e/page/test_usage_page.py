@@ -108,6 +108,7 @@ def test_hours_of_the_week_are_words_and_a_table_too(page: Page, demo: RunningBo
     """Seven days of 24 hours, which a screen reader reads."""
     open_usage(page, demo)
     found = page.get_by_role("region", name="In use, by hour of the week")
+    expect(found.get_by_text(re.compile(r"Hours are those of \S+\."))).to_be_visible()
     expect(found).to_contain_text(re.compile(r"Fullest \w+ \d\d h, \d+ %; emptiest \w+ \d\d h, \d+ %\."))
     expect(found.get_by_role("rowheader")).to_have_count(7)
     expect(found.get_by_role("columnheader")).to_have_count(24)

@@ -7,7 +7,7 @@ export async function fetchAhead(language: Language): Promise<void> {
     language.complete(),
     loadGrammar(),
     import('../board/ArrangeBody.svelte'),
-    import('../board/CopyForms.svelte'),
+    import('../../parts/CopyForms.svelte'),
     import('../board/CutCard.svelte'),
     import('../board/Detail.svelte'),
     import('../board/FleetMap.svelte'),

@@ -1,7 +1,7 @@
 /** What a row is called, and where it leads. */
 
 import type { UsageBy } from '../../api/usage';
-import { readStretch } from '../../state/calendar';
+import { readStretch, type Stretch } from '../../state/calendar';
 import { wordTerm } from '../../state/filter';
 import { personPath } from '../../state/person';
 import type { Router } from '../../state/router.svelte';
@@ -15,12 +15,13 @@ const NAMELESS: Partial<Record<UsageBy, Key>> = {
   program: 'usage_noProgram',
 };
 
-export function rowName(name: string | null, by: UsageBy, language: Language): string {
+/** `asked`: the time that the rows are of. */
+export function rowName(name: string | null, by: UsageBy, asked: Stretch, language: Language): string {
   if (name === null) return language.say(NAMELESS[by] ?? 'unknown');
   if (by === 'person') return language.person(name);
   if (by !== 'week') return name;
   const stretch = readStretch(new URLSearchParams({ week: name }), { year: 1970, month: 1, day: 1 });
-  return stretch.period === 'week' ? weekText(name, stretch, language) : name;
+  return stretch.period === 'week' ? weekText(name, stretch, asked, language) : name;
 }
 
 /** The page of what a row is of; null: it has none. */

@@ -40,10 +40,17 @@ export function shortText({ period, first }: Stretch, { say, tag }: Language): s
   return period === 'week' ? say('usage_weekShort', { week: weekOf(first).week }) : say('usage_before');
 }
 
-/** A week as the API names it, `2026-W42`, with its days. */
-export function weekText(name: string, stretch: Stretch, { say, tag }: Language): string {
-  const range = writeRange(stretch, tag, { day: 'numeric', month: 'short' });
-  return `${say('usage_weekShort', { week: Number(name.slice(-2)) })} · ${range}`;
+/** A week as the API names it, `2026-W42`, with those of its days that were asked for; less than all is said. */
+export function weekText(name: string, week: Stretch, asked: Stretch, { say, tag }: Language): string {
+  const first = utc(asked.first) > utc(week.first) ? asked.first : week.first;
+  const next = utc(asked.next) < utc(week.next) ? asked.next : week.next;
+  const range = writeRange({ ...week, first, next }, tag, { day: 'numeric', month: 'short' });
+  const isPart = first !== week.first || next !== week.next;
+  return [
+    say('usage_weekShort', { week: Number(name.slice(-2)) }),
+    range,
+    ...(isPart ? [say('usage_partOfWeek')] : []),
+  ].join(' · ');
 }
 
 /** "the clock went back on 25 Oct"; nothing where it did not. */

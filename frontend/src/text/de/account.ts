@@ -86,8 +86,8 @@ export const account: AccountWords = {
   account_really: 'Wirklich?',
   account_feed: 'Kalender-Abo',
   account_feedAbout:
-    'Eine Adresse für Kalenderprogramme: dort erscheinen Ihre Buchungen von selbst. Wer sie hat, sieht diese; behalten Sie sie für sich.',
-  account_feedThere: 'Sie haben eine; zuletzt benutzt: {time}. Die Adresse wird nicht noch einmal gezeigt.',
+    'Eine Adresse für Kalenderprogramme: dort erscheinen deine Buchungen von selbst. Wer sie hat, sieht diese; behalte sie für dich.',
+  account_feedThere: 'Du hast eine; zuletzt benutzt: {time}. Die Adresse wird nicht noch einmal gezeigt.',
   account_feedMake: 'Adresse erzeugen',
   account_feedAnew: 'Andere Adresse erzeugen',
   account_sessions: 'Wo du angemeldet bist',
@@ -106,7 +106,7 @@ export const account: AccountWords = {
   account_auditEmpty: 'Noch ist nichts notiert.',
   account_auditEnd: 'Das ist alles.',
   account_adminsOnly: 'Diese Seite sieht nur die Verwaltung.',
-  account_demo: 'In dieser Demo sind Sie {person}: buchen Sie nach Belieben, nichts bleibt.',
+  account_demo: 'In dieser Demo bist du {person}: buche nach Belieben, nichts bleibt.',
   account_plaintext:
     'Passwörter und Anmeldungen gehen hier unverschlüsselt über das Netz: Wer darin mitliest, hat sie. Die Einstellungen der Tafel erlauben es (allow_plaintext).',
 };

@@ -62,6 +62,7 @@ export const bookings = {
   book_oneNode: 'on one node',
   book_length: 'Length',
   book_earliest: 'Earliest: {start} – {time}, {places}',
+  book_onNow: 'On it now: {who}.',
   book_noSlot: 'No node fits this in the next two weeks.',
   book_key_book: 'Book the GPU with the focus, or the open one',
   lane_label: 'Bookings by GPU',

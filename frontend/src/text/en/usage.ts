@@ -11,6 +11,7 @@ export const usage = {
   usage_dates: 'From – to',
   usage_weekName: 'Week {week}',
   usage_weekShort: 'W{week}',
+  usage_partOfWeek: 'part of a week',
   usage_quarterName: 'Q{quarter} {year}',
   usage_quarterShort: 'Q{quarter}',
   usage_earlier: 'Earlier: {span}',
@@ -72,6 +73,7 @@ export const usage = {
   usage_mapPaper: 'In use, by hour of the week (percent of the observed GPUs)',
   usage_extremes: 'Fullest {full}, {most} %; emptiest {empty}, {least} %.',
   usage_hourName: '{day} {hour} h',
+  usage_mapZone: 'Hours are those of {zone}.',
   // One person
   usage_now: 'Now',
   usage_holds: '{gpus} on {nodes}',

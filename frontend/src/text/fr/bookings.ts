@@ -61,6 +61,7 @@ export const bookings: BookingWords = {
   book_oneNode: 'sur un seul nœud',
   book_length: 'Durée',
   book_earliest: 'Au plus tôt : {start} – {time}, {places}',
+  book_onNow: 'Dessus maintenant : {who}.',
   book_noSlot: 'Aucun nœud ne convient ces deux prochaines semaines.',
   book_key_book: 'Réserver le GPU ciblé ou ouvert',
   lane_label: 'Réservations par GPU',

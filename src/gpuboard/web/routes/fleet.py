@@ -196,7 +196,8 @@ async def get_free(
     """The free GPUs that fit, best fit first.
 
     That is the smallest block of one node that suffices, then of those that are too small alone the largest;
-    what was just freed comes last. `chosen` says how many GPUs of each block, the first, to take.
+    what was just freed comes last. `chosen` says how many GPUs of each block, the first, to take,
+    and `free_until` when the first booking of these begins.
     """
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)
@@ -216,8 +217,7 @@ async def get_free(
 
 
 def _encode_free(services: Services, wish: Wish, group: str | None, limit: int | None) -> bytes:
-    found = services.free(wish, group)
-    return msgspec.json.encode(replace(found, blocks=found.blocks[:limit]))
+    return msgspec.json.encode(services.free(wish, group, limit))
 
 
 ROUTER = Router(
