@@ -69,7 +69,7 @@ def test_a_node_with_a_token_signs_what_it_drops(run: Run, tmp_path: Path) -> No
 def test_drops_are_signed_with_the_token_that_the_boards_own_command_has_put_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cron's root has another home than the agent's service; unsigned drops would be refused without a word."""
+    """Cron's root has another home than the agent's service; what is not signed may be refused."""
     token, kept = make_token("gpu01", "s" * 43), tmp_path / "service.token"
     kept.write_text(token)
     kept.chmod(0o600)
