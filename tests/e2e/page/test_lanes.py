@@ -184,6 +184,8 @@ def test_who_has_not_come_and_who_stayed_too_long_are_marked(browser: Browser, l
     book(lab, "eve", [0], (0, 8))
     over = book(lab, "ana", [1], (0, 3))
     apart(lab.report, gpu(0), gpu(1, user="ana"), gpu(2))
+    # Who was never seen on it has not stayed.
+    eventually(lambda: bool((told(lab, over["id"])["use"] or {}).get("used_seconds")))
     apart(lambda: browsing(lab.board, "ana").delete(f"api/v1/bookings/{over['id']}").raise_for_status())
     with signed_in(browser, lab.board, "ana") as page:
         lanes = open_lanes(page, lab)
