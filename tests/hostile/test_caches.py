@@ -110,7 +110,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
     ),
     "rows of nodes and GPUs that are shown and cannot be written": ("web/unwritable.py Unwritable._why",),
     "made anew for every tick, look, sample or answer": (
-        "history/embedded/accounting.py _Sums._people",
+        "history/embedded/sums.py Crowds._people",
         "history/embedded/memory_shares.py MemoryShares._held",
         "agent/sampler.py Sampler._first_seen",
         "fleet/changes.py _Rows.before",
@@ -240,7 +240,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "sources/folder/pace.py Track._highest",
         "sources/folder/reader.py FolderReader._memory",
         "sources/folder/source.py FolderSource._skipped",
-        "web/room.py Room._agents",
+        "web/room.py _Reserve.known",
         "web/throttle.py RateLimit._paces",
         "web/throttle.py FailureLimit._paces",
         "web/throttle.py FailureLimit._blocked",
@@ -276,7 +276,7 @@ def begun_in(body: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def remembered_in(path: Path) -> Iterator[str]:
-    """What a file keeps in its module and in its objects: as `web/room.py Room._agents`."""
+    """What a file keeps in its module and in its objects: as `web/room.py Room._here`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     file = path.relative_to(SOURCE).as_posix()
     yield from (f"{file} {name}" for name in begun_in(tree.body))
