@@ -15,7 +15,7 @@ from gpuboard.fleet.places import Places
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.sqlite import FILE_NAME, SqliteDatabase
 from gpuboard.storage.tables import BOARD_URL, NODE_PLACES
-from tests.databases import open_database
+from tests.databases import open_database, open_url
 
 
 def node(state: Path, *arguments: str) -> int:
@@ -146,6 +146,24 @@ def test_where_two_boards_have_been_and_none_runs_nothing_is_changed(
         told = capsys.readouterr().err
         assert all(part in told for part in (str(state), str(tried_before), "--state-dir"))
     assert main(["restore", str(copy), "--state-dir", str(state)]) == 0
+
+
+def test_the_service_keeps_its_things_where_its_settings_say(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What lies in its directory may be from before it was moved: a node revoked there would go on."""
+    now = tmp_path / "moved" / "gpuboard.sqlite"
+    database = open_url(f"sqlite:///{now}")
+    database.set_fact(BOARD_URL, "http://127.0.0.1:8042/")
+    database.close()
+    settings = tmp_path / "service.toml"
+    settings.write_text(f'[storage]\nurl = "sqlite:///{now}"\n')
+    monkeypatch.setattr(service_board, "DIRECTORY", state)
+    monkeypatch.setattr(service_board, "SETTINGS", settings)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    assert main(["node", "enroll", "gpu01"]) == 0
+    assert redeem(now.parent, capsys.readouterr().out.split()[1]) == "gpu01"
 
 
 def test_a_copy_is_put_back_where_the_service_has_its_database(

@@ -56,7 +56,7 @@ def database_to_fill(arguments: argparse.Namespace) -> "Database":
     Raises:
         StorageError: it cannot be said which, or it cannot be used.
     """
-    candidates = _candidates(_settings(arguments), arguments)
+    candidates = _candidates(_settings_of(arguments.config), arguments)
     found = _used(candidates) or candidates[-1]
     found.close()
     return found
@@ -68,7 +68,7 @@ def _open(arguments: argparse.Namespace) -> "Database":
     Raises:
         StorageError: no board uses the directory, it cannot be said which, or it cannot be used.
     """
-    settings = _settings(arguments)
+    settings = _settings_of(arguments.config)
     candidates = _candidates(settings, arguments)
     found = _used(candidates)
     if found is None:
@@ -82,10 +82,10 @@ def _open(arguments: argparse.Namespace) -> "Database":
     return found
 
 
-def _settings(arguments: argparse.Namespace) -> "Settings":
+def _settings_of(path: str | None) -> "Settings":
     from gpuboard.settings.board import Settings, read_settings  # noqa: PLC0415 - the light install lacks it
 
-    return read_settings(Path(arguments.config)) if arguments.config else Settings()
+    return read_settings(Path(path)) if path else Settings()
 
 
 def _candidates(settings: "Settings", arguments: argparse.Namespace) -> list["Database"]:
@@ -96,7 +96,9 @@ def _candidates(settings: "Settings", arguments: argparse.Namespace) -> list["Da
     own = make_database(settings.storage, chosen)
     if chosen or settings.storage.url or not service_board.can_be_used():
         return [own]
-    service = make_database(settings.storage, str(service_board.DIRECTORY))
+    # It keeps its things where its settings say; what lies in its directory may be of before.
+    its = _settings_of(str(service_board.SETTINGS) if service_board.has_settings() else None)
+    service = make_database(its.storage, its.board.state_dir or str(service_board.DIRECTORY))
     return [own] if service.name == own.name else [own, service]
 
 

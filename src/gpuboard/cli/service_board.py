@@ -14,6 +14,11 @@ def can_be_used() -> bool:
     return os.access(DIRECTORY, os.R_OK | os.W_OK | os.X_OK)
 
 
+def has_settings() -> bool:
+    """Whether this user may read the settings of the service."""
+    return os.access(SETTINGS, os.R_OK)
+
+
 def hint(*, has_settings: bool) -> str:
     """What to name for the board of the service, as the end of a sentence; nothing where there is none."""
     hints = []
