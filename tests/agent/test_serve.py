@@ -6,8 +6,10 @@ import itertools
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -235,6 +237,33 @@ def test_the_token_file_is_made_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "new" / "agent.token"
     token = read_or_create_token(path)
     assert (read_or_create_token(path), path.stat().st_mode & 0o777) == (token, 0o600)
+
+
+def test_a_token_file_is_whole_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    """Whoever waits for it to copy it would copy an empty one, and the board would send nothing for ever."""
+    paths = [tmp_path / str(number) / "agent.token" for number in range(100)]
+    seen = []
+
+    def copy_each() -> None:
+        for path in paths:
+            while not path.exists():
+                pass
+            seen.append(path.read_text().strip())
+
+    copying = threading.Thread(target=copy_each)
+    copying.start()
+    made = [read_or_create_token(path) for path in paths]
+    copying.join()
+    assert seen == made
+    assert sorted(file for file in tmp_path.rglob("*") if file.is_file()) == sorted(paths)
+
+
+def test_of_two_agents_that_begin_at_once_both_take_one_token(tmp_path: Path) -> None:
+    """Else one of them would refuse whoever shows what is in the file."""
+    path = tmp_path / "agent.token"
+    with ThreadPoolExecutor(8) as pool:
+        taken = set(pool.map(lambda _: read_or_create_token(path), range(8)))
+    assert taken == {path.read_text().strip()}
 
 
 def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ while seen.get(node) != ("live", 2):
         sys.exit(f"{node} is not live: {seen}")
     time.sleep(0.1)
     try:
-        with urllib.request.urlopen(f"{board}api/v1/fleet", timeout=60, context=context) as answer:
+        with urllib.request.urlopen(f"{board}api/v1/fleet", timeout=20, context=context) as answer:
             nodes = json.load(answer)["nodes"]
         seen = {each["name"]: (each["state"], len(each["gpus"])) for each in nodes}
     except OSError as error:
@@ -119,11 +119,19 @@ class Machine:
         with (self.root / "etc" / "hosts").open("a") as hosts:
             hosts.write(f"{address} {' '.join(names)}\n")
 
-    def run(self, commands: str, *, given: str = "", fails: bool = False, **environment: str) -> str:
+    def run(
+        self,
+        commands: str,
+        *,
+        given: str = "",
+        fails: bool = False,
+        seconds: int = SECONDS,
+        **environment: str,
+    ) -> str:
         """Type commands, each of which must succeed; what they print."""
         done = subprocess.run(
             self._inside("sh", "-e", "-c", commands), env=_surroundings(environment), input=given,
-            capture_output=True, text=True, check=False, timeout=SECONDS,
+            capture_output=True, text=True, check=False, timeout=seconds,
         )  # fmt: skip
         assert (done.returncode != 0) == fails, f"{commands}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -167,7 +175,11 @@ class Machine:
 
     def until_live(self, node: str, board: str = "http://127.0.0.1:8042/", *, ca_file: str = "") -> None:
         """Wait until a board shows a node live, with both GPUs."""
-        self.run(f"python -S -c '{_WAIT}' {board} {node} {ca_file}")
+        # It gives up by itself, and says what it saw.
+        self.run(
+            f"python -S -c '{_WAIT}' {board} {node} {ca_file} || {{ journalctl -n 60 --no-pager; exit 1; }}",
+            seconds=2 * SECONDS,
+        )
 
     def _inside(self, *command: str) -> list[str]:
         return ["nsenter", f"--target={self._pid}", "--all", "--root", f"--wdns={HOME}", *command]

@@ -2,10 +2,12 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from gpuboard.model.errors import UsageError
+from gpuboard.outside.files import write_whole
 
 SHORTEST: Final = 16
 
@@ -32,6 +34,11 @@ def read_or_create_token(path: Path) -> str:
 
 
 def _create(path: Path) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(file, "w", encoding="ascii") as out:
-        out.write(secrets.token_urlsafe(32) + "\n")
+    """Whole as soon as it is there: somebody waits for it, to copy it. Of two at once, the first's stays."""
+    mine = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    write_whole(mine, f"{secrets.token_urlsafe(32)}\n".encode("ascii"), mode=0o600)
+    try:
+        with suppress(FileExistsError):
+            os.link(mine, path)
+    finally:
+        mine.unlink()
