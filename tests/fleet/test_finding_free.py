@@ -47,6 +47,16 @@ def test_free_and_silent_gpus_of_one_node_count_together() -> None:
     assert find_free([], mixed, Wish(gpus=8, same_node=True), at=0.0).could_be_enough
 
 
+@pytest.mark.parametrize(("model", "uncertain"), [("H100", False), ("RTX 4090", True), (None, True)])
+def test_two_models_of_one_node_are_not_taken_together(model: str | None, *, uncertain: bool) -> None:
+    """Five of one model and three silent ones of another are no eight; of an unknown model they may be."""
+    mixed = [
+        row if row.index < 5 else replace(row, verdict="stale", model=model) for row in rows(mixed="free")
+    ]
+    found = find_free([], mixed, Wish(gpus=8, same_node=True), at=0.0)
+    assert (found.enough, found.could_be_enough) == (False, uncertain)
+
+
 def test_only_nodes_that_meet_the_whole_wish_are_listed_if_there_are_any() -> None:
     """Whoever takes the second line of the answer must not end up with less than asked for."""
     few = [row for row in rows(few="free") if row.index < 1]

@@ -11,6 +11,7 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
+from gpuboard.cli.for_eval import run_for_eval
 from gpuboard.cli.moments import show_moment
 from gpuboard.client.board import DEFAULT_URL, BoardClient
 from gpuboard.model.errors import UsageError
@@ -55,7 +56,13 @@ def add_board(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask the board, print the answer."""
+    """Ask the board, print the answer; one that is not 0 lets an `eval` of it fail."""
+    if arguments.format == "env":
+        return run_for_eval(lambda: _run(arguments))
+    return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     if arguments.gpus < 1:
         raise UsageError("-n: at least one GPU must be wanted")
     if arguments.gpus > MOST_GPUS:

@@ -166,13 +166,13 @@ def find_free(
     """
     nodes = list(nodes)
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
-    unsure: Counter[str] = Counter()
+    unsure: Counter[tuple[str, str | None]] = Counter()
     unread = 0
     for row in filter(wish.fits, gpus):
         if row.verdict == "free":
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
-            unsure[row.node] += 1
+            unsure[row.node, row.model] += 1
             unread += row.reason.code in _BOOKINGS_UNREAD
     ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
     rows = {node.name: node for node in nodes}
@@ -244,12 +244,23 @@ def _chosen(blocks: list[FreeBlock], wanted: int) -> Iterator[FreeBlock]:
         yield replace(block, chosen=taken)
 
 
-def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:
+def _most(
+    blocks: list[FreeBlock], unsure: Counter[tuple[str, str | None]], *, same_node: bool
+) -> int:
     """How many GPUs it would be if all that cannot be judged were free."""
     possible = Counter(unsure)
     for block in blocks:
-        possible[block.node] += len(block.uuids)
-    return max(possible.values(), default=0) if same_node else possible.total()
+        possible[block.node, block.model] += len(block.uuids)
+    if not same_node:
+        return possible.total()
+    # What is taken together is of one model, as offers are; one that is not known may be any.
+    return max(
+        (
+            count + (unsure[node, None] if model is not None else 0)
+            for (node, model), count in possible.items()
+        ),
+        default=0,
+    )
 
 
 def _block(node: str, model: str | None, rows: list[GpuRow], at: float) -> FreeBlock:
