@@ -103,9 +103,11 @@ def test_a_group_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
-@pytest.mark.parametrize("question", ["free --model abacus", "free --model 4090 -n 299", "free -n 0", "free", "env"])
+@pytest.mark.parametrize(
+    "question", ["free --model abacus", "free --model 4090 -n 299", "free -n 0", "free", "env"]
+)
 def test_the_recipe_does_not_go_on_without_an_answer(board: RunningBoard, shell: str, question: str) -> None:
-    """What an earlier answer has set is somebody else's by now, and without anything a program takes all GPUs."""
+    """What an earlier answer has set is somebody else's by now; without any a program takes all GPUs."""
     asked = f"http://127.0.0.1:{free_port()}/" if question in ("free", "env") else board.url
     form = "" if question == "env" else "--format env"
     command = f'eval "$({" ".join(COMMAND)} {question} {form} --board {asked})" && echo went on'

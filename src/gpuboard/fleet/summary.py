@@ -244,9 +244,7 @@ def _chosen(blocks: list[FreeBlock], wanted: int) -> Iterator[FreeBlock]:
         yield replace(block, chosen=taken)
 
 
-def _most(
-    blocks: list[FreeBlock], unsure: Counter[tuple[str, str | None]], *, same_node: bool
-) -> int:
+def _most(blocks: list[FreeBlock], unsure: Counter[tuple[str, str | None]], *, same_node: bool) -> int:
     """How many GPUs it would be if all that cannot be judged were free."""
     possible = Counter(unsure)
     for block in blocks:
