@@ -146,7 +146,9 @@ describe('the rows', () => {
     const bare = heightOf({}, {});
     const busy = { verdict: 'busy', users: using('ana') } as const;
     const held = heightOf({}, busy);
-    const broken = [{ kind: 'xid', text: '', remedy: '', detail: null, gpu_uuid: null, since: null }];
+    const broken = [
+      { kind: 'xid', text: '', remedy: '', detail: null, gpu_uuid: null, place: null, since: null },
+    ];
     expect(heightOf({}, { verdict: 'busy', users: null })).toBe(bare);
     expect(held).toBeGreaterThan(bare);
     expect(heightOf({ state: 'lost' }, { verdict: 'stale' })).toBeGreaterThan(bare);

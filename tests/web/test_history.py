@@ -179,6 +179,8 @@ async def test_the_fleet_of_an_earlier_moment(told: Past) -> None:
     snapshot = await told.get("stream", at=at)
     assert (snapshot["kind"], snapshot["at"]) == ("snapshot", at)
     assert snapshot["gpus"]["verdict"] == ["busy", "free", "free"]
+    nodes = {node["name"]: node for node in (await told.get("fleet", at=told.now))["nodes"]}
+    assert nodes["dgx"]["problems"][0]["place"] == "GPU 1 (A100 80G, GPU-1)"
     later = await told.get("stream", at=told.now - 1)
     assert later["gpus"]["verdict"] == ["busy", "broken", "stale"]
     assert dict(zip(later["nodes"]["name"], later["nodes"]["state"], strict=True))["other"] in (

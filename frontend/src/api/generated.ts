@@ -41,6 +41,7 @@ export interface BoardInfo {
   host_lines: (number)[];
   gpu_lines: (number)[];
   severities: Record<string, (string)[]>;
+  absences: (string)[];
   contact: string | null;
   time_zone: string | null;
   history: HistoryInfo | null;
@@ -512,6 +513,7 @@ export interface Problem {
   remedy: string;
   detail: string | null;
   gpu_uuid: string | null;
+  place: string | null;
   since: number | null;
 }
 

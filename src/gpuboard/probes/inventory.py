@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from gpuboard.model.names import in_order
-from gpuboard.model.problems import problem
+from gpuboard.model.problems import place_name, problem
 from gpuboard.model.report import GpuReading, Problem
 
 _NOTHING: Final = frozenset[str]()
@@ -71,9 +71,8 @@ class Inventory:
 
 def name_of(gpu: GpuReading) -> str:
     """A GPU as a sentence names it: `GPU 3 (NVIDIA A100, GPU-…)`."""
-    kind = f"{gpu.model}, {gpu.uuid}" if gpu.model else gpu.uuid
-    what = f"MIG instance {gpu.index}" if gpu.mig_parent_uuid else f"GPU {gpu.index}"
-    return f"{what} ({kind})"
+    what = "MIG instance" if gpu.mig_parent_uuid else "GPU"
+    return place_name(gpu.index, gpu.uuid, gpu.model, what=what)
 
 
 def roll_call(gpus: Sequence[GpuReading], absent: Collection[str]) -> Problem | None:

@@ -11,7 +11,7 @@ from gpuboard.model.names import in_order
 from gpuboard.model.problems import problem
 from gpuboard.model.report import MAX_GPUS, GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
-from gpuboard.probes.inventory import blank
+from gpuboard.probes.inventory import blank, name_of
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
@@ -137,10 +137,9 @@ class NvidiaSmiProbe:
             return devices
         gpus = tuple(names.get(gpu.uuid, gpu) for gpu in devices.gpus)
         problems = tuple(
-            msgspec.structs.replace(found, gpu_uuid=names[found.gpu_uuid].uuid)
-            if found.gpu_uuid in names
-            else found
+            found if gpu is None else msgspec.structs.replace(found, gpu_uuid=gpu.uuid, place=name_of(gpu))
             for found in devices.problems
+            for gpu in (names.get(found.gpu_uuid),)
         )
         return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
 
@@ -166,5 +165,4 @@ def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
 
 
 def _lost(gpu: GpuReading, *, total: int) -> Problem:
-    detail = f"GPU {gpu.index} ({gpu.model or 'unknown model'}, {gpu.uuid}), one of {total}, is missing"
-    return problem("gpu-lost", detail, gpu_uuid=gpu.uuid)
+    return problem("gpu-lost", f"one of {total}", gpu_uuid=gpu.uuid, place=name_of(gpu))
