@@ -11,7 +11,7 @@ from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.desk import AccountDesk
 from gpuboard.accounts.records import PersonToken, Place, Vouched, granted
-from gpuboard.accounts.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_BROWSERS_OF_ONE
+from gpuboard.accounts.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_BROWSERS_OF_ONE, MAX_SESSIONS_OF_ONE
 from gpuboard.accounts.view import AccountView
 from gpuboard.model.errors import LinkRefused, UsageError
 from gpuboard.model.identity import Role, WayKind
@@ -68,8 +68,34 @@ def test_whoever_signs_in_is_known_by_the_cookie_alone(desk: AccountDesk, clock:
     assert (session.id, session.person, session.role, session.through) == (ident, "ana", "user", "gpu01")
     assert secret not in repr(desk.known())
     assert view.session(secret[:-1] + "x") is None
-    assert view.knows_browser("b" * 64, "ana")
+
+
+@pytest.mark.parametrize(
+    ("way", "is_known"), [("node", False), ("socket", True), ("password", True), ("oidc", True)]
+)
+def test_a_browser_becomes_known_by_ways_that_are_stronger_than_a_nodes_word(
+    desk: AccountDesk, clock: SettableClock, way: WayKind, *, is_known: bool
+) -> None:
+    """Root of a node signs in as anybody there, and must not get guesses at the owner's password by that."""
+    desk.sign_in(Vouched(person="ana", way=way), HERE)
+    view = view_of(desk, clock)
+    assert view.knows_browser("b" * 64, "ana") == is_known
     assert not view.knows_browser("b" * 64, "ben")
+
+
+def test_who_signs_in_as_somebody_by_a_node_makes_no_browser_of_the_owner_forgotten(
+    desk: AccountDesk, clock: SettableClock
+) -> None:
+    """Nor ends a session that the owner began by another way; of each way the newest are kept."""
+    owner = desk.sign_in(Vouched(person="ana", way="password"), HERE)[1]
+    by_node = []
+    for number in range(MAX_SESSIONS_OF_ONE + 1):
+        clock.now += 1
+        by_node.append(desk.sign_in(ANA, Place(browser=f"{number:064d}"))[1])
+    view = view_of(desk, clock)
+    assert desk.known().browsers == {("b" * 64, "ana")}
+    assert view.session(owner) is not None
+    assert [view.session(secret) is None for secret in by_node[:2]] == [True, False]
 
 
 def test_a_session_ends_when_nobody_uses_it_and_at_the_latest_after_a_month(
@@ -278,7 +304,7 @@ def test_of_many_browsers_the_newest_are_known(desk: AccountDesk, clock: Settabl
     """What is remembered of one person has an end."""
     for number in range(MAX_BROWSERS_OF_ONE + 3):
         clock.now += 1
-        desk.sign_in(ANA, Place(browser=f"{number:064d}"))
+        desk.sign_in(Vouched(person="ana", way="password"), Place(browser=f"{number:064d}"))
     known = {browser for browser, _ in desk.known().browsers}
     assert known == {f"{number:064d}" for number in range(3, MAX_BROWSERS_OF_ONE + 3)}
 

@@ -156,7 +156,8 @@ SIGN_IN_LINKS: Final = Table(
     Column("used_at", Double),
 )
 
-# Browsers in which a person has signed in before: their guesses are counted apart from strangers'.
+# Browsers in which a person has signed in before, not by a node's word: their guesses are counted apart from
+# strangers'.
 KNOWN_BROWSERS: Final = Table(
     "known_browsers",
     METADATA,
