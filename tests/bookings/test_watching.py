@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.limits import Limits
@@ -21,7 +22,8 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.booking import Booking
 from gpuboard.model.identity import Identity
-from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.units import MIB
 from gpuboard.storage.base import Database, Run
 from tests.booking_lab import gpu
 from tests.clock import HandClock
@@ -166,6 +168,35 @@ async def test_a_booker_who_came_keeps_it_though_the_gpu_is_left_again(database:
     await lab.book()
     await lab.pass_time(5, gpu(0, user="root", uid=0))
     await lab.pass_time(300, gpu(0))
+    assert lab.told == []
+
+
+DEAD = replace(gpu(0, user="ben").processes[0], state="zombie")  # type: ignore[index] # it has one
+DISPLAY = replace(DEAD, user="root", uid=0, kind="graphics", memory_used_bytes=20 * MIB, state="running")
+
+
+@pytest.mark.parametrize("process", [DEAD, DISPLAY], ids=["dead", "display server"])
+async def test_what_nobody_works_with_is_no_use_of_a_booking(database: Database, process: GpuProcess) -> None:
+    """It keeps nobody from booking now, is no trespasser, and is not the booker who came."""
+    lab = Watched(database)
+    there = replace(gpu(0), processes=(process,))
+    await lab.begin(there)
+    booking = await lab.book()
+    await lab.pass_time(55, there)
+    assert lab.use(booking).unused_seconds == 55
+    assert lab.told == []
+    await lab.pass_time(10, there)
+    assert [event for event, _ in lab.told] == ["no_show", "released"]
+
+
+async def test_a_dead_process_beside_the_bookers_own_is_nobody(database: Database) -> None:
+    """That one lives makes no trespasser of another."""
+    lab = Watched(database)
+    own = gpu(0, user="ana")
+    both = replace(own, processes=(*(own.processes or ()), DEAD))
+    await lab.begin(both)
+    await lab.book()
+    await lab.pass_time(10, both)
     assert lab.told == []
 
 

@@ -28,7 +28,7 @@ from gpuboard.model.identity import Identity
 from gpuboard.model.node import is_host_name, short_name, spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace, Reason
 from gpuboard.storage.base import Run
-from gpuboard.verdict.holders import is_somebody
+from gpuboard.verdict.holders import people_on
 from gpuboard.wire.bookings import LimitsView, LimitView
 
 log = logging.getLogger(__name__)
@@ -293,13 +293,12 @@ class BookingDesk:
             number = cards.get(gpu.mig_parent_uuid or gpu.uuid)
             if number is None:
                 continue
-            people = tuple(one.user for one in memory.people or () if one.user and is_somebody(one))
             before = gpus.get(number)
             word = memory.verdict.word if memory.verdict else "unknown"
             # What is on an instance is on its card.
             gpus[number] = GpuFact(
                 word=before.word if before and before.word in ("stale", "broken") else word,
-                people=(*(before.people if before else ()), *people),
+                people=(*(before.people if before else ()), *people_on(memory.people)),
             )
         return NodeFact(
             gpus=gpus, unseen=unseen_numbers(node, places), claims=self._fleet.claims_elsewhere(node)

@@ -27,7 +27,7 @@ from gpuboard.model.booking import Booking
 from gpuboard.model.errors import BookingRefused, StorageError
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
 from gpuboard.storage.base import Run
-from gpuboard.verdict.holders import is_alive, is_somebody
+from gpuboard.verdict.holders import is_somebody, people_on
 
 log = logging.getLogger(__name__)
 
@@ -208,12 +208,10 @@ class BookingWatch:
             before = by_number.get(number, Sight(people=()))
             if before is None:
                 continue
-            living = any(map(is_alive, gpu.processes))
-            holders = (memory.people or ()) if living else ()
-            people = tuple(one.user for one in holders if one.user and is_somebody(one))
+            on_it = memory.people or ()
             by_number[number] = Sight(
-                people=(*before.people, *people),
-                has_nobody=before.has_nobody or any(not is_somebody(one) for one in holders),
+                people=(*before.people, *people_on(on_it)),
+                has_nobody=before.has_nobody or any(one.is_on and not is_somebody(one) for one in on_it),
             )
         return list(by_number.values()) or [None]
 
