@@ -12,7 +12,7 @@ from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.ical import PAST_SECONDS
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
-from gpuboard.bookings.refusals import NO_PLACE, refuse
+from gpuboard.bookings.refusals import refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.bookings.store import BookingStore, StoredBook, Written
 from gpuboard.bookings.use import Use
@@ -265,11 +265,12 @@ class BookingDesk:
     # What the fleet knows.
 
     def _own_name(self, place: GpuPlace) -> GpuPlace:
-        """A place by its node's own name, however people call that, with its domain or without."""
+        """A place by its node's own name, however people call that, with its domain or without.
+
+        That there is no such node the rules say: who had booked on one that is gone may still give back.
+        """
         node = self._fleet.find(place[0]) or self._of_host(place[0])
-        if node is None:
-            raise refuse(NO_PLACE, f"there is no node {place[0]}", node=place[0])
-        return node.name, place[1]
+        return place if node is None else (node.name, place[1])
 
     def _of_host(self, name: str) -> Node | None:
         """The one node that is meant if one of both names leaves out the domain; None: none, or several."""
