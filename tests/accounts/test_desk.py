@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.desk import AccountDesk
+from gpuboard.accounts.person_tokens import MAX_LOGINS_OF_ONE, MAX_TOKENS_OF_ONE
 from gpuboard.accounts.records import PersonToken, Place, Vouched, granted
 from gpuboard.accounts.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_BROWSERS_OF_ONE, MAX_SESSIONS_OF_ONE
 from gpuboard.accounts.view import AccountView
@@ -294,10 +295,31 @@ def test_the_log_says_whose_a_token_is_that_somebody_makes_or_revokes(
 
 def test_nobody_has_more_tokens_than_fifty(desk: AccountDesk) -> None:
     """And hears so in words."""
-    for number in range(50):
+    for number in range(MAX_TOKENS_OF_ONE):
         desk.add_token(ANA, "user", name=str(number), scopes=["read"], seconds=None, deed=DEED)
     with pytest.raises(UsageError, match="50 tokens"):
         desk.add_token(ANA, "user", name="one more", scopes=["read"], seconds=None, deed=DEED)
+
+
+def test_who_logs_in_on_many_nodes_is_signed_out_where_that_was_longest_ago(
+    desk: AccountDesk, clock: SettableClock
+) -> None:
+    """And is refused nowhere, whatever else is there; nor are tokens that are made on purpose."""
+    logins = []
+    for number in range(MAX_LOGINS_OF_ONE + 1):
+        clock.now += 1
+        logins.append(
+            desk.log_in(replace(ANA, through=f"gpu{number:03d}"), terminal=f"{number}", address=None)
+        )
+    made = [
+        desk.add_token(ANA, "user", name=str(number), scopes=["read"], seconds=None, deed=DEED)[1]
+        for number in range(MAX_TOKENS_OF_ONE)
+    ]
+    clock.now += 1
+    logins.append(desk.log_in(ANA, terminal="one more", address=None))
+    view = view_of(desk, clock)
+    assert [view.token(one.token) is not None for one in logins] == [False] * 2 + [True] * MAX_LOGINS_OF_ONE
+    assert all(view.token(token) for token in made)
 
 
 def test_of_many_browsers_the_newest_are_known(desk: AccountDesk, clock: SettableClock) -> None:
