@@ -24,12 +24,13 @@ from gpuboard.model.booking import Booking
 from gpuboard.model.identity import Identity
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import MIB
+from gpuboard.model.verdict import WHOLE_NODE, Claim, GpuPlace
 from gpuboard.storage.base import Database, Run
 from tests.booking_lab import gpu
 from tests.clock import HandClock
 
 ANA = Identity(address=None, counted_as=None, tier="names", role="user", person="ana")
-PLACE = ("a", 0)
+PLACE, NODE = ("a", 0), ("a", WHOLE_NODE)
 
 
 class Watched:
@@ -87,11 +88,13 @@ class Watched:
                 self._tracker.tick()
             await self.watch.look()
 
-    async def book(self, seconds: float = 3600.0) -> Booking:
-        """Ana books the GPU from now on."""
-        start = float(int(self.clock.now()))
+    async def book(
+        self, seconds: float = 3600.0, *, start: float | None = None, place: GpuPlace = PLACE
+    ) -> Booking:
+        """Ana books the GPU, from now on unless it is said."""
+        start = float(int(self.clock.now())) if start is None else start
         span = Span(start=start, end=start + seconds)
-        return (await self.desk.book(ANA, [PLACE], span, kind="booking", comment="")).booking
+        return (await self.desk.book(ANA, [place], span, kind="booking", comment="")).booking
 
     @property
     def told(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -249,12 +252,45 @@ async def test_by_setting_a_no_show_is_only_said_or_not_even_that(
 
 
 async def test_whoever_stays_after_the_end_is_told_once(database: Database) -> None:
-    """An overrun; not with another booking for it."""
+    """An overrun, after a minute of grace: to end one's programs takes a moment."""
     lab = Watched(database)
     await lab.begin(gpu(0))
     await lab.book(seconds=30)
+    await lab.pass_time(80, gpu(0, user="ana"))
+    assert lab.told == []
     await lab.pass_time(60, gpu(0, user="ana"))
     assert [event for event, _ in lab.told] == ["overrun"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [(PLACE, NODE), (NODE, PLACE), (PLACE, PLACE)], ids=["node", "number", "same"]
+)
+async def test_who_has_it_by_another_booking_has_not_stayed(
+    database: Database, first: GpuPlace, then: GpuPlace
+) -> None:
+    """A whole node has each of its GPUs."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book(seconds=30, place=first)
+    await lab.book(start=booking.end, place=then)
+    await lab.pass_time(200, gpu(0, user="ana"))
+    assert lab.told == []
+
+
+async def test_who_has_another_claim_on_it_is_neither_told_as_trespasser_nor_as_overrun(
+    database: Database,
+) -> None:
+    """As the flag says of the same GPU; somebody without one is told."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    await lab.book(seconds=30)
+    lab.fleet.set_claims("comments-json", {PLACE: (Claim(who="Ben"), Claim(who="ana"))})
+    await lab.pass_time(20, gpu(0, user="ben"))
+    assert lab.told == []
+    await lab.pass_time(5, gpu(0, user="eve"))
+    assert lab.told == [("trespass", ("eve",))]
+    await lab.pass_time(200, gpu(0, user="ana"))
+    assert [event for event, _ in lab.told] == ["trespass"]
 
 
 async def test_what_was_counted_is_known_after_a_restart(database: Database) -> None:

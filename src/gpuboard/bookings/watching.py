@@ -35,7 +35,8 @@ LOOK_SECONDS: Final = 1.0
 WRITE_SECONDS: Final = 60.0
 # After a longer pause of the board nobody knows what was in between.
 LONGEST_STEP: Final = 10.0
-# So long after its end a booking is looked at for who has stayed.
+# From so long after its end until so long a booking is looked at for who has stayed: to leave takes a moment.
+GRACE_SECONDS: Final = 60.0
 OVERRUN_SECONDS: Final = 3600.0
 
 OnNoShow = Literal["warn", "release", "nothing"]
@@ -121,8 +122,9 @@ class BookingWatch:
             )
             await self._watch(one, now, step, missed)
         for one in known:
-            if one.end <= now < one.end + OVERRUN_SECONDS:
-                self._watch_end(one, now)
+            is_watched = one.end + GRACE_SECONDS <= now < one.end + OVERRUN_SECONDS
+            if is_watched and is_still_there(one, self._sights(one)):
+                self._tell_once("overrun", one, now)
         await self._write({one.id for one in running}, moment)
 
     async def _recall(self, idents: list[str]) -> list[str]:
@@ -145,13 +147,6 @@ class BookingWatch:
             self._tell_once("no_show", booking, now)
             if self._on_no_show == "release":
                 await self._release(booking, now)
-
-    def _watch_end(self, booking: Booking, now: float) -> None:
-        # Whoever has the GPU by another booking now has not stayed too long.
-        mine = [one for one in self._desk.known() if one.who.casefold() == booking.who.casefold()]
-        is_mine = any(one.start <= now < one.end and set(one.places) & set(booking.places) for one in mine)
-        if not is_mine and is_still_there(booking, self._sights(booking)):
-            self._tell_once("overrun", booking, now)
 
     async def _release(self, booking: Booking, now: float) -> None:
         def decide(on: StoredBook, at: float) -> Decision:
@@ -212,6 +207,7 @@ class BookingWatch:
             by_number[number] = Sight(
                 people=(*before.people, *people_on(on_it)),
                 has_nobody=before.has_nobody or any(one.is_on and not is_somebody(one) for one in on_it),
+                claim=memory.claim,
             )
         return list(by_number.values()) or [None]
 

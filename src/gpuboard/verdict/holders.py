@@ -71,10 +71,9 @@ def people_on(people: Sequence[Holder] | None) -> tuple[str, ...]:
     return tuple([one.user for one in people or () if one.is_on and one.user and is_somebody(one)])
 
 
-def trespassers(people: Sequence[Holder], claim: Claim) -> tuple[str, ...]:
-    """The persons on a GPU whom no claim allows it; whoever has one of those behind does no wrong either."""
-    allowed = [one.who for one in (claim, *claim.behind)]
-    return tuple([name for name in people_on(people) if not any(is_same(name, who) for who in allowed)])
+def has_claim(person: str, claim: Claim | None) -> bool:
+    """Whether somebody has a claim on a GPU, by the claim on it or by one of those behind."""
+    return claim is not None and any(is_same(person, one.who) for one in (claim, *claim.behind))
 
 
 def holders(

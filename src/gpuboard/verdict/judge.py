@@ -11,7 +11,7 @@ from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.model.units import format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
-from gpuboard.verdict.holders import Holder, holders, is_alive, is_working, trespassers
+from gpuboard.verdict.holders import Holder, has_claim, holders, is_alive, is_working, people_on
 from gpuboard.verdict.thresholds import Thresholds
 
 # Power capping is how a GPU works at full load; these are not.
@@ -216,7 +216,7 @@ def _flags(
 ) -> tuple[Flag, ...]:
     # No list: most have none of them.
     flags: tuple[Flag, ...] = ()
-    if claim is not None and people and trespassers(people, claim):
+    if claim is not None and not all(has_claim(person, claim) for person in people_on(people)):
         flags = ("trespass",)
     if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
         flags = (*flags, "hot")
