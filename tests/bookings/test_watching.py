@@ -305,6 +305,25 @@ async def test_what_was_counted_is_known_after_a_restart(database: Database) -> 
     assert found[booking.id].came_at is not None
 
 
+async def test_what_was_told_is_not_told_again_after_a_restart(database: Database) -> None:
+    """Neither of a booking that runs, nor of one that has ended; what is new is told."""
+    lab = Watched(database, "warn")
+    await lab.begin(gpu(0), gpu(1))
+    await lab.book(seconds=30)
+    await lab.pass_time(100, gpu(0, user="ana"), gpu(1))
+    await lab.book(place=("a", 1))
+    await lab.pass_time(70, gpu(0, user="ana"), gpu(1))
+    await lab.pass_time(5, gpu(0, user="ana"), gpu(1, user="ben"))
+    assert [event for event, _ in lab.told] == ["overrun", "no_show", "trespass"]
+    later = Watched(database, "warn")
+    later.clock.time = lab.clock.time
+    await later.begin(gpu(0, user="ana"), gpu(1, user="ben"))
+    await later.pass_time(10, gpu(0, user="ana"), gpu(1, user="ben"))
+    assert later.told == []
+    await later.pass_time(5, gpu(0, user="ana"), gpu(1, user="eve"))
+    assert later.told == [("trespass", ("eve",))]
+
+
 async def test_what_passed_while_the_board_was_away_was_not_observed(database: Database) -> None:
     """All seconds of a booking are of one kind, also those that nobody counted."""
     lab = Watched(database)

@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, insert, select, update
@@ -157,6 +158,23 @@ class BookingStore:
         with self.database.write() as connection:
             for ident, use in uses.items():
                 connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == ident).values(**to_builtins(use)))
+
+    def told(self, idents: Sequence[str]) -> dict[str, set[str]]:
+        """What was told of bookings that is not as booked, by id."""
+        found: dict[str, set[str]] = {}
+        with self.database.read() as connection:
+            for some in _some(idents, 500):
+                query = select(BOOKINGS.c.id, BOOKINGS.c.told).where(BOOKINGS.c.id.in_(some))
+                for row in connection.execute(query):
+                    found[row.id] = set(msgspec.json.decode(row.told or "[]", type=list[str]))
+        return found
+
+    def note_told(self, told: Mapping[str, set[str]]) -> None:
+        """Write down what was told of bookings, by id."""
+        with self.database.write() as connection:
+            for ident, words in told.items():
+                text = msgspec.json.encode(sorted(words)).decode()
+                connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == ident).values(told=text))
 
     def generation(self) -> int:
         """The number of the last change."""

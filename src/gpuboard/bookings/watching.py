@@ -80,8 +80,10 @@ class BookingWatch:
         self._written_at = monotonic()
         # Of bookings that run, or did just now, by id.
         self._uses: dict[str, Use] = {}
-        # What was told of each: once is enough.
+        # What was told of each: once is enough, also after a restart.
         self._told: dict[str, set[str]] = {}
+        # Those of which more was told than is written down.
+        self._newly_told: set[str] = set()
         self.trouble: Reason | None = None
 
     def use_of(self, ident: str) -> Use | None:
@@ -115,16 +117,18 @@ class BookingWatch:
         step = min(passed, LONGEST_STEP)
         known = [one for one in self._desk.known() if one.kind == "booking" and not one.never_was]
         running = [one for one in known if one.start <= now < one.end]
+        staying = [one for one in known if one.end + GRACE_SECONDS <= now < one.end + OVERRUN_SECONDS]
+        await self._recall_told([one.id for one in (*running, *staying)])
         new = await self._recall([one.id for one in running])
         for one in running:
             missed = (
                 _missed(one, self._uses.get(one.id, Use()), now, step) if one.id in new else passed - step
             )
             await self._watch(one, now, step, missed)
-        for one in known:
-            is_watched = one.end + GRACE_SECONDS <= now < one.end + OVERRUN_SECONDS
-            if is_watched and is_still_there(one, self._sights(one)):
+        for one in staying:
+            if is_still_there(one, self._sights(one)):
                 self._tell_once("overrun", one, now)
+        await self._write_told()
         await self._write({one.id for one in running}, moment)
 
     async def _recall(self, idents: list[str]) -> list[str]:
@@ -133,6 +137,18 @@ class BookingWatch:
         if new:
             self._uses.update(await self._run(partial(self._store.uses, new)))
         return new
+
+    async def _recall_told(self, idents: list[str]) -> None:
+        new = [ident for ident in idents if ident not in self._told]
+        if new:
+            told = await self._run(partial(self._store.told, new))
+            self._told.update({ident: told.get(ident, set()) for ident in new})
+
+    async def _write_told(self) -> None:
+        told = {ident: self._told[ident] for ident in self._newly_told}
+        if told:
+            await self._run(partial(self._store.note_told, told), is_write=True)
+        self._newly_told.clear()
 
     async def _watch(self, booking: Booking, now: float, step: float, missed: float) -> None:
         sights = self._sights(booking)
@@ -163,10 +179,11 @@ class BookingWatch:
         self._tell(BookingEvent(event="released", at=now, booking=released.booking))
 
     def _tell_once(self, event: EventKind, booking: Booking, now: float, name: str = "") -> None:
-        told = self._told.setdefault(booking.id, set())
+        told = self._told[booking.id]
         if f"{event} {name}" in told:
             return
         told.add(f"{event} {name}")
+        self._newly_told.add(booking.id)
         people = (name,) if name else ()
         self._tell(BookingEvent(event=event, at=now, booking=booking, people=people))
 

@@ -205,6 +205,8 @@ BOOKINGS: Final = Table(
     Column("came_at", Double),
     # When it was last changed; of what an earlier board wrote it is not known.
     Column("changed_at", Double),
+    # What was told of it that is not as booked, as a JSON list: each is told once.
+    Column("told", String),
 )
 
 # The places of each, with its span: whoever looks for conflicts reads nothing else.
