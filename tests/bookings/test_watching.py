@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from datetime import UTC
@@ -376,3 +378,26 @@ async def test_a_command_that_hangs_is_ended(caplog: pytest.LogCaptureFixture) -
     assert "not done in 0.5s" in caplog.text
     await EventCommand(["/no/such/program"]).run(EVENT)
     assert "command not run" in caplog.text
+
+
+async def test_what_a_command_that_hangs_has_started_ends_with_it(tmp_path: Path) -> None:
+    """Nothing is left behind that nobody waits for."""
+    file = tmp_path / "pid"
+    words = f"sleep 60 & echo $! > {file}; wait"
+    await EventCommand(["/bin/sh", "-c", words], deadline=0.5).run(EVENT)
+    child = int(await asyncio.to_thread(file.read_text))
+    for _ in range(100):
+        if not is_running(child):
+            return
+        await asyncio.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    pytest.fail("it still runs")
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives; one that is dead may wait for somebody to notice."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
