@@ -6,10 +6,12 @@ from typing import TypeVar
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import Connection
 
 from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.desk import AccountDesk
+from gpuboard.accounts.people import remove_person
 from gpuboard.accounts.person_tokens import MAX_LOGINS_OF_ONE, MAX_TOKENS_OF_ONE
 from gpuboard.accounts.records import PersonToken, Place, Vouched, granted
 from gpuboard.accounts.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_BROWSERS_OF_ONE, MAX_SESSIONS_OF_ONE
@@ -235,6 +237,23 @@ def test_a_role_that_changes_holds_for_what_somebody_has_in_hand(
     assert admin.remove("ana", DEED)
     assert roles() == []
     assert not admin.remove("ana", DEED)
+
+
+def test_a_person_is_removed_whole_or_not_at_all(
+    desk: AccountDesk, admin: AccountAdmin, clock: SettableClock
+) -> None:
+    """Nobody is gone whose bookings stay, whatever happens in between."""
+    admin.set_role("ana", "admin", DEED)
+    cookie = desk.sign_in(ANA, HERE)[1]
+
+    def fail(connection: Connection) -> None:
+        remove_person(connection, "ana")
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        admin.remove("ana", DEED, also=fail)
+    view = view_of(desk, clock)
+    assert (view.person("ana") is not None, view.session(cookie) is not None) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -104,19 +104,16 @@ class BookingStore:
             generation = _next_generation(connection)
         return Written(decision=decision, generation=generation)
 
-    def cancel_all(self, who: str) -> list[Booking]:
-        """Cancel what a person has booked for later, and end what runs; what that was."""
+    def cancel_all(self, connection: Connection, who: str) -> list[Booking]:
+        """Cancel what a person has booked for later and end what runs, in a transaction; what that was."""
         now = self._clock()
-        with self.database.write() as connection:
-            found = [
-                one for one in StoredBook(connection).of_person(who, now, ALWAYS) if one.kind == "booking"
-            ]
-            ends = [replace(ended(one, "cancelled", now), changed_at=now) for one in found]
-            for one in ends:
-                _put(connection, one)
-                self._note(connection, None, "booking-cancelled", _words(one), now)
-            if ends:
-                _next_generation(connection)
+        found = [one for one in StoredBook(connection).of_person(who, now, ALWAYS) if one.kind == "booking"]
+        ends = [replace(ended(one, "cancelled", now), changed_at=now) for one in found]
+        for one in ends:
+            _put(connection, one)
+            self._note(connection, None, "booking-cancelled", _words(one), now)
+        if ends:
+            _next_generation(connection)
         return ends
 
     def find(self, ident: str) -> Booking | None:
