@@ -237,6 +237,55 @@ def test_whoever_gives_back_time_is_not_asked_whether_it_was_too_much() -> None:
     assert edit(MemoryBook([mine]), mine, change, by=strict, facts=FACTS, now=NOW).booking.end == change.end
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"gpu01": NodeFact(gpus=dict.fromkeys(range(3), GpuFact(word="stale")))},
+        {"gpu01": NodeFact(gpus=dict.fromkeys(range(3), GpuFact(word="broken")))},
+        {"gpu01": NodeFact(gpus=FACTS["gpu01"].gpus, claims={1: (Claim(who="chen", start=NOW),)})},
+        {"gpu01": NodeFact()},
+        {},
+    ],
+    ids=["stale", "broken", "claimed since", "without this GPU", "without this node"],
+)
+@pytest.mark.parametrize(
+    ("had", "change"),
+    [
+        ((("gpu01", 0), ("gpu01", 1)), Change(places=(("gpu01", 1),))),
+        ((("gpu01", 1),), Change(end=NOW + 3 * HOUR)),
+        ((("gpu01", 1),), Change(start=NOW + 2 * HOUR)),
+        ((("gpu01", WHOLE_NODE), ("gpu02", 0)), Change(places=(("gpu01", WHOLE_NODE),))),
+    ],
+    ids=["a GPU", "its end", "its begin", "a node"],
+)
+def test_giving_back_is_always_allowed(
+    had: tuple[GpuPlace, ...], change: Change, facts: dict[str, NodeFact]
+) -> None:
+    """Whatever the GPUs are like by now, and whoever has written himself down for them since."""
+    mine = want(*had, start=NOW + HOUR).booking
+    after = edit(MemoryBook([mine]), mine, change, by=ANA, facts=facts, now=NOW).booking
+    assert (after.places, after.start, after.end) == (
+        change.places or mine.places,
+        change.start or mine.start,
+        change.end or mine.end,
+    )
+
+
+def test_of_a_whole_node_one_gpu_may_be_kept() -> None:
+    """That is less; another node, or nothing, is not."""
+    mine = want(("gpu01", WHOLE_NODE), start=NOW + HOUR).booking
+    stale = {node: NodeFact(gpus={0: GpuFact(word="stale")}) for node in FACTS}
+
+    def kept(*places: GpuPlace) -> tuple[GpuPlace, ...]:
+        on = MemoryBook([mine])
+        return edit(on, mine, Change(places=places), by=ANA, facts=stale, now=NOW).booking.places
+
+    assert kept(("gpu01", 0)) == (("gpu01", 0),)
+    for others in ((("gpu02", 0),), (("gpu01", 0), ("gpu01", 0)), ()):
+        with pytest.raises(BookingRefused):
+            kept(*others)
+
+
 PLACES = st.lists(
     st.tuples(st.sampled_from(["gpu01", "gpu02"]), st.sampled_from([0, 1, 2, WHOLE_NODE])),
     min_size=1,

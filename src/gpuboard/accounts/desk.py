@@ -13,6 +13,7 @@ from gpuboard.accounts.links import add_link, read_link, use_link
 from gpuboard.accounts.people import all_people, find_person, put_person, set_password
 from gpuboard.accounts.person_tokens import (
     FEED,
+    LOGIN,
     LOGIN_SECONDS,
     add_token,
     end_feed,
@@ -158,7 +159,7 @@ class AccountDesk:
                 vouched,
                 role,
                 name=terminal,
-                kind="login",
+                kind=LOGIN,
                 scopes=scopes,
                 now=now,
                 expires_at=now + LOGIN_SECONDS,

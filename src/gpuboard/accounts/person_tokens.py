@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.model.errors import UsageError
@@ -17,9 +17,13 @@ from gpuboard.wire.people import make_feed_key, make_person_token
 
 # What `gpuboard login` gets: as long as a session at most.
 LOGIN_SECONDS: Final = 30 * 86400.0
+# Of those that somebody made on purpose.
 MAX_TOKENS_OF_ONE: Final = 50
-# The kind of a calendar feed's key.
+# Command lines that one person is signed in at: a new one ends the oldest.
+MAX_LOGINS_OF_ONE: Final = 50
+# The kind of a calendar feed's key, and that of a command line's token.
 FEED: Final = "feed"
+LOGIN: Final = "login"
 # Command lines that are signed in from one node: whoever is root there can name whom it likes.
 MAX_LOGINS_OF_NODE: Final = 500
 
@@ -44,11 +48,11 @@ def add_token(
     """Make a token: what is known of it, and the token itself, which is shown once.
 
     Raises:
-        UsageError: this person has too many.
+        UsageError: this person has too many that were made on purpose.
     """
-    mine = PERSON_TOKENS.c.person == vouched.person
-    count = connection.scalar(select(func.count()).select_from(PERSON_TOKENS).where(mine)) or 0
-    if count >= MAX_TOKENS_OF_ONE:
+    mine = (PERSON_TOKENS.c.person == vouched.person, PERSON_TOKENS.c.kind != LOGIN)
+    count = connection.scalar(select(func.count()).select_from(PERSON_TOKENS).where(*mine)) or 0
+    if kind != LOGIN and count >= MAX_TOKENS_OF_ONE:
         raise UsageError(
             f"{vouched.person} has {count} tokens already, which is the most; revoke some of them"
         )
@@ -73,21 +77,19 @@ def add_token(
 
 
 def replace_login(connection: Connection, vouched: Vouched, name: str) -> None:
-    """End the token that the same person got at the same place before; and the oldest of a node with many."""
-    connection.execute(
-        delete(PERSON_TOKENS).where(
-            PERSON_TOKENS.c.person == vouched.person,
-            PERSON_TOKENS.c.kind == "login",
-            PERSON_TOKENS.c.name == name,
-        )
-    )
+    """Make room: end the login at the same place before, and the oldest of a person or a node with many."""
+    mine = (PERSON_TOKENS.c.person == vouched.person, PERSON_TOKENS.c.kind == LOGIN)
+    connection.execute(delete(PERSON_TOKENS).where(*mine, PERSON_TOKENS.c.name == name))
+    _end_oldest(connection, *mine, kept=MAX_LOGINS_OF_ONE - 1)
     if vouched.through is not None:
-        its = select(PERSON_TOKENS.c.id).where(
-            PERSON_TOKENS.c.through == vouched.through, PERSON_TOKENS.c.kind == "login"
-        )
-        newest = list(connection.scalars(its.order_by(PERSON_TOKENS.c.created_at.desc())))
-        for old in newest[MAX_LOGINS_OF_NODE - 1 :]:
-            connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
+        its = (PERSON_TOKENS.c.through == vouched.through, PERSON_TOKENS.c.kind == LOGIN)
+        _end_oldest(connection, *its, kept=MAX_LOGINS_OF_NODE - 1)
+
+
+def _end_oldest(connection: Connection, *which: ColumnElement[bool], kept: int) -> None:
+    newest = select(PERSON_TOKENS.c.id).where(*which).order_by(PERSON_TOKENS.c.created_at.desc())
+    for old in connection.scalars(newest).all()[kept:]:
+        connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
 
 
 def end_feed(connection: Connection, person: str) -> bool:
@@ -117,7 +119,7 @@ def end_token(connection: Connection, ident: str, person: str | None = None) -> 
 
 def end_logins_of(connection: Connection, person: str) -> None:
     """End the tokens that somebody's command lines have."""
-    mine = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == "login")
+    mine = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == LOGIN)
     connection.execute(delete(PERSON_TOKENS).where(*mine))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from gpuboard.accounts.desk import AccountDesk, Known
-from gpuboard.accounts.person_tokens import FEED
+from gpuboard.accounts.person_tokens import FEED, LOGIN
 from gpuboard.accounts.records import Person, PersonToken, Session
 from gpuboard.accounts.sessions import IDLE_SECONDS, OVERLAP_SECONDS
 from gpuboard.model.errors import StorageError
@@ -114,7 +114,7 @@ class AccountView:
     def is_login(self, credential: str) -> bool:
         """Whether a token is that of somebody's command line."""
         token = self._token_ids.get(credential)
-        return token is not None and token.kind == "login"
+        return token is not None and token.kind == LOGIN
 
     def note_use(self, credential: str) -> None:
         """Remember that a session or token is in use, by its id."""

@@ -12,7 +12,7 @@ from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.ical import PAST_SECONDS
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
-from gpuboard.bookings.refusals import NO_PLACE, refuse
+from gpuboard.bookings.refusals import refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.bookings.store import BookingStore, StoredBook, Written
 from gpuboard.bookings.use import Use
@@ -28,7 +28,7 @@ from gpuboard.model.identity import Identity
 from gpuboard.model.node import is_host_name, short_name, spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace, Reason
 from gpuboard.storage.base import Run
-from gpuboard.verdict.holders import is_somebody
+from gpuboard.verdict.holders import people_on
 from gpuboard.wire.bookings import LimitsView, LimitView
 
 log = logging.getLogger(__name__)
@@ -265,11 +265,12 @@ class BookingDesk:
     # What the fleet knows.
 
     def _own_name(self, place: GpuPlace) -> GpuPlace:
-        """A place by its node's own name, however people call that, with its domain or without."""
+        """A place by its node's own name, however people call that, with its domain or without.
+
+        That there is no such node the rules say: who had booked on one that is gone may still give back.
+        """
         node = self._fleet.find(place[0]) or self._of_host(place[0])
-        if node is None:
-            raise refuse(NO_PLACE, f"there is no node {place[0]}", node=place[0])
-        return node.name, place[1]
+        return place if node is None else (node.name, place[1])
 
     def _of_host(self, name: str) -> Node | None:
         """The one node that is meant if one of both names leaves out the domain; None: none, or several."""
@@ -293,13 +294,12 @@ class BookingDesk:
             number = cards.get(gpu.mig_parent_uuid or gpu.uuid)
             if number is None:
                 continue
-            people = tuple(one.user for one in memory.people or () if one.user and is_somebody(one))
             before = gpus.get(number)
             word = memory.verdict.word if memory.verdict else "unknown"
             # What is on an instance is on its card.
             gpus[number] = GpuFact(
                 word=before.word if before and before.word in ("stale", "broken") else word,
-                people=(*(before.people if before else ()), *people),
+                people=(*(before.people if before else ()), *people_on(memory.people)),
             )
         return NodeFact(
             gpus=gpus, unseen=unseen_numbers(node, places), claims=self._fleet.claims_elsewhere(node)

@@ -12,7 +12,7 @@ from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
 from gpuboard.cli.which_board import add_which
-from gpuboard.model.booking import place_words
+from gpuboard.model.booking import Booking, place_words
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.login import LINK_PATH
 from gpuboard.wire.people import LONGEST_NAME, person_name
@@ -114,8 +114,12 @@ def _remove(database: "Database", arguments: argparse.Namespace) -> int:
     def note(connection: "Connection", _: object, what: str, detail: str, now: float) -> None:
         write_deed(connection, replace(deed_here(what), detail=detail), now)
 
-    is_gone = AccountAdmin(database).remove(arguments.name, deed_here("person-remove"))
-    ended = BookingStore(database, note).cancel_all(arguments.name)
+    ended: list[Booking] = []
+
+    def cancel_all(connection: "Connection") -> None:
+        ended.extend(BookingStore(database, note).cancel_all(connection, arguments.name))
+
+    is_gone = AccountAdmin(database).remove(arguments.name, deed_here("person-remove"), also=cancel_all)
     if is_gone:
         print(
             f"{arguments.name} has no account, session or token here any more; who has an account on a node "
