@@ -12,7 +12,7 @@ from gpuboard.history.embedded import EmbeddedHistory, notes, retention, sealing
 from gpuboard.history.embedded.disk import Disk
 from gpuboard.history.embedded.file import HistoryFile
 from gpuboard.history.embedded.names import CROWDS_PER_NODE
-from gpuboard.history.records import Batch, CurvesQuery, Episode, Member
+from gpuboard.history.records import Batch, CurvesQuery, Episode, Event, Member
 from gpuboard.model.errors import HistoryPausedError, StorageError
 from gpuboard.outside import state_directory
 from tests.history.fleets import DAY, HOUR, curve, gpu_sample, host_sample, place, tidy, write_all
@@ -196,6 +196,33 @@ def test_a_clock_that_was_set_wrong_for_a_while_costs_nothing(make: MakeHistory,
         seen = curve(history, "GPU-a", DAY, DAY + 5 * HOUR, points=1800)
         assert seen[:1080] == [float(cell % 101) for cell in range(1080)]
         assert seen[1140:] == [20.0] * 660
+
+
+def test_a_clock_that_is_set_back_leaves_what_has_ended_as_it_was(make: MakeHistory) -> None:
+    """Yesterday was as it was, whether the clock is wrong now or was wrong for weeks."""
+    history = make()
+    last = DAY + 24 * HOUR
+
+    def told() -> tuple[object, ...]:
+        span = (DAY, last)
+        programs = history.usage_of_programs(*span).places[0].people
+        return history.episodes(*span), history.events(*span), programs
+
+    for hour in range(24):
+        start, end = DAY + hour * HOUR, DAY + (hour + 1) * HOUR
+        ran = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="x", start=start, end=end)
+        event = Event(node="gpu01", start=start, kind="late", end=end - 60)
+        sample = gpu_sample("GPU-a", start, holds=HOUR)
+        places = [] if hour else [place("GPU-a")]
+        batch = Batch(places=places, gpu_samples=[sample], episodes=[ran], events=[event])
+        history.write(batch, now=end)
+        tidy(history, end)
+    before = told()
+    # Set back, right again, and set back once more.
+    for now in (DAY + 10.0, DAY + 20.0, last, DAY + 30.0):
+        history.write(Batch(), now=now)
+        tidy(history, now)
+    assert told() == before
 
 
 @pytest.mark.parametrize(

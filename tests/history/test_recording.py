@@ -252,6 +252,7 @@ async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history
 
     say_for(60, "ana")
     lab.tick(40.0)
+    await lab.write()
     lab.clock.time += 20 * HOUR
     say_for(30, "ben")
     await lab.write()
