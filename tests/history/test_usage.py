@@ -294,9 +294,9 @@ def test_hours_say_how_full_the_gpus_were(tmp_path: Path) -> None:
         tidy(history, DAY + 10 * HOUR)
         after = history.usage_by_hour(DAY, DAY + 3 * HOUR)
     assert after == before
-    assert [(one.start, one.taken, one.observed) for one in after] == [
-        (DAY, 3_600_000, 7_200_000),
-        (DAY + HOUR, 3_600_000, 3_600_000),
+    assert [(one.start, one.taken, one.observed, one.seen) for one in after] == [
+        (DAY, 3_600_000, 7_200_000, 3_600_000),
+        (DAY + HOUR, 3_600_000, 3_600_000, 3_600_000),
     ]
 
 

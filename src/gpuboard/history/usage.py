@@ -137,6 +137,8 @@ class HourUse(Struct, frozen=True, kw_only=True):
     # Somebody was on it, used or held idle.
     taken: int
     observed: int
+    # Of the GPU that was observed longest: as long as the board saw anything, or nearly.
+    seen: int
 
 
 class Usage(Struct, kw_only=True):
