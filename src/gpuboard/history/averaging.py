@@ -44,7 +44,7 @@ def ask_hours(history: History, span: Span, *, now: float, zone: tzinfo | None) 
     Raises:
         StorageError: it cannot be read.
     """
-    start, end = whole_hours(*span, now=now)
+    start, end = whole_hours(*span, now=now, zone=zone)
     taken: dict[tuple[int, int], int] = defaultdict(int)
     observed: dict[tuple[int, int], int] = defaultdict(int)
     hours = history.usage_by_hour(start, end)

@@ -67,7 +67,7 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
         UsageError: these are too many weeks at once.
         StorageError: it cannot be read.
     """
-    start, end = whole_hours(wanted.start, wanted.end, now=wanted.now)
+    start, end = whole_hours(wanted.start, wanted.end, now=wanted.now, zone=wanted.zone)
     before = None if wanted.before is None else whole_hours(*wanted.before, now=start)
     if wanted.by == "week":
         usage, rows = _by_week(history, wanted, start, end)
