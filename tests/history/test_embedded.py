@@ -162,6 +162,45 @@ def test_what_is_too_much_goes_oldest_and_finest_first(
     assert rows_of(tmp_path, "SELECT count(*) FROM chunks WHERE tier = 1 AND figure = 0") == [(3,)]
 
 
+@pytest.mark.parametrize("allowed", [0.5, 0.01])
+def test_a_node_that_invents_programs_takes_nobodys_figures(
+    make: MakeHistory, tmp_path: Path, allowed: float
+) -> None:
+    """What ran goes first, the oldest of it, as far as it is more than its share; else the file grows on."""
+    history = make()
+    write_all(history, ["GPU-a"], DAY, DAY + 2 * HOUR, step=60)
+    ran = [
+        Episode(
+            gpu="GPU-a",
+            node="gpu01",
+            label="0",
+            person="ana",
+            program=f"invented-{number}",
+            start=DAY + number,
+            end=DAY + number + 1,
+        )
+        for number in range(5000)
+    ]
+    goes_on = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="train", start=DAY)
+    befell = [Event(node="gpu01", start=one.start, kind="late", end=one.end) for one in ran]
+    history.write(Batch(episodes=[*ran, goes_on], events=befell), now=DAY + 2 * HOUR)
+    tidy(history, DAY + 10 * HOUR)
+    chunks = rows_of(tmp_path, "SELECT count(*) FROM chunks")
+    whole = history.size_bytes()
+    history.close()
+    smaller = make(max_bytes=int(whole * allowed))
+    tidy(smaller, DAY + 11 * HOUR)
+    left = smaller.episodes(DAY, DAY + HOUR * 2, limit=9999)
+    assert goes_on in left
+    if allowed == 0.5:
+        assert smaller.size_bytes() <= whole * allowed
+        assert rows_of(tmp_path, "SELECT count(*) FROM chunks") == chunks
+        assert left[0] == ran[-1]
+    else:
+        # No figure is left, and nothing that has ended.
+        assert (left, smaller.events(DAY, DAY + HOUR * 2)) == ([goes_on], [])
+
+
 def test_names_are_forgotten_before_figures(make: MakeHistory, tmp_path: Path) -> None:
     """Who it was is nobody's business after that; that it was used stays."""
     history = make(names_seconds=10 * HOUR)
