@@ -204,14 +204,20 @@ def test_a_node_that_invents_programs_takes_nobodys_figures(
 def test_names_are_forgotten_before_figures(make: MakeHistory, tmp_path: Path) -> None:
     """Who it was is nobody's business after that; that it was used stays."""
     history = make(names_seconds=10 * HOUR)
-    episode = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="x", start=DAY, end=DAY + 9)
-    batch = Batch(places=[place("GPU-a")], gpu_samples=[gpu_sample("GPU-a", DAY)], episodes=[episode])
+    ran = [
+        Episode(gpu="GPU-a", node="gpu01", label="0", person=who, program="ana.py", start=DAY, end=DAY + 9)
+        for who in ("ana", "somebody")
+    ]
+    befell = Event(node="gpu01", kind="error", start=DAY, end=DAY + 9, detail="no such file: /home/ana/x")
+    said = gpu_sample("GPU-a", DAY)
+    batch = Batch(places=[place("GPU-a")], gpu_samples=[said], episodes=ran, events=[befell])
     history.write(batch, now=DAY)
     tidy(history, DAY + 4 * HOUR)
     assert history.states("GPU-a", DAY, DAY + 10)[0].holders == ("ana",)
     tidy(history, DAY + 40 * HOUR)
     assert history.states("GPU-a", DAY, DAY + 10)[0].holders == ("somebody",)
-    assert [one.person for one in history.episodes(DAY, DAY + 10)] == ["somebody"]
+    assert [(one.person, one.program) for one in history.episodes(DAY, DAY + 10)] == [("somebody", None)]
+    assert [(one.kind, one.detail) for one in history.events(DAY, DAY + 10)] == [("error", None)]
     history.close()
     for file in tmp_path.glob("history.sqlite*"):
         assert b"ana" not in file.read_bytes()

@@ -16,8 +16,8 @@ from gpuboard.history.records import Tier
 STEP_ROWS: Final = 200
 STEP_PAGES: Final = 512
 STEP_TOLD: Final = 1000
-# Of a file that is too large, what ran and what befell nodes may take a quarter: nodes say what ran, and one
-# that invents programs must not take everybody's figures. A row of theirs takes so much, with its indexes.
+# Of a file that is too large, what ran and what befell nodes may each take a quarter: nodes say what ran, and
+# one that invents programs must not take everybody's figures. With its indexes a row takes so much.
 ENDED_SHARE: Final = 0.25
 ENDED_ROW_BYTES: Final = 400
 _NEVER_MS: Final = 2**62
@@ -58,7 +58,7 @@ def forget_most(connection: sqlite3.Connection, keep: Keep) -> bool:
 
 
 def forget_names(connection: sqlite3.Connection, keep: Keep, names: Names, *, now: float) -> bool:
-    """Let people of long ago be somebody; whether there was anybody left."""
+    """Let people of long ago be somebody, and what they ran something; whether there was anybody left."""
     before = now - (keep.hours_seconds if keep.names_seconds is None else keep.names_seconds)
     rows = connection.execute(
         "SELECT id, blob FROM chunks WHERE named AND start_ms + cells * cell_ms <= ? "
@@ -68,11 +68,16 @@ def forget_names(connection: sqlite3.Connection, keep: Keep, names: Names, *, no
     connection.executemany(
         "UPDATE chunks SET named = 0, blob = ? WHERE id = ?", [(_nameless(blob), row) for row, blob in rows]
     )
-    ended = connection.execute(
-        "UPDATE OR REPLACE episodes SET person = 'somebody' "
-        "WHERE stop < ? AND person <> 'somebody' AND start < ?",
-        (before, before),
-    ).rowcount
+    # What programs are called, and what nodes say of what befell them, may name people too.
+    ended = sum(
+        connection.execute(
+            f"UPDATE OR REPLACE {change} AND stop < ? AND start < ?", (before, before)
+        ).rowcount
+        for change in (
+            "episodes SET person = 'somebody', program = '' WHERE (person <> 'somebody' OR program <> '')",
+            "events SET detail = NULL WHERE detail IS NOT NULL",
+        )
+    )
     hours = forget_people(connection, int(before * 1000), rows=STEP_ROWS)
     return names.forget(connection, before) or bool(rows) or ended > 0 or hours
 
