@@ -1,5 +1,6 @@
 """GPU-hours compared with those before, by group, and weighed."""
 
+import time
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
@@ -10,10 +11,12 @@ from msgspec.structs import replace
 
 from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import EmbeddedHistory
-from gpuboard.history.reckoning import UsageWanted, ask_usage
+from gpuboard.history.questions import Question, go_on
+from gpuboard.history.reckoning import ALONE, UsageWanted, ask_usage
 from gpuboard.history.records import Batch
 from gpuboard.history.usage import PlaceUsage, Times, Usage
 from gpuboard.history.weights import Worth
+from gpuboard.model.errors import StorageError
 from gpuboard.wire.usage import UsageBy, UsageRow
 from tests.history.fleets import DAY, HOUR, gpu_sample, place, tidy
 
@@ -125,3 +128,38 @@ def test_whoever_had_nothing_has_no_row() -> None:
     history = cast("History", _Told())
     assert [row.name for row in ask_usage(history, wanted).rows] == ["ana"]
     assert len(ask_usage(history, replace(wanted, by="node")).rows) == 1
+
+
+class _Costly(_Told):
+    """A history that takes so long for the span that is asked for, and for the one before."""
+
+    def __init__(self, *costs: float) -> None:
+        self.costs = list(costs)
+        self.spent = 0.0
+
+    def usage(self, start: float, end: float) -> Usage:
+        self.spent += self.costs.pop(0)
+        go_on()
+        return super().usage(start, end)
+
+
+@pytest.mark.parametrize(("cost", "used", "is_said"), [(4.0, 0, False), (6.0, None, True)])
+def test_what_it_is_compared_with_takes_nothing_from_an_answer(
+    monkeypatch: pytest.MonkeyPatch, cost: float, used: int | None, *, is_said: bool
+) -> None:
+    """A year takes most of the time that one question has: so does the year before, or it is left out."""
+    history = _Costly(4.0, cost)
+    monkeypatch.setattr(time, "thread_time", lambda: history.spent)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    wanted = UsageWanted(by="node", start=HOUR, end=2 * HOUR, now=2 * HOUR, before=(0.0, HOUR), zone=UTC)
+    answer = Question().answer(lambda: ask_usage(cast("History", history), wanted))
+    assert (answer.total.previous_used_ms, ALONE in answer.text) == (used, is_said)
+
+
+def test_what_takes_too_long_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to ask instead."""
+    history = _Costly(6.0, 0.0)
+    monkeypatch.setattr(time, "thread_time", lambda: history.spent)
+    wanted = UsageWanted(by="node", start=HOUR, end=2 * HOUR, now=2 * HOUR, before=(0.0, HOUR), zone=UTC)
+    with pytest.raises(StorageError, match="shorter span"):
+        Question().answer(lambda: ask_usage(cast("History", history), wanted))

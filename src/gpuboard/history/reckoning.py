@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpuboard.history.base import History
+from gpuboard.history.questions import beside
 from gpuboard.history.spans import Span, week_before, weeks_of, whole_hours
 from gpuboard.history.usage import PlaceUsage, Times, Usage, gpus_of
 from gpuboard.history.weights import Worth, weighed
@@ -17,6 +18,7 @@ from gpuboard.wire.usage import NAMED, UsageAnswer, UsageBy, UsageRow, UsageTota
 
 # So much of a span must have been counted for another to be compared with it.
 COMPARABLE_SHARE: Final = 0.9
+ALONE: Final = "What was used before takes too long to look up."
 _MIB_SECONDS: Final = 1024 * 3600
 
 # Person, in whatever case → the group that they count for.
@@ -74,11 +76,13 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
     else:
         usage = _ask(history, wanted.by, start, end)
         rows = _rows(usage, wanted)
-    past = None if before is None else _comparable(_ask(history, wanted.by, *before), before)
+    found = None if before is None else beside(lambda: _ask(history, wanted.by, *before))
+    past = None if before is None or found is None else _comparable(found, before)
     told = rows if wanted.with_names or wanted.by not in NAMED else []
     if wanted.by != "week" and told:
         told = _compared(told, _used_before(past, wanted))
-    return _answer(usage, _total(usage, past, wanted.worth), told, wanted)
+    answer = _answer(usage, _total(usage, past, wanted.worth), told, wanted)
+    return answer if before is None or found is not None else replace(answer, text=f"{answer.text} {ALONE}")
 
 
 def _comparable(past: Usage, span: Span) -> Usage | None:
