@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gpuboard.history.base import History, Keep
@@ -14,7 +16,7 @@ from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.questions import Question, go_on
 from gpuboard.history.reckoning import ALONE, UsageWanted, ask_usage
 from gpuboard.history.records import Batch
-from gpuboard.history.usage import PlaceUsage, Times, Usage
+from gpuboard.history.usage import PlaceUsage, Times, Usage, total_of
 from gpuboard.history.weights import Worth
 from gpuboard.model.errors import StorageError
 from gpuboard.wire.usage import UsageBy, UsageRow
@@ -62,6 +64,49 @@ def rows(history: EmbeddedHistory, by: UsageBy, *, worth: Worth | None = None) -
         zone=UTC,
     )
     return ask_usage(history, wanted).rows
+
+
+class _Fractions:
+    """A history of so many milliseconds, and MiB times seconds, of each person on each GPU."""
+
+    def __init__(self, told: list[dict[str, tuple[int, int]]]) -> None:
+        self._told = told
+
+    def usage(self, start: float, end: float) -> Usage:
+        """All of it, whatever is asked."""
+        places = []
+        for at, people in enumerate(self._told):
+            parts = {who: Times(span=used, used=used, memory=held) for who, (used, held) in people.items()}
+            times = total_of(parts.values())
+            model = ("H100 80G", "A100 1g.10gb", "T4")[at % 3]
+            where = replace(place(f"GPU-{at}", node=f"gpu{at % 2}"), model=model)
+            places.append(PlaceUsage(place=where, times=times, people=parts))
+        return Usage(start=start, end=end, places=places)
+
+
+PEOPLE = st.dictionaries(
+    st.sampled_from(["ana", "ben", "chen", "dora"]),
+    st.tuples(st.integers(1, 10**9), st.integers(0, 10**9)),
+    min_size=1,
+)
+
+
+@given(st.lists(PEOPLE, min_size=1, max_size=6))
+def test_all_columns_add_up_by_whatever_is_asked(told: list[dict[str, tuple[int, int]]]) -> None:
+    """Weighted time, prices and memory are rounded so that rows are their total, and people their group."""
+    history = cast("History", _Fractions(told))
+    worth = Worth(weights={"H100": 3.3, "T4": 0.7}, price=0.37)
+    words: tuple[UsageBy, ...] = ("person", "group", "node", "model")
+    for by in words:
+        wanted = UsageWanted(by=by, start=0.0, end=HOUR, now=HOUR, groups=GROUPS, worth=worth, zone=UTC)
+        answer = ask_usage(history, wanted)
+        sums = [(answer.total, answer.rows), *((row, row.people) for row in answer.rows if row.people)]
+        for whole, parts in sums:
+            assert sum(part.weighted_ms or 0 for part in parts) == whole.weighted_ms
+            for name, unit in (("price", 10_000), ("memory_gib_hours", 1000)):
+                figures = [getattr(part, name) * unit for part in parts]
+                assert sum(map(round, figures)) == round(getattr(whole, name) * unit)
+                assert figures == pytest.approx([round(figure) for figure in figures])
 
 
 def test_people_are_compared_with_themselves(history: EmbeddedHistory) -> None:

@@ -43,6 +43,7 @@ def check_sums(found: Usage) -> None:
         assert times.span == round(1000 * end) - round(1000 * max(found.start, one.place.start))
         for kind in OWNED:
             assert sum(getattr(part, kind) for part in one.people.values()) == getattr(times, kind)
+        assert sum(part.memory or 0 for part in one.people.values()) == (times.memory or 0)
         assert sum(part.span for part in one.people.values()) == times.used + times.idle + times.booked
 
 
@@ -210,6 +211,26 @@ def test_memory_is_counted_as_long_as_it_was_held(tmp_path: Path) -> None:
         {"chen": None},
     ]
     assert [one.times.memory for one in found] == [8 * an_hour, 8 * an_hour, None]
+
+
+def test_memory_of_people_is_all_that_was_held(tmp_path: Path) -> None:
+    """The rest of a division is the first one's, and so it is of programs."""
+    with opened(str(tmp_path)) as history:
+        ran = [
+            Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program=name, start=DAY + start)
+            for name, start in (("eval", 1), ("train", 0))
+        ]
+        held = gpu_sample(
+            "GPU-a", DAY, holds=100, holders=("ana", "ben", "chen"), memory_used_bytes=7.0 * 1024**2
+        )
+        history.write(Batch(places=[place("GPU-a")], episodes=ran, gpu_samples=[held]), now=DAY)
+        (by_person,) = history.usage(DAY, DAY + 100).places
+        (by_program,) = history.usage_of_programs(DAY, DAY + 100).places
+    assert {name: part.memory for name, part in by_person.people.items()} == {
+        "ana": 234, "ben": 233, "chen": 233,
+    }  # fmt: skip
+    assert by_program.times.memory == 700
+    assert sum(part.memory or 0 for part in by_program.people.values()) == 700
 
 
 def test_what_is_booked_is_the_claimants_and_nobody_is_on_it(tmp_path: Path) -> None:
