@@ -12,7 +12,7 @@ from gpuboard.history.embedded import EmbeddedHistory, notes, retention, sealing
 from gpuboard.history.embedded.disk import Disk
 from gpuboard.history.embedded.file import HistoryFile
 from gpuboard.history.embedded.names import CROWDS_PER_NODE
-from gpuboard.history.records import Batch, CurvesQuery, Episode, Member
+from gpuboard.history.records import Batch, CurvesQuery, Episode, Event, Member
 from gpuboard.model.errors import HistoryPausedError, StorageError
 from gpuboard.outside import state_directory
 from tests.history.fleets import DAY, HOUR, curve, gpu_sample, host_sample, place, tidy, write_all
@@ -162,17 +162,62 @@ def test_what_is_too_much_goes_oldest_and_finest_first(
     assert rows_of(tmp_path, "SELECT count(*) FROM chunks WHERE tier = 1 AND figure = 0") == [(3,)]
 
 
+@pytest.mark.parametrize("allowed", [0.5, 0.01])
+def test_a_node_that_invents_programs_takes_nobodys_figures(
+    make: MakeHistory, tmp_path: Path, allowed: float
+) -> None:
+    """What ran goes first, the oldest of it, as far as it is more than its share; else the file grows on."""
+    history = make()
+    write_all(history, ["GPU-a"], DAY, DAY + 2 * HOUR, step=60)
+    ran = [
+        Episode(
+            gpu="GPU-a",
+            node="gpu01",
+            label="0",
+            person="ana",
+            program=f"invented-{number}",
+            start=DAY + number,
+            end=DAY + number + 1,
+        )
+        for number in range(5000)
+    ]
+    goes_on = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="train", start=DAY)
+    befell = [Event(node="gpu01", start=one.start, kind="late", end=one.end) for one in ran]
+    history.write(Batch(episodes=[*ran, goes_on], events=befell), now=DAY + 2 * HOUR)
+    tidy(history, DAY + 10 * HOUR)
+    chunks = rows_of(tmp_path, "SELECT count(*) FROM chunks")
+    whole = history.size_bytes()
+    history.close()
+    smaller = make(max_bytes=int(whole * allowed))
+    tidy(smaller, DAY + 11 * HOUR)
+    left = smaller.episodes(DAY, DAY + HOUR * 2, limit=9999)
+    assert goes_on in left
+    if allowed == 0.5:
+        assert smaller.size_bytes() <= whole * allowed
+        assert rows_of(tmp_path, "SELECT count(*) FROM chunks") == chunks
+        assert left[0] == ran[-1]
+    else:
+        # No figure is left, and nothing that has ended.
+        assert (left, smaller.events(DAY, DAY + HOUR * 2)) == ([goes_on], [])
+
+
 def test_names_are_forgotten_before_figures(make: MakeHistory, tmp_path: Path) -> None:
     """Who it was is nobody's business after that; that it was used stays."""
     history = make(names_seconds=10 * HOUR)
-    episode = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="x", start=DAY, end=DAY + 9)
-    batch = Batch(places=[place("GPU-a")], gpu_samples=[gpu_sample("GPU-a", DAY)], episodes=[episode])
+    ran = [
+        Episode(gpu="GPU-a", node="gpu01", label="0", person=who, program="ana.py", start=DAY, end=DAY + 9)
+        for who in ("ana", "somebody")
+    ]
+    befell = Event(node="gpu01", kind="error", start=DAY, end=DAY + 9, detail="no such file: /home/ana/x")
+    said = gpu_sample("GPU-a", DAY)
+    batch = Batch(places=[place("GPU-a")], gpu_samples=[said], episodes=ran, events=[befell])
     history.write(batch, now=DAY)
     tidy(history, DAY + 4 * HOUR)
     assert history.states("GPU-a", DAY, DAY + 10)[0].holders == ("ana",)
     tidy(history, DAY + 40 * HOUR)
     assert history.states("GPU-a", DAY, DAY + 10)[0].holders == ("somebody",)
-    assert [one.person for one in history.episodes(DAY, DAY + 10)] == ["somebody"]
+    assert [(one.person, one.program) for one in history.episodes(DAY, DAY + 10)] == [("somebody", None)]
+    assert [(one.kind, one.detail) for one in history.events(DAY, DAY + 10)] == [("error", None)]
     history.close()
     for file in tmp_path.glob("history.sqlite*"):
         assert b"ana" not in file.read_bytes()
@@ -196,6 +241,33 @@ def test_a_clock_that_was_set_wrong_for_a_while_costs_nothing(make: MakeHistory,
         seen = curve(history, "GPU-a", DAY, DAY + 5 * HOUR, points=1800)
         assert seen[:1080] == [float(cell % 101) for cell in range(1080)]
         assert seen[1140:] == [20.0] * 660
+
+
+def test_a_clock_that_is_set_back_leaves_what_has_ended_as_it_was(make: MakeHistory) -> None:
+    """Yesterday was as it was, whether the clock is wrong now or was wrong for weeks."""
+    history = make()
+    last = DAY + 24 * HOUR
+
+    def told() -> tuple[object, ...]:
+        span = (DAY, last)
+        programs = history.usage_of_programs(*span).places[0].people
+        return history.episodes(*span), history.events(*span), programs
+
+    for hour in range(24):
+        start, end = DAY + hour * HOUR, DAY + (hour + 1) * HOUR
+        ran = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="x", start=start, end=end)
+        event = Event(node="gpu01", start=start, kind="late", end=end - 60)
+        sample = gpu_sample("GPU-a", start, holds=HOUR)
+        places = [] if hour else [place("GPU-a")]
+        batch = Batch(places=places, gpu_samples=[sample], episodes=[ran], events=[event])
+        history.write(batch, now=end)
+        tidy(history, end)
+    before = told()
+    # Set back, right again, and set back once more.
+    for now in (DAY + 10.0, DAY + 20.0, last, DAY + 30.0):
+        history.write(Batch(), now=now)
+        tidy(history, now)
+    assert told() == before
 
 
 @pytest.mark.parametrize(

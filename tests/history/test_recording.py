@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.fleet.names import Names
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.recorder import Recorder
@@ -238,6 +239,31 @@ async def test_a_history_that_was_deleted_is_told_everything_again(history: Embe
     assert [one.person for one in await history.run(history.open_episodes)] == ["ana"]
 
 
+async def test_whoever_is_called_otherwise_from_some_day_on_has_the_time_from_then(
+    history: EmbeddedHistory,
+) -> None:
+    """An hour is of the name of that day, sealed or not; together they have all of it."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time + 1
+    for number in range(1440):
+        if number == 500:
+            lab.fleet.judge_by(lab.fleet.thresholds, Names(people={"ana": "Ana Silva"}))
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(5.0)
+        if not number % 100:
+            await lab.write()
+    await lab.write()
+    end = lab.clock.time
+    for now in (end, end + 10 * HOUR):
+        while await history.run(lambda now=now: history.tidy(now=now), is_write=True):
+            pass
+        (found,) = (await history.run(lambda: history.usage(start, end + HOUR))).places
+        used = {name: part.used / 1000 for name, part in found.people.items()}
+        assert sum(used.values()) == found.times.used / 1000
+        # To the next closer look, and the next cell.
+        assert used == {"ana": pytest.approx(2500, abs=30), "Ana Silva": pytest.approx(4700, abs=30)}
+
+
 async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history: EmbeddedHistory) -> None:
     """What was seen in that future ends as if it had been seen now; what befell nodes, too."""
     lab = await lab_on(history, 1_800_000_000.0)
@@ -252,6 +278,7 @@ async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history
 
     say_for(60, "ana")
     lab.tick(40.0)
+    await lab.write()
     lab.clock.time += 20 * HOUR
     say_for(30, "ben")
     await lab.write()
