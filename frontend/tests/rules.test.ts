@@ -46,6 +46,13 @@ test('no part has a style attribute: the content policy forbids it, and the buil
   expect(found.map(([path]) => path)).toEqual([]);
 });
 
+test('a size asked for has one rule', () => {
+  const share =
+    /(?:memory|bytes|size|box|gib)\w*\)?\s*\* 0?\.9|\b0?\.9\d* \* \w*(?:memory|bytes|size|box|gib)/i;
+  const found = Object.entries(sources).filter(([, source]) => share.test(source));
+  expect(found.map(([path]) => path)).toEqual([]);
+});
+
 test('nothing is read only to be drawn anew: who forgets that shows what was', () => {
   const found = Object.entries(sources).filter(([, source]) => /void fleet\.version/.test(source));
   expect(found.map(([path]) => path)).toEqual([]);

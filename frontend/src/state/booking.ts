@@ -2,6 +2,7 @@
 
 import type { BookedPlaces, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
+import { BOX_SHARE } from './models';
 import { folded, isSamePerson, usersOf } from './people';
 
 export const HOUR = 3600;
@@ -148,6 +149,7 @@ export interface Slot extends Span {
 
 interface Wish {
   count: number;
+  /** The size on the box, of each GPU. */
   memoryBytes: number;
   seconds: number;
   /** Else they may be of several. */
@@ -172,7 +174,9 @@ export function findSlot(
   const { now } = about;
   const candidates = nodes.map(({ name, gpus }): Candidate => ({
     node: name,
-    cards: cardsOf(gpus).filter((gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= wish.memoryBytes),
+    cards: cardsOf(gpus).filter(
+      (gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= BOX_SHARE * wish.memoryBytes,
+    ),
     holds: holdsOf(name, bookings, gpus, now),
   }));
   let best = null as Slot | null;
