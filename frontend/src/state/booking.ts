@@ -147,7 +147,7 @@ export interface Slot extends Span {
   places: { node: string; gpus: number[] }[];
 }
 
-interface Wish {
+interface SlotWish {
   count: number;
   /** The size on the box, of each GPU. */
   memoryBytes: number;
@@ -167,7 +167,7 @@ const MOST_STARTS = 100;
 
 export function findSlot(
   nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
-  wish: Wish,
+  wish: SlotWish,
   bookings: readonly BookingView[],
   about: { me: string | null; now: number },
 ): Slot | null {
@@ -188,7 +188,7 @@ export function findSlot(
 /** The first slot on these, taken together, before a moment. */
 function firstSlot(
   candidates: readonly Candidate[],
-  { count, seconds }: Wish,
+  { count, seconds }: SlotWish,
   about: { me: string | null; now: number },
   before = about.now + AHEAD_SECONDS,
 ): Slot | null {
