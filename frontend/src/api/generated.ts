@@ -206,6 +206,8 @@ export interface FreeAnswer {
   sources_unknown: number;
   could_be_enough: boolean;
   blocks: (FreeBlock)[];
+  fits_from: number | null;
+  fits_on: string | null;
 }
 
 export interface FreeBlock {

@@ -2,6 +2,7 @@
 
 import type { BookedPlaces, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
+import { BOX_SHARE } from './models';
 import { folded, isSamePerson, usersOf } from './people';
 
 export const HOUR = 3600;
@@ -146,8 +147,9 @@ export interface Slot extends Span {
   places: { node: string; gpus: number[] }[];
 }
 
-interface Wish {
+interface SlotWish {
   count: number;
+  /** The size on the box, of each GPU. */
   memoryBytes: number;
   seconds: number;
   /** Else they may be of several. */
@@ -165,14 +167,16 @@ const MOST_STARTS = 100;
 
 export function findSlot(
   nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
-  wish: Wish,
+  wish: SlotWish,
   bookings: readonly BookingView[],
   about: { me: string | null; now: number },
 ): Slot | null {
   const { now } = about;
   const candidates = nodes.map(({ name, gpus }): Candidate => ({
     node: name,
-    cards: cardsOf(gpus).filter((gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= wish.memoryBytes),
+    cards: cardsOf(gpus).filter(
+      (gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= BOX_SHARE * wish.memoryBytes,
+    ),
     holds: holdsOf(name, bookings, gpus, now),
   }));
   let best = null as Slot | null;
@@ -184,7 +188,7 @@ export function findSlot(
 /** The first slot on these, taken together, before a moment. */
 function firstSlot(
   candidates: readonly Candidate[],
-  { count, seconds }: Wish,
+  { count, seconds }: SlotWish,
   about: { me: string | null; now: number },
   before = about.now + AHEAD_SECONDS,
 ): Slot | null {

@@ -4,7 +4,7 @@ import type { BoardInfo, Problem } from '../api/wire';
 import type { FleetNode } from './fleet.svelte';
 
 /** Where something is wrong: a node, or one of its GPUs. */
-export interface Place {
+export interface Affected {
   node: FleetNode;
   /** The number of the GPU that it is about. */
   label: string | null;
@@ -21,7 +21,7 @@ export interface Cause {
   rank: number;
   /** When it began at its newest place. */
   since: number;
-  places: Place[];
+  places: Affected[];
 }
 
 export interface Trouble {

@@ -174,4 +174,7 @@ def _why_not(answer: FreeAnswer) -> str:
         text = f"{text}; {answer.nodes_unknown} {nodes} never read, so what GPUs are there is not known yet"
     if answer.sources_unknown:
         text = f"{text}; the board has just started or cannot read its lists, so not all nodes are known yet"
+    if answer.fits_from is not None:
+        where = f" on {answer.fits_on}" if answer.fits_on else ""
+        text = f"{text}; bookings that end leave enough{where} from {show_moment(answer.fits_from)}"
     return text

@@ -176,6 +176,10 @@ class Fleet:
         """When somebody's claim on a GPU begins next; None where nothing is to come."""
         return self._book.next_start(place, self.clock.now()) if self._book else None
 
+    def claims_to_come(self, place: GpuPlace) -> tuple[Claim, ...]:
+        """Everybody's claims on a GPU that hold now or will."""
+        return self._book.to_come(place, self.clock.now()) if self._book else ()
+
     def set_claims(self, giver: Giver, claims: Mapping[GpuPlace, Claim | tuple[Claim, ...]]) -> None:
         """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
         pairs = [

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.names import is_part_of_model, place_key
 from gpuboard.model.units import fits_size
-from gpuboard.model.verdict import GpuPlace, VerdictWord, is_just_freed
+from gpuboard.model.verdict import Claim, GpuPlace, VerdictWord, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
 from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, HolderView, NodeRow
@@ -212,6 +212,53 @@ def _first_booking(block: FreeBlock, booked_from: Callable[[GpuPlace], float | N
     places = [(block.node, place_key(label)[0]) for label in block.labels[: block.chosen]]
     starts = map(booked_from, dict.fromkeys(places))
     return min((start for start in starts if start is not None), default=None)
+
+
+def fits_next(
+    gpus: Iterable[GpuRow], wish: Wish, claims_on: Callable[[GpuPlace], Iterable[Claim]], *, at: float
+) -> tuple[float, str | None] | None:
+    """When bookings that end leave enough for a wish, and on which node, None if on several.
+
+    Only what is free or booked counts, by all its claims, now and later: when others leave, nobody knows.
+    """
+    changes: dict[tuple[str, str | None], Counter[float]] = defaultdict(Counter)
+    for row in filter(wish.fits, gpus):
+        if row.verdict in ("free", "booked"):
+            for moment, change in _changes(claims_on((row.node, place_key(row.label)[0])), at):
+                changes[row.node, row.model][moment] += change
+    moments = [(_first(each, wish.gpus), node) for (node, _), each in changes.items()]
+    on_one = min(moments, default=(inf, ""))
+    together: Counter[float] = Counter()
+    for each in () if wish.same_node else changes.values():
+        together.update(each)
+    on_several = _first(together, wish.gpus)
+    if on_several < on_one[0]:
+        return on_several, None
+    return None if on_one[0] == inf else on_one
+
+
+def _changes(claims: Iterable[Claim], at: float) -> Iterator[tuple[float, int]]:
+    """When a GPU with these claims is there to be taken (1), and when no longer (-1)."""
+    free_from = at
+    for claim in sorted(claims, key=lambda claim: claim.start or 0.0):
+        start = claim.start or 0.0
+        if start > free_from:
+            yield free_from, 1
+            yield start, -1
+        if claim.until is None:
+            return
+        free_from = max(free_from, claim.until)
+    yield free_from, 1
+
+
+def _first(changes: Mapping[float, int], wanted: int) -> float:
+    """The first moment at which so many are there; `inf`: there is none."""
+    there = 0
+    for moment in sorted(changes):
+        there += changes[moment]
+        if there >= wanted:
+            return moment
+    return inf
 
 
 def _of_node(block: FreeBlock, node: NodeRow | None) -> FreeBlock:

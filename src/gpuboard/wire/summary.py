@@ -118,3 +118,7 @@ class FreeAnswer(Struct, frozen=True, kw_only=True):
     # Whether those that cannot be judged could make it enough; if not, "no" is certain.
     could_be_enough: bool
     blocks: tuple[FreeBlock, ...]
+    # When bookings that end leave enough, where there are not; null: nobody knows.
+    fits_from: float | None = None
+    # The node that has enough then; null: it takes several.
+    fits_on: str | None = None

@@ -68,7 +68,7 @@ def expect_best(page: Page, board: RunningBoard, **wish: str | int) -> None:
 
 def test_the_first_row_stands_high_on_a_small_laptop(browser: Browser, demo: RunningBoard) -> None:
     """It used to begin at 460, below half a screen of preamble, and there are no more controls than then."""
-    for locale in ("en-GB", "de-DE", "fr-FR", "zh-TW"):
+    for locale in ("en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"):
         with visit(browser, demo.url, size=LAPTOP, locale=locale) as page:
             open_board(page, demo, "?view=rows")
             top, controls = page.evaluate(ABOVE)

@@ -42,8 +42,8 @@ export const more: MoreWords = {
   withoutTerm: 'ohne {term}',
   severalNodes: 'auf mehreren Knoten',
   freshExplained: 'Eben frei Gewordenes (unter {time}) kommt zuletzt: vielleicht startet jemand nur neu.',
-  nextClaim: 'Als Nächstes endet die Buchung auf {node}, {time}.',
-  nextClaims: 'Bis {time} enden genug Buchungen dafür.',
+  fitsOn: '{node} hat genug ab {time}, wenn Buchungen enden.',
+  fitsFrom: 'Genug gibt es ab {time}, wenn Buchungen enden.',
   idleHidden: {
     one: '{count} GPU ist belegt, aber untätig.',
     other: '{count} GPUs sind belegt, aber untätig.',

@@ -9,14 +9,14 @@ import { refusalText } from '../refused';
 import type { LaneView } from './view.svelte';
 
 /** A place in the lanes: of a folded node it is its line. */
-export interface Spot {
+export interface LanePlace {
   node: string;
   number: number | null;
   at: number;
 }
 
 /** What somebody could book, or draws with the mouse. */
-export interface Offer extends Span {
+export interface FreeSpan extends Span {
   node: string;
   numbers: number[];
   /** How long nobody has it. */
@@ -24,7 +24,7 @@ export interface Offer extends Span {
 }
 
 /** What is open above the lanes: a form, or what can be done with a booking. */
-export type Opened = { kind: 'form'; offer: Offer } | { kind: 'box'; booking: BookingView };
+export type Opened = { kind: 'form'; offer: FreeSpan } | { kind: 'box'; booking: BookingView };
 
 /** What the lanes are about, and what somebody does in them. */
 export class LaneDesk {
@@ -42,9 +42,9 @@ export class LaneDesk {
   /** Of the time's column, in pixels. */
   width = $state(900);
   /** Where the keys are. */
-  spot = $state.raw<Spot | null>(null);
+  spot = $state.raw<LanePlace | null>(null);
   /** Where the mouse is. */
-  offer = $state.raw<Offer | null>(null);
+  offer = $state.raw<FreeSpan | null>(null);
   /** A booking as somebody wants it, until the board has said yes or no. */
   draft = $state.raw<BookingView | null>(null);
   opened = $state.raw<Opened | null>(null);
@@ -95,7 +95,7 @@ export class LaneDesk {
   }
 
   /** What could be booked at a place; null: somebody has it, or it is over. */
-  offerOn(node: string, number: number, at: number): Offer | null {
+  offerOn(node: string, number: number, at: number): FreeSpan | null {
     const { fleet, preferences } = this.app;
     const rows = fleet.nodes.get(node)?.gpus.map(({ record }) => record) ?? [];
     const gap = gapAt(number, at, holdsOf(node, this.on(node), rows, this.now), this.now);
@@ -104,7 +104,7 @@ export class LaneDesk {
   }
 
   /** The gap in which the keys are. */
-  readonly walked = $derived.by((): Offer | null => {
+  readonly walked = $derived.by((): FreeSpan | null => {
     const { node = '', number = null, at = 0 } = this.spot ?? {};
     const offer = number === null ? null : this.offerOn(node, number, at);
     // From where one has walked to, not from the start of the gap.

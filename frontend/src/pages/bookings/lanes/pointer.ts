@@ -1,6 +1,6 @@
 import type { BookingView } from '../../../api/bookings';
 import { momentAt, QUARTER } from '../../../state/axis';
-import type { LaneDesk, Offer } from './desk.svelte';
+import type { FreeSpan, LaneDesk } from './desk.svelte';
 import { shifted } from './places';
 import type { Shown } from './shown';
 import { LANE } from './sizes';
@@ -40,7 +40,7 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
     return { row: Math.max(0, Math.min(shown.gpus.length - 1, row)), at };
   }
 
-  function offerBelow(event: MouseEvent): Offer | null {
+  function offerBelow(event: MouseEvent): FreeSpan | null {
     const item = itemOf(event);
     const shown = shownOf(item);
     const place = item && shown && below(event, item, shown);
