@@ -191,6 +191,10 @@ def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     assert "<title>&lt;Lab&gt;: GPU-hours</title>" in sheet
     assert "1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin)" in sheet
     assert "booked, unused: it was booked, and nobody was on it" in sheet
+    text = usage_to_text(answer)
+    assert text.startswith("1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin): t")
+    unknown = usage_to_text(replace(answer, time_zone=None))
+    assert unknown.startswith("1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z (UTC): t")
 
 
 def test_what_is_not_told_is_no_column() -> None:

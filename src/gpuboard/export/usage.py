@@ -72,13 +72,12 @@ def usage_to_html(answer: UsageAnswer) -> str:
     """Write one page without anything around it, to be read without colour."""
     heads, *lines = _table(answer)
     title = f"{answer.title}: GPU-hours" if answer.title else "GPU-hours"
-    zone = zone_of(answer.time_zone) or UTC
     head = "".join(f"<th>{escape(word)}</th>" for word in heads)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f"<p>{escape(_span(answer, zone))} ({escape(str(zone))})</p><p>{escape(answer.text)}</p>"
+        f"<p>{escape(_asked(answer))}</p><p>{escape(answer.text)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         f"<footer>{escape(_definitions())}</footer></body></html>\n"
     )
@@ -102,7 +101,7 @@ def usage_to_text(answer: UsageAnswer) -> str:
         )
         for line in table
     ]
-    return "\n".join([f"{_span(answer)}: {answer.text}", "", *lines, ""])
+    return "\n".join([f"{_asked(answer)}: {answer.text}", "", *lines, ""])
 
 
 def hours_of(tenths: int | None) -> str:
@@ -162,13 +161,15 @@ def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None
     return [getattr(times, name) for name in (*KINDS, *more)]
 
 
-def _span(answer: UsageAnswer, zone: tzinfo = UTC) -> str:
-    """What was asked for, and what of it was counted, if that is less."""
+def _asked(answer: UsageAnswer) -> str:
+    """What was asked for, and what of it was counted, if that is less; in a zone that is named."""
+    zone = zone_of(answer.time_zone) or UTC
     start, end = answer.start, answer.end
     asked = (start if answer.asked_from is None else answer.asked_from, answer.asked_to or end)
     words = f"{_moment(asked[0], zone)} to {_moment(asked[1], zone)}"
     is_less = answer.gpus > 0 and (start > asked[0] or end < asked[1])
-    return f"{words} (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else words
+    counted = f" (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else ""
+    return f"{words} ({zone}){counted}"
 
 
 def _moment(at: float, zone: tzinfo = UTC) -> str:
