@@ -5,15 +5,11 @@ from itertools import count
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec.structs import replace
 
 from gpuboard.bookings.book import GpuFact, MemoryBook, NodeFact
-from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
+from gpuboard.bookings.limits import Limit, Limits, limits_for, week_of
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
-from gpuboard.model.booking import Booking, is_on
 from gpuboard.model.errors import BookingRefused
 from gpuboard.model.verdict import NO_NUMBER, WHOLE_NODE, Claim, GpuPlace
 
@@ -284,112 +280,3 @@ def test_of_a_whole_node_one_gpu_may_be_kept() -> None:
     for others in ((("gpu02", 0),), (("gpu01", 0), ("gpu01", 0)), ()):
         with pytest.raises(BookingRefused):
             kept(*others)
-
-
-PLACES = st.lists(
-    st.tuples(st.sampled_from(["gpu01", "gpu02"]), st.sampled_from([0, 1, 2, WHOLE_NODE])),
-    min_size=1,
-    max_size=3,
-)
-HOURS = st.integers(-2, 80)
-LIMITS = {
-    "longest": Limit(30 * HOUR, None),
-    "ahead": Limit(60 * HOUR, None),
-    "gpus_at_once": Limit(4, None),
-    "hours_per_week": Limit(90, None),
-}
-
-
-class BookOfALab(RuleBasedStateMachine):
-    """People book, change and cancel whatever they like, and admins block, while time passes."""
-
-    @initialize()
-    def begin(self) -> None:
-        """Nothing is booked."""
-        self.now = NOW
-        self.bookings: dict[str, Booking] = {}
-
-    def attempt(self, decide: object) -> None:
-        """Do what the rules allow; what they refuse changes nothing."""
-        before = dict(self.bookings)
-        try:
-            decision: Decision = decide(MemoryBook(self.bookings.values()))  # type: ignore[operator] # a call
-        except BookingRefused:
-            assert self.bookings == before
-            return
-        for one in (decision.booking, *decision.displaced):
-            self.bookings[one.id] = one
-
-    @rule(who=st.sampled_from("abc"), places=PLACES, start=HOURS, hours=st.integers(-1, 40))
-    def somebody_books(self, who: str, places: list[GpuPlace], start: int, hours: int) -> None:
-        """Anything, from anybody."""
-        by, at = Booker(person=who, zone=UTC, limits=LIMITS), self.now + start * HOUR
-        request = Request(places=tuple(places), span=Span(start=at, end=at + hours * HOUR))
-        self.attempt(
-            lambda on: book(
-                on, request, by=by, facts=FACTS, now=self.now, make_id=lambda: str(len(self.bookings))
-            )
-        )
-
-    @rule(places=PLACES, start=HOURS, hours=st.integers(1, 40))
-    def an_admin_blocks(self, places: list[GpuPlace], start: int, hours: int) -> None:
-        """Over whatever is booked."""
-        at = self.now + start * HOUR
-        request = Request(places=tuple(places), span=Span(start=at, end=at + hours * HOUR), kind="block")
-        self.attempt(
-            lambda on: book(
-                on, request, by=ADMIN, facts=FACTS, now=self.now, make_id=lambda: str(len(self.bookings))
-            )
-        )
-
-    @rule(which=st.integers(0, 50), places=st.none() | PLACES, start=st.none() | HOURS, end=st.none() | HOURS)
-    def one_is_changed(
-        self, which: int, places: list[GpuPlace] | None, start: int | None, end: int | None
-    ) -> None:
-        """By its owner."""
-        one = self.bookings.get(str(which % max(1, len(self.bookings))))
-        if one is None:
-            return
-        change = Change(
-            places=None if places is None else tuple(places),
-            start=None if start is None else self.now + start * HOUR,
-            end=None if end is None else self.now + end * HOUR,
-        )
-        by = ADMIN if one.kind == "block" else Booker(person=one.who, zone=UTC, limits=LIMITS)
-        self.attempt(lambda on: edit(on, one, change, by=by, facts=FACTS, now=self.now))
-
-    @rule(which=st.integers(0, 50))
-    def one_is_cancelled(self, which: int) -> None:
-        """By its owner."""
-        one = self.bookings.get(str(which % max(1, len(self.bookings))))
-        if one is not None:
-            by = ADMIN if one.kind == "block" else Booker(person=one.who, zone=UTC)
-            self.attempt(lambda _: cancel(one, by=by, now=self.now))
-
-    @rule(hours=st.integers(1, 30))
-    def time_passes(self, hours: int) -> None:
-        """A while."""
-        self.now += hours * HOUR
-
-    @invariant()
-    def nothing_overlaps(self) -> None:
-        """One place has one holder at one moment."""
-        real = [one for one in self.bookings.values() if not one.never_was]
-        for number, one in enumerate(real):
-            for other in real[:number]:
-                if one.start < other.end and other.start < one.end:
-                    assert not any(is_on(a, b) for a in one.places for b in other.places)
-
-    @invariant()
-    def policies_hold(self) -> None:
-        """For each person, at every moment and in every week."""
-        for who in "abc":
-            mine = [one for one in self.bookings.values() if one.who == who]
-            assert all(one.end - one.start <= LIMITS["longest"].most for one in mine)
-            assert most_at_once(mine, NOW, NOW + 1e9) <= LIMITS["gpus_at_once"].most
-            for one in mine:
-                assert gpu_hours(mine, *week_of(one.start, UTC)) <= LIMITS["hours_per_week"].most + 0.01
-
-
-TestBookOfALab = BookOfALab.TestCase
-TestBookOfALab.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -62,7 +62,8 @@ class PasswordWay:
                 wait_seconds=wait,
             )
         self.evaluated += 1
-        if not await self._passwords.fits(evidence.password, person.password if person else None):
+        hashed = person.password if person else None
+        if not await self._passwords.fits(evidence.password, hashed, is_known=known is not None):
             raise GuessRefused(_WRONG)
         assert person is not None  # noqa: S101 - who has a password is somebody
         return Vouched(person=person.name, way="password", role=person.role, display_name=person.display_name)
