@@ -81,6 +81,8 @@ def before() -> dict[str, tuple[GpuReading, ...]]:
             instance(1, ALICE),
             instance(2),
             card("mig-01", 1),
+            # MIG is switched on, and nobody has cut it yet.
+            card("mig-01", 2, mig_enabled=True),
         ),
         "stale-01": (card("stale-01", 0), card("stale-01", 1, BOB, use=90.0)),
         # Somebody holds GPU 8 and does nothing from then on.
