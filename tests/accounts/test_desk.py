@@ -410,7 +410,9 @@ async def test_a_token_made_while_somebody_looks_is_found_too(
     await added.wait()
     made, token = tokens[0]
     finding = asyncio.create_task(view.find_token(token))
+    # While the look is under way nobody is told that there is no such token.
     await asyncio.sleep(0.1)
+    assert not finding.done()
     asked.set()
     assert await finding == made
     await looking

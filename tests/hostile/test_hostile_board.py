@@ -116,6 +116,21 @@ def test_every_text_of_an_answer_is_cleaned() -> None:
     assert "\\x1b" in texts[0]
 
 
+@pytest.mark.parametrize("control", [b"\x1b", b"\x00", b"\n", b"\x1f"])
+def test_a_control_character_that_is_not_escaped_is_no_answer(control: bytes) -> None:
+    """JSON has none: what is read without being cleaned relies on it that the decoder refuses them."""
+    with pytest.raises(msgspec.DecodeError):
+        decode_answer(b'{"words": "mine' + control + b'[2J"}', dict[str, str])
+
+
+@pytest.mark.parametrize("control", [b"\x7f", b"\xc2\x9b", b"\\u001b", "\u202e".encode()])
+def test_what_json_lets_through_is_cleaned(control: bytes) -> None:
+    """The others: as they are, or escaped."""
+    told = decode_answer(b'{"words": "mine' + control + b'[2J"}', dict[str, str])
+    assert told["words"].isprintable()
+    assert told["words"] != "mine[2J"
+
+
 @pytest.mark.parametrize("form", ["csv", "json", "html"])
 def test_a_hostile_snapshot_cannot_write_to_the_terminal_either(tmp_path: Path, form: str) -> None:
     """Whoever sends one by mail knows where it is looked at."""

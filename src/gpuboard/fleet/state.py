@@ -78,11 +78,7 @@ class Fleet:
 
     def find(self, name: str) -> Node | None:
         """The node of this name, or the one that people call so; case says nothing."""
-        asked = spoken(name)
-        own = next(
-            (own for own in (name, asked, *self.names.nodes_called(asked)) if own in self._nodes), None
-        )
-        return None if own is None else self._nodes[own]
+        return find_called(name, self.names, self._nodes)
 
     def groups_of(self, node: Node) -> tuple[str, ...]:
         """The groups of a node: of the settings, under any of its names, then of its source's list."""
@@ -426,3 +422,10 @@ class Fleet:
             self._strangers_until = None
             for name in self._devices.places.keys() - self._nodes.keys():
                 self._forget(name)
+
+
+def find_called(name: str, names: Names, nodes: Mapping[str, Node]) -> Node | None:
+    """The node of this name, or the one that people call so; case says nothing."""
+    asked = spoken(name)
+    own = next((own for own in (name, asked, *names.nodes_called(asked)) if own in nodes), None)
+    return None if own is None else nodes[own]

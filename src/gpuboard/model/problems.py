@@ -405,17 +405,7 @@ def problem(
     since: float | None = None,
 ) -> Problem:
     """Put one kind of trouble into words; the detail (which versions, how many) follows a colon."""
-    words = _WORDS[kind]
-    text = f"{words.text}: {detail}" if detail else words.text
-    return Problem(
-        kind=kind,
-        text=text[:4096],
-        remedy=words.remedy,
-        detail=None if detail is None else detail[:4096],
-        gpu_uuid=gpu_uuid,
-        place=None if place is None else place[:4096],
-        since=since,
-    )
+    return problem_of(kind, detail, gpu_uuid=gpu_uuid, place=place, since=since)
 
 
 def problem_of(
@@ -431,11 +421,11 @@ def problem_of(
     text = f"{words.text}: {detail}" if detail else words.text
     return Problem(
         kind=kind,
-        text=text,
+        text=text[:4096],
         remedy=words.remedy,
-        detail=detail,
+        detail=None if detail is None else detail[:4096],
         gpu_uuid=gpu_uuid,
-        place=place,
+        place=None if place is None else place[:4096],
         since=since,
     )
 

@@ -153,11 +153,14 @@ def test_arrows_move_between_gpus_and_enter_opens_one(page: Page, demo: RunningB
     """The table is one stop of the Tab key; Enter opens the detail, and then the page; Escape leads back."""
     open_board(page, demo, "?view=rows&sort=name")
     page.locator(f"{CELLS}[tabindex='0']").focus()
-    # The keys arrive with the first focus.
-    page.wait_for_timeout(500)
     first = page.evaluate("document.activeElement.dataset.uuid")
-    page.keyboard.press("ArrowRight")
-    wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") not in (None, first))
+
+    def moves() -> bool:
+        page.keyboard.press("ArrowRight")
+        return page.evaluate("document.activeElement.dataset.uuid") not in (None, first)
+
+    # The keys arrive with the first focus.
+    wait_until(moves)
     right = page.evaluate("document.activeElement.dataset.uuid")
     page.keyboard.press("ArrowDown")
     wait_until(lambda: page.evaluate("document.activeElement.dataset.uuid") not in (None, right))
