@@ -387,6 +387,20 @@ def test_a_node_that_invents_people_fills_nothing(make: MakeHistory) -> None:
     assert history.states("GPU-a", DAY + 100, DAY + 110)[0].holders == ("chen",)
 
 
+def test_a_node_may_name_people_again_when_older_ones_are_forgotten(make: MakeHistory) -> None:
+    """A lab of many years has had very many; those of today are known without a restart of the board."""
+    history = make(names_seconds=10 * HOUR)
+    samples = [
+        gpu_sample("GPU-a", DAY + number / 100, holders=(f"name{number}",))
+        for number in range(CROWDS_PER_NODE)
+    ]
+    history.write(Batch(places=[place("GPU-a")], gpu_samples=samples), now=DAY + 100)
+    later = DAY + 40 * HOUR
+    tidy(history, later)
+    history.write(Batch(gpu_samples=[gpu_sample("GPU-a", later, holders=("chen",))]), now=later)
+    assert history.states("GPU-a", later, later + 10)[0].holders == ("chen",)
+
+
 def test_a_damaged_chunk_is_a_gap_and_no_more(make: MakeHistory, tmp_path: Path) -> None:
     """One bad hour must not take the month with it."""
     history = make()
