@@ -286,6 +286,31 @@ def test_a_grid_that_was_changed_goes_on(make: MakeHistory, grid: int, expected:
     assert set(curve(coarse, "GPU-a", DAY + 6 * HOUR, DAY + 6 * HOUR + 60, points=9)) == {50.0}
 
 
+@pytest.mark.parametrize("grid", [1, 10, 30, 60])
+def test_a_peak_of_one_sample_is_the_most_of_its_hour(make: MakeHistory, grid: int) -> None:
+    """Wherever it lies on the grid, sealed or not; so is the least of it."""
+    history = make(grid_seconds=grid)
+    history.write(Batch(places=[place("GPU-a")]), now=DAY)
+    for number in range(360):
+        at = DAY + 10 * number + 6.25
+        use = {100: 100.0, 200: 0.0}.get(number, 50.0)
+        history.write(Batch(gpu_samples=[gpu_sample("GPU-a", at, utilization=use)]), now=at)
+    query = CurvesQuery(
+        kind="gpu",
+        groups=((Member("GPU-a"),),),
+        figures=("utilization_percent",),
+        start=DAY,
+        end=DAY + HOUR,
+        points=6,
+    )
+    unsealed = history.curves(query).curves[0]
+    tidy(history, DAY + 20 * HOUR)
+    found = history.curves(query).curves[0]
+    assert found.most == [50.0, 100.0, *[50.0] * 4]
+    assert found.least == [*[50.0] * 3, 0.0, 50.0, 50.0]
+    assert (unsealed.least, unsealed.most) == (found.least, found.most)
+
+
 @pytest.mark.parametrize("grid", [1, 2, 5, 15, 20, 30, 60])
 def test_every_grid_gives_the_same_hours(make: MakeHistory, grid: int) -> None:
     """However finely it is kept, an hour is an hour."""
@@ -385,6 +410,20 @@ def test_a_node_that_invents_people_fills_nothing(make: MakeHistory) -> None:
     last = history.states("GPU-liar", DAY + 40, DAY + 50)
     assert [one.holders for one in last][-1] == ("unknown",)
     assert history.states("GPU-a", DAY + 100, DAY + 110)[0].holders == ("chen",)
+
+
+def test_a_node_may_name_people_again_when_older_ones_are_forgotten(make: MakeHistory) -> None:
+    """A lab of many years has had very many; those of today are known without a restart of the board."""
+    history = make(names_seconds=10 * HOUR)
+    samples = [
+        gpu_sample("GPU-a", DAY + number / 100, holders=(f"name{number}",))
+        for number in range(CROWDS_PER_NODE)
+    ]
+    history.write(Batch(places=[place("GPU-a")], gpu_samples=samples), now=DAY + 100)
+    later = DAY + 40 * HOUR
+    tidy(history, later)
+    history.write(Batch(gpu_samples=[gpu_sample("GPU-a", later, holders=("chen",))]), now=later)
+    assert history.states("GPU-a", later, later + 10)[0].holders == ("chen",)
 
 
 def test_a_damaged_chunk_is_a_gap_and_no_more(make: MakeHistory, tmp_path: Path) -> None:

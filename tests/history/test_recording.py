@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gpuboard.history.recorder import Recorder
 from gpuboard.history.records import CurvesQuery, Member
 from gpuboard.model.problems import problem
 from gpuboard.model.verdict import is_just_freed
+from tests.history.fleets import tidy
 from tests.history.lab import Lab, made_up, reading
 
 HOUR = 3600.0
@@ -255,8 +257,7 @@ async def test_whoever_is_called_otherwise_from_some_day_on_has_the_time_from_th
     await lab.write()
     end = lab.clock.time
     for now in (end, end + 10 * HOUR):
-        while await history.run(lambda now=now: history.tidy(now=now), is_write=True):
-            pass
+        await history.run(partial(tidy, history, now), is_write=True)
         (found,) = (await history.run(lambda: history.usage(start, end + HOUR))).places
         used = {name: part.used / 1000 for name, part in found.people.items()}
         assert sum(used.values()) == found.times.used / 1000

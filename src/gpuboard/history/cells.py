@@ -13,7 +13,7 @@ from gpuboard.history.figures import NOTHING
 class Values:
     """One figure in every cell: its mean, least and most, `NOTHING` where there is none.
 
-    Of a state all three are the last one, and where cells are the finest there are, the mean.
+    Of a state all three are the last one, and where cells are the finest that are kept, the mean.
     """
 
     mean: Ints
@@ -108,6 +108,12 @@ def settle(cells: Cells) -> Cells:
         if held is not None and not ((held != cells.observed) & (one.mean != NOTHING)).any():
             held = None
         values[place] = Values(one.mean, one.least, one.most, held)
+    return Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
+
+
+def means_of(cells: Cells) -> Cells:
+    """The same without extremes."""
+    values = {place: Values(one.mean, one.mean, one.mean, one.held) for place, one in cells.values.items()}
     return Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
 
 

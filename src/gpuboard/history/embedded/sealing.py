@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS, Keep
-from gpuboard.history.cells import Cells, empty_cells, fill
+from gpuboard.history.cells import Cells, empty_cells, fill, means_of
 from gpuboard.history.downsample import fold
 from gpuboard.history.embedded.chunks import (
     EVERYTHING,
@@ -176,7 +176,10 @@ def _seal_window(connection: sqlite3.Connection, window: _Window, keep: Keep) ->
     places = PLACES[window.block.kind]
     samples = in_order(join(read_tables(blobs, places), places))
     states, grid_ms = STATES[window.block.kind], keep.grid_seconds * 1000
-    cells = to_cells(samples, states, window.start_ms, grid_ms, series=SERIES, count=WINDOW_MS // grid_ms)
+    count = WINDOW_MS // grid_ms
+    cells = to_cells(
+        samples, states, window.start_ms, grid_ms, series=SERIES, count=count, with_extremes=True
+    )
     full = _write_tiers(connection, window.block, cells)
     connection.execute(f"DELETE FROM segments WHERE {chosen}", key)  # noqa: S608
     held = carry(samples, window.end_ms)
@@ -219,8 +222,11 @@ def _behind(connection: sqlite3.Connection, window: _Window, cell_ms: int) -> Ce
 
 def _write_tiers(connection: sqlite3.Connection, block: Block, cells: Cells) -> Cells:
     # What was sealed once stays; only a clock that was set back brings the same window again.
-    full = put_cells(connection, "full", block, cells, wins=False)
-    minutes = fold(full, MINUTE_MS // full.cell_ms, STATES[block.kind])
+    finest = means_of(cells)
+    full = put_cells(connection, "full", block, finest, wins=False)
+    # A minute has the peaks of its samples, however short: on the grid they are means already. Of what was
+    # merged no more is known.
+    minutes = fold(cells if full is finest else full, MINUTE_MS // full.cell_ms, STATES[block.kind])
     put_cells(connection, "minutes", block, minutes, wins=True)
     hours = fold(minutes, HOUR_MS // MINUTE_MS, STATES[block.kind])
     put_cells(connection, "hours", block, hours, wins=True)
