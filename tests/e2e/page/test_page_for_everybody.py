@@ -181,8 +181,8 @@ def test_no_page_of_the_past_breaks_a_rule(
         assert violations(page, axe) == []
 
 
-# What a finger cannot hit: less than 44 px wide or high through its middle, as the browser says who is there. What
-# stands in a line of text is as high as that; squares and cells are as small as what they show is many.
+# What a finger cannot hit: less than 44 px wide or high through its middle, as the browser says who is there.
+# What stands in a line of text is as high as that; squares and cells are as small as they are many.
 TOO_SMALL = """() => {
   const TARGETS = 'a[href], button, select, input, textarea, summary, [role=slider]';
   const inText = (target, { top, bottom }) => [...target.parentElement.childNodes].some((node) => {
