@@ -179,3 +179,69 @@ def test_no_page_of_the_past_breaks_a_rule(
         page.goto(f"{demo.url}gpus/{uuid}?at={evening}")
         expect(page.locator(".gaps")).to_be_visible()
         assert violations(page, axe) == []
+
+
+# What a finger cannot hit: less than 44 px wide or high through its middle, as the browser says who is there.
+# What stands in a line of text is as high as that; squares and cells are as small as they are many.
+TOO_SMALL = """() => {
+  const TARGETS = 'a[href], button, select, input, textarea, summary, [role=slider]';
+  const inText = (target, { top, bottom }) => [...target.parentElement.childNodes].some((node) => {
+    if (target.contains(node) || (node.matches?.(TARGETS) || node.querySelector?.(TARGETS))) return false;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return node.textContent.trim() !== '' && [...range.getClientRects()].some((box) =>
+      box.width > 1 && box.top < bottom && box.bottom > top);
+  });
+  const isHit = (target, x, y) => {
+    const hit = document.elementFromPoint(x, y);
+    return !!hit && (target.contains(hit) || [...(target.labels ?? [])].some((label) => label.contains(hit)));
+  };
+  const found = [];
+  for (const target of document.querySelectorAll(TARGETS)) {
+    if (target.disabled || !target.checkVisibility({visibilityProperty: true})) continue;
+    if (target.matches('.skip, .visually-hidden, .cell')) continue;
+    target.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    const box = target.getBoundingClientRect();
+    if (inText(target, box)) continue;
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const reach = (right, down) => {
+      let far = 0;
+      while (far < 44 && isHit(target, x + right * (far + 0.5), y + down * (far + 0.5))) far++;
+      return far;
+    };
+    const [width, height] = [reach(1, 0) + reach(-1, 0), reach(0, 1) + reach(0, -1)];
+    if (width < 43 || height < 43)
+      found.push(`${target.outerHTML.slice(0, 120)}: ${width} x ${height}`);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"),
+    [
+        ("?view=rows", ".cell[data-uuid]"),
+        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]"),
+        ("?view=map", "canvas"),
+        ("?view=text", ".line[data-uuid]"),
+        ("nodes/a100-01", "article[data-uuid]"),
+        ("gpus/{uuid}", ".meters, dl"),
+        ("people", "tbody tr"),
+        ("people/dupont", "#ran"),
+        ("bookings", "main form"),
+        ("usage", ".screen section table"),
+    ],
+)
+def test_a_finger_hits_whatever_it_points_at(
+    browser: Browser, demo: RunningBoard, path: str, seen: str
+) -> None:
+    """44 px, or a line of text; whoever wants the next one must not hit this."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.goto(demo.url + path.format(uuid=computing(demo)[1]["uuid"]))
+        expect(page.locator(seen).first).to_be_visible()
+        if path == "?view=rows":
+            page.locator("#need button").click()
+            expect(page.get_by_role("combobox", name="Memory")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        small = page.evaluate(TOO_SMALL)
+        assert not small, "\n".join(small)
