@@ -12,6 +12,8 @@ import {
   nextGap,
   obstacleOf,
   peopleOn,
+  spareFor,
+  tomorrow,
 } from '../src/state/booking';
 import { isUsable } from '../src/state/usable';
 import { gpu, using } from './samples';
@@ -94,8 +96,29 @@ test('the next gap is long enough for all', () => {
     end: NOW + 5 * HOUR,
   });
   const holds = holdsOf('gpu01', [booking({}), later], cards, NOW);
-  expect(nextGap([0], NOW, HOUR, holds)).toBe(NOW + 2 * HOUR);
-  expect(nextGap([0, 1], NOW, 2 * HOUR, holds)).toBe(NOW + 5 * HOUR);
+  expect(nextGap([card(0)], { start: NOW, end: NOW + HOUR }, holds, me)).toBe(NOW + 2 * HOUR);
+  expect(nextGap(cards, { start: NOW, end: NOW + 2 * HOUR }, holds, me)).toBe(NOW + 5 * HOUR);
+});
+
+test('there is a next gap whatever is in the way, but for what is held without end', () => {
+  const span = { start: NOW, end: NOW + HOUR };
+  const used = card(0, { verdict: 'busy', users: using('eve') });
+  expect(nextGap([used], span, [], me)).toBe(NOW + HOUR);
+  expect(nextGap([used, card(1, { verdict: 'broken' })], span, [], me)).toBe(tomorrow(NOW));
+  const endless = [{ number: 0, who: 'bob', start: 0, end: Infinity }];
+  expect(nextGap([card(0)], span, endless, me)).toBeNull();
+});
+
+test('a spare GPU is as large, counts, and has nothing in its way', () => {
+  const span = { start: NOW, end: NOW + HOUR };
+  const others = [
+    card(1, { memory_total_bytes: 1 }),
+    card(2, { counted: false }),
+    card(3, { verdict: 'broken' }),
+    card(4),
+  ];
+  expect(spareFor(card(0), others, span, [], me)?.index).toBe(4);
+  expect(spareFor(card(0), others.slice(0, 3), span, [], me)).toBeNull();
 });
 
 test('an evening that is over is not offered', () => {
