@@ -172,7 +172,7 @@ test('the agenda has what runs first, then day by day; over is over', () => {
 });
 
 test('what is not as booked names who and whose', () => {
-  const users = [{ name: 'bob', memory_bytes: 1, processes: 1 }];
+  const users = using('bob');
   const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
   const ended = { ...claim, who: 'bob', until: NOW - 60 };
   const odd = odditiesOf(
@@ -185,6 +185,17 @@ test('what is not as booked names who and whose', () => {
     ['trespass', 'bob'],
     ['overrun', 'bob'],
   ]);
+});
+
+test('who is named runs there against all claims: not root, nor who has one behind', () => {
+  const behind = [{ who: 'Dan', until: NOW + 2 * HOUR, comment: null }];
+  const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind };
+  const [daemon, ...others] = using('root', 'dan', 'EVE', 'bob')!;
+  const nameless = { ...daemon!, name: 'uid 4711', user: null };
+  const system = { ...daemon!, name: 'gdm', user: 'gdm', uid: 120 };
+  const users = [{ ...daemon!, uid: 0 }, nameless, system, ...others];
+  const odd = odditiesOf([], [card(0, { users, claim, flags: ['trespass'] })], NOW);
+  expect(odd).toMatchObject([{ kind: 'trespass', who: 'bob', booker: 'eve' }]);
 });
 
 test('who is on a slot now is named, each once; whoever looks is no news, and nobody is where names are hidden', () => {
