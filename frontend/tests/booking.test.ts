@@ -12,6 +12,8 @@ import {
   nextGap,
   obstacleOf,
   peopleOn,
+  spareFor,
+  tomorrow,
 } from '../src/state/booking';
 import { isUsable } from '../src/state/usable';
 import { gpu, using } from './samples';
@@ -94,8 +96,29 @@ test('the next gap is long enough for all', () => {
     end: NOW + 5 * HOUR,
   });
   const holds = holdsOf('gpu01', [booking({}), later], cards, NOW);
-  expect(nextGap([0], NOW, HOUR, holds)).toBe(NOW + 2 * HOUR);
-  expect(nextGap([0, 1], NOW, 2 * HOUR, holds)).toBe(NOW + 5 * HOUR);
+  expect(nextGap([card(0)], { start: NOW, end: NOW + HOUR }, holds, me)).toBe(NOW + 2 * HOUR);
+  expect(nextGap(cards, { start: NOW, end: NOW + 2 * HOUR }, holds, me)).toBe(NOW + 5 * HOUR);
+});
+
+test('there is a next gap whatever is in the way, but for what is held without end', () => {
+  const span = { start: NOW, end: NOW + HOUR };
+  const used = card(0, { verdict: 'busy', users: using('eve') });
+  expect(nextGap([used], span, [], me)).toBe(NOW + HOUR);
+  expect(nextGap([used, card(1, { verdict: 'broken' })], span, [], me)).toBe(tomorrow(NOW));
+  const endless = [{ number: 0, who: 'bob', start: 0, end: Infinity }];
+  expect(nextGap([card(0)], span, endless, me)).toBeNull();
+});
+
+test('a spare GPU is as large, counts, and has nothing in its way', () => {
+  const span = { start: NOW, end: NOW + HOUR };
+  const others = [
+    card(1, { memory_total_bytes: 1 }),
+    card(2, { counted: false }),
+    card(3, { verdict: 'broken' }),
+    card(4),
+  ];
+  expect(spareFor(card(0), others, span, [], me)?.index).toBe(4);
+  expect(spareFor(card(0), others.slice(0, 3), span, [], me)).toBeNull();
 });
 
 test('an evening that is over is not offered', () => {
@@ -149,7 +172,7 @@ test('the agenda has what runs first, then day by day; over is over', () => {
 });
 
 test('what is not as booked names who and whose', () => {
-  const users = [{ name: 'bob', memory_bytes: 1, processes: 1 }];
+  const users = using('bob');
   const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
   const ended = { ...claim, who: 'bob', until: NOW - 60 };
   const odd = odditiesOf(
@@ -162,6 +185,17 @@ test('what is not as booked names who and whose', () => {
     ['trespass', 'bob'],
     ['overrun', 'bob'],
   ]);
+});
+
+test('who is named runs there against all claims: not root, nor who has one behind', () => {
+  const behind = [{ who: 'Dan', until: NOW + 2 * HOUR, comment: null }];
+  const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind };
+  const [daemon, ...others] = using('root', 'dan', 'EVE', 'bob')!;
+  const nameless = { ...daemon!, name: 'uid 4711', user: null };
+  const system = { ...daemon!, name: 'gdm', user: 'gdm', uid: 120 };
+  const users = [{ ...daemon!, uid: 0 }, nameless, system, ...others];
+  const odd = odditiesOf([], [card(0, { users, claim, flags: ['trespass'] })], NOW);
+  expect(odd).toMatchObject([{ kind: 'trespass', who: 'bob', booker: 'eve' }]);
 });
 
 test('who is on a slot now is named, each once; whoever looks is no news, and nobody is where names are hidden', () => {

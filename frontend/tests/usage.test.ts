@@ -1,7 +1,7 @@
 /** GPU-hours add up as they are written, and the calendar is the board's. */
 
 import { describe, expect, test } from 'vitest';
-import type { UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
+import type { UsageAnswer, UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
 import {
   beginOf,
   clockChanges,
@@ -19,7 +19,7 @@ import {
 } from '../src/state/calendar';
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
-import { fitting } from '../src/pages/usage/columns';
+import { columnsOf, fitting } from '../src/pages/usage/columns';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
@@ -244,6 +244,20 @@ test('a sheet has room for so many rows: first people go, then those who used le
   expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
   const cut = fitting(lines, 2);
   expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
+});
+
+test('what was booked has its columns where anything was, on paper too', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const sums = total({ used_ms: 9000 * HOUR_MS });
+  const answer = (rows: UsageRow[]) => ({ total: sums, rows, currency: null }) as unknown as UsageAnswer;
+  const none = { reserved_ms: 0, reserved_used_ms: 0 };
+  expect(columnsOf(answer([row('ana', 9), row('ben', 9, 0, 0, none)]), english, false)).toEqual([]);
+  const some = row('ana', 9, 0, 0, { reserved_ms: 40 * HOUR_MS, reserved_used_ms: 10 * HOUR_MS });
+  for (const paper of [false, true]) {
+    const [booked, used] = columnsOf(answer([some, row('ben', 9)]), english, paper);
+    expect([booked!.title, used!.title]).toEqual(['booked in all', 'of that used']);
+    expect([booked!.write(some), used!.write(some), used!.write(row('ben', 9))]).toEqual(['40', '10', '—']);
+  }
 });
 
 test.each([

@@ -399,6 +399,7 @@ export interface LimitsView {
   limits: (LimitView)[];
   week_start: number;
   week_end: number;
+  weeks: (WeekView)[];
 }
 
 export interface LinkUse {
@@ -768,4 +769,10 @@ export interface WayCard {
   kind: "node" | "password" | "oidc" | "proxy";
   label: string;
   href: string | null;
+}
+
+export interface WeekView {
+  start: number;
+  end: number;
+  left: number | null;
 }

@@ -22,6 +22,10 @@ export interface Span {
   end: number;
 }
 
+/** How long two spans are both there. */
+export const shared = (one: Span, other: Span): number =>
+  Math.max(0, Math.min(one.end, other.end) - Math.max(one.start, other.start));
+
 /** Whether it is to come, or runs. */
 export const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
 
@@ -90,18 +94,39 @@ export function obstacleOf(
   return { kind: 'in-use', who: others?.[0]?.name ?? null };
 }
 
-/** From when on all of these are there for so long. */
+/** From when on nothing is in the way of all of these for so long. */
 export function nextGap(
-  numbers: readonly number[],
-  from: number,
-  seconds: number,
+  gpus: readonly GpuRow[],
+  { start: from, end }: Span,
   holds: readonly Hold[],
+  about: { me: string | null; now: number },
 ): number | null {
-  const inWay = holds.filter((hold) => numbers.includes(hold.number));
-  const starts = [from, ...inWay.map(({ end }) => end).filter((end) => end > from)].sort((a, b) => a - b);
+  const seconds = end - from;
   const fits = (start: number) =>
-    numbers.every((number) => !clashOn(number, { start, end: start + seconds }, inWay));
-  return starts.find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null;
+    gpus.every((gpu) => !obstacleOf(gpu, { start, end: start + seconds }, holds, about));
+  return (
+    startsFrom(from, holds, about.now).find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null
+  );
+}
+
+/** When something in the way may be over, the first first. */
+function startsFrom(from: number, holds: readonly Hold[], now: number): number[] {
+  // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
+  const starts = [from, now + HOUR, tomorrow(now), ...holds.map(({ end }) => end)];
+  return [...new Set(starts)].filter((start) => start >= from).sort((a, b) => a - b);
+}
+
+/** A GPU like this one that nothing is in the way of. */
+export function spareFor(
+  gpu: GpuRow,
+  others: readonly GpuRow[],
+  span: Span,
+  holds: readonly Hold[],
+  about: { me: string | null; now: number },
+): GpuRow | null {
+  const memory = gpu.memory_total_bytes ?? 0;
+  const isLike = (other: GpuRow) => other.counted && (other.memory_total_bytes ?? 0) >= memory;
+  return others.find((other) => isLike(other) && !obstacleOf(other, span, holds, about)) ?? null;
 }
 
 /** Usual ends: what they are called, and when they are. */
@@ -193,11 +218,8 @@ function firstSlot(
   before = about.now + AHEAD_SECONDS,
 ): Slot | null {
   const { now } = about;
-  const ends = candidates.flatMap(({ holds }) => holds.map(({ end }) => end));
-  // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
-  const starts = [...new Set([now, now + HOUR, tomorrow(now), ...ends])]
-    .filter((start) => start >= now && start < before)
-    .sort((a, b) => a - b);
+  const holds = candidates.flatMap((one) => one.holds);
+  const starts = startsFrom(now, holds, now).filter((start) => start < before);
   for (const start of starts.slice(0, MOST_STARTS)) {
     const span = { start, end: start + seconds };
     const fit = candidates.map(({ node, cards, holds }) => ({

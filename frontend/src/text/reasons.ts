@@ -30,7 +30,8 @@ export function reasonText(
         ...(who ? { who } : {}),
         ...filled(
           'time',
-          until === null ? (since === null ? number('seconds') : now - since) : null,
+          // How long it has been booked is no answer to until when.
+          until === null && code !== 'booked' ? (since === null ? number('seconds') : now - since) : null,
           duration,
         ),
         ...filled('time', until ?? number('seen_since'), (at) => time(at, now)),

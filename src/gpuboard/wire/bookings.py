@@ -128,18 +128,29 @@ class LimitView(Struct, frozen=True, kw_only=True):
     policy: Literal["longest", "ahead", "gpus_at_once", "hours_per_week"]
     # Seconds, GPUs or GPU-hours.
     most: float
-    # Of this week's GPU-hours, or of GPUs just now; null: it is not used up.
+    # Of the GPU-hours of that week of the span that has least, or of GPUs then; null: it is not used up.
     left: float | None
     # Whose members it is for; null: it is for all.
     group: str | None
 
 
+class WeekView(Struct, frozen=True, kw_only=True):
+    """One week, from Monday to Monday on the board's clocks."""
+
+    start: float
+    end: float
+    # GPU-hours; null: there is no limit.
+    left: float | None
+
+
 class LimitsView(Struct, frozen=True, kw_only=True):
-    """How much whoever asks may book, and what is left."""
+    """How much whoever asks may book, and what is left in the span that was asked for."""
 
     limits: tuple[LimitView, ...]
+    # The weeks that the span touches, all together and one by one.
     week_start: float
     week_end: float
+    weeks: tuple[WeekView, ...]
 
 
 class FeedView(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 import { Bookings, type BookingAnswer, type BookingView, type LimitsView } from '../../api/bookings';
 import { AccountError } from '../../api/asker';
+import type { GpuRow } from '../../api/wire';
 import {
   AHEAD_SECONDS,
   cardsOf,
@@ -8,9 +9,12 @@ import {
   holdsOf,
   HOUR,
   lengthsFrom,
+  nextGap,
   obstacleOf,
+  spareFor,
   type Hold,
   type Length,
+  type Obstacle,
   type Span,
 } from '../../state/booking';
 import type { App } from '../../state/context';
@@ -92,11 +96,36 @@ export class Order {
     return this.booking?.state === 'running';
   }
 
-  /** Why a GPU cannot be had for what is chosen. */
-  obstacle(number: number) {
-    const gpu = this.gpus.find(({ index }) => index === number);
-    const about = { me: this.#app.session.person, now: this.now };
-    return gpu ? obstacleOf(gpu, this.span, this.holds, about) : null;
+  get #about() {
+    return { me: this.#app.session.person, now: this.now };
+  }
+
+  /** Why a GPU cannot be had for what is chosen; what has begun is in nobody's way but that of bookings. */
+  obstacle(number: number): Obstacle | null {
+    const gpu = this.#gpu(number);
+    if (!gpu) return null;
+    const hold = this.hasBegun ? clashOn(number, this.span, this.holds) : null;
+    if (this.hasBegun) return hold && { kind: 'clash', hold };
+    return obstacleOf(gpu, this.span, this.holds, this.#about);
+  }
+
+  #gpu(number: number): GpuRow | undefined {
+    return this.gpus.find(({ index }) => index === number);
+  }
+
+  /** From when on all that is chosen can be had for so long. */
+  get gap(): number | null {
+    if (this.hasBegun || this.span.end <= this.span.start) return null;
+    const chosen = this.gpus.filter(({ index }) => this.#chosen.has(index));
+    return nextGap(chosen, this.span, this.holds, this.#about);
+  }
+
+  /** One that could be had instead. */
+  spare(number: number): GpuRow | null {
+    const gpu = this.#gpu(number);
+    if (!gpu || this.isFixed || this.hasBegun) return null;
+    const others = this.gpus.filter(({ index }) => !this.#chosen.has(index));
+    return spareFor(gpu, others, this.span, this.holds, this.#about);
   }
 
   /** What is in the way of another end. */
@@ -114,6 +143,11 @@ export class Order {
     if (!chosen.delete(number)) chosen.add(number);
     this.#chosen = chosen;
     this.refused = null;
+  }
+
+  swap(number: number, other: number): void {
+    this.toggle(number);
+    this.toggle(other);
   }
 
   take(length: Length['key']): void {
@@ -134,7 +168,7 @@ export class Order {
 
   /** Another time, as long or shorter. */
   move(start: number, end: number): void {
-    this.#start = start <= this.now ? null : start;
+    if (!this.hasBegun) this.#start = start <= this.now ? null : start;
     this.#end = end;
     this.#length = null;
     this.refused = null;
@@ -142,12 +176,19 @@ export class Order {
 
   /** What is booked there, and how much one may; again as long as it is open. */
   async look(): Promise<void> {
-    const [list, limits] = await Promise.allSettled([
+    const [list] = await Promise.allSettled([
       this.#desk.list(this.now, this.now + AHEAD_SECONDS, this.node),
-      this.#desk.limits(),
+      this.lookAtLimits(),
     ]);
     if (list.status === 'fulfilled') this.#known = list.value.bookings;
-    if (limits.status === 'fulfilled') this.#limits = limits.value;
+  }
+
+  /** How much one may in the time that is chosen; of another time nothing is known. */
+  async lookAtLimits(): Promise<void> {
+    const { start, end } = this.span;
+    if (end <= start) return;
+    const told = await this.#desk.limits(start, end).catch(() => null);
+    if (told && start === this.span.start && end === this.span.end) this.#limits = told;
   }
 
   async send(): Promise<void> {

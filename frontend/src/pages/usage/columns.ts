@@ -1,8 +1,9 @@
 /** Which columns a board has beside those that all have, and which rows a sheet of paper has room for. */
 
 import type { UsageAnswer, UsageRow, UsageTotal } from '../../api/usage';
-import { HOUR_MS, type UsageLine } from '../../state/usage';
+import { HOUR_MS, unitOf, type UsageLine } from '../../state/usage';
 import type { Language } from '../../text/language.svelte';
+import { fixed } from './spans';
 
 type Worth = UsageRow | UsageTotal;
 
@@ -11,7 +12,7 @@ export interface WorthColumn {
   write: (row: Worth) => string;
 }
 
-/** Weighted hours, prices and memory, where the board tells them; a sheet of paper has no room for memory. */
+/** What was booked, weighted hours, prices and memory, where there are any; a sheet of paper has no room for memory. */
 export function columnsOf(
   { currency, total, rows }: UsageAnswer,
   language: Language,
@@ -21,6 +22,13 @@ export function columnsOf(
     [total, ...rows].some((row) => row[key] !== null);
   const { say, tag } = language;
   const found: WorthColumn[] = [];
+  const digits = unitOf(total) < HOUR_MS ? 1 : 0;
+  const hours = (time: number | null) => (time === null ? '—' : fixed(time / HOUR_MS, digits, tag));
+  if ([total, ...rows].some(({ reserved_ms }) => reserved_ms))
+    found.push(
+      { title: say('usage_reservedHours'), write: ({ reserved_ms }) => hours(reserved_ms) },
+      { title: say('usage_reservedUsed'), write: ({ reserved_used_ms }) => hours(reserved_used_ms) },
+    );
   if (has('weighted_ms'))
     found.push({
       title: say('usage_weighted'),

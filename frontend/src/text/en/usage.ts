@@ -64,6 +64,8 @@ export const usage = {
   usage_noNode: 'node unknown',
   usage_others: { one: '{count} more', other: '{count} more' },
   usage_noRows: 'Nobody used a GPU in this time.',
+  usage_reservedHours: 'booked in all',
+  usage_reservedUsed: 'of that used',
   usage_weighted: 'weighted',
   usage_price: 'price',
   usage_memoryHours: 'GB‑hours',

@@ -61,6 +61,8 @@ export const usage: UsageWords = {
   usage_noNode: 'nœud inconnu',
   usage_others: { one: '{count} de plus', other: '{count} de plus' },
   usage_noRows: 'Personne n’a utilisé de GPU dans cette période.',
+  usage_reservedHours: 'réservé en tout',
+  usage_reservedUsed: 'dont utilisé',
   usage_weighted: 'pondéré',
   usage_price: 'prix',
   usage_memoryHours: 'Go‑heures',

@@ -60,6 +60,8 @@ export const usage: UsageWords = {
   usage_noNode: '节点未知',
   usage_others: { other: '另有 {count} 行' },
   usage_noRows: '这段时间没有人使用 GPU。',
+  usage_reservedHours: '预订总计',
+  usage_reservedUsed: '其中已使用',
   usage_weighted: '加权',
   usage_price: '费用',
   usage_memoryHours: 'GB 小时',

@@ -132,6 +132,9 @@ export const words: Words = {
   dataAge: '{ago}前',
   until: '至 {time}',
   to: '至',
+  // After what a booking still lasts, in a cell.
+  remaining: '后结束',
+  inBooking: '在自己的预约内',
   bookedNow: '已预约 · {who}',
   ended: '{ago}前结束',
   gpusNotKnown: 'GPU 尚未得知',

@@ -60,6 +60,8 @@ export const usage: UsageWords = {
   usage_noNode: '節點不明',
   usage_others: { other: '另有 {count} 列' },
   usage_noRows: '這段時間沒有人使用 GPU。',
+  usage_reservedHours: '預約總計',
+  usage_reservedUsed: '其中已使用',
   usage_weighted: '加權',
   usage_price: '費用',
   usage_memoryHours: 'GB 小時',

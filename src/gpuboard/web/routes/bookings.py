@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.desk import MOST_TOLD, BookingDesk
 from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, POLICIES
-from gpuboard.bookings.rules import Change, Decision, Span
+from gpuboard.bookings.rules import FARTHEST_SECONDS, Change, Decision, Span
 from gpuboard.bookings.use import Use
 from gpuboard.fleet.summary import Wish
 from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS, Booking
@@ -102,11 +102,18 @@ async def get_bookings(
     return Response(body, headers=NO_STORE)
 
 
-@get("/limits", summary="How much I may book", opt=needs("person"), responses=problems(401, 403, 503))
-async def get_limits(request: AnyRequest, services: Services) -> Response[LimitsView]:
-    """The policies that hold for whoever asks, and what is left of this week's hours."""
+@get("/limits", summary="How much I may book", opt=needs("person"), responses=problems(400, 401, 403, 503))
+async def get_limits(
+    request: AnyRequest, services: Services, *, start: From = None, end: To = None
+) -> Response[LimitsView]:
+    """The policies that hold for whoever asks, and what is left in a span, or now if none is named."""
+    since = moment(start, "from", services.fleet.clock.now())
+    until = moment(end, "to", since + 1)
+    if not since < until <= since + FARTHEST_SECONDS:
+        raise ValidationException("from: must be before to, by what one may book at most")
     try:
-        return Response(await desk_of(services).limits(identity_of(request)), headers=NO_STORE)
+        limits = await desk_of(services).limits(identity_of(request), Span(start=since, end=until))
+        return Response(limits, headers=NO_STORE)
     except StorageError as error:
         raise ServiceUnavailableException(str(error)) from None
 
