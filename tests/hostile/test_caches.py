@@ -88,7 +88,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "history/embedded/recent.py RecentCache._found",
         "history/embedded/tail.py Tail._kept",
         "history/bounds.py Allowance._left",
-        "history/bounds.py Crowds._known",
+        "history/bounds.py KnownCrowds._known",
     ),
     "one entry for each GPU that is shown, at most 256 of a node": (
         "fleet/changes.py ChangeTracker.gpus",
