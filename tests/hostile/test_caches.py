@@ -50,6 +50,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "fleet/candidates.py Candidates._told",
         "fleet/changes.py ChangeTracker.nodes",
         "fleet/changes.py ChangeTracker._gpus_of",
+        "fleet/changes.py ChangeTracker._judged",
         "fleet/identities.py Identities._uuids",
         "fleet/identities.py Identities._left",
         "fleet/identities.py _Shared.present",
