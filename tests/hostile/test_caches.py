@@ -50,6 +50,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "fleet/candidates.py Candidates._told",
         "fleet/changes.py ChangeTracker.nodes",
         "fleet/changes.py ChangeTracker._gpus_of",
+        "fleet/changes.py ChangeTracker._judged",
         "fleet/identities.py Identities._uuids",
         "fleet/identities.py Identities._left",
         "fleet/identities.py _Shared.present",
@@ -88,7 +89,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "history/embedded/recent.py RecentCache._found",
         "history/embedded/tail.py Tail._kept",
         "history/bounds.py Allowance._left",
-        "history/bounds.py Crowds._known",
+        "history/bounds.py KnownCrowds._known",
     ),
     "one entry for each GPU that is shown, at most 256 of a node": (
         "fleet/changes.py ChangeTracker.gpus",

@@ -8,7 +8,7 @@ from gpuboard.fleet.activity import GpuMemory, Remembered
 from gpuboard.fleet.changes import Change
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
-from gpuboard.history.bounds import Crowds
+from gpuboard.history.bounds import KnownCrowds
 from gpuboard.history.episodes import Episodes, Sighting
 from gpuboard.history.events import Events
 from gpuboard.history.judged import Judged
@@ -72,7 +72,7 @@ class Gatherer:
         self._episodes = Episodes()
         self._events = Events()
         self._remembering = Remembering()
-        self._crowds = Crowds()
+        self._crowds = KnownCrowds()
         self._late_judge = LateJudge(fleet, self._whereabouts)
         # The last tick.
         self._now = 0.0
