@@ -87,6 +87,23 @@ def test_a_sample_that_holds_over_the_end_of_an_hour_is_in_both(make: MakeHistor
     assert found == [50.0, 50.0, 50.0, 90.0]
 
 
+def test_a_sample_at_the_full_hour_ends_the_one_before(make: MakeHistory) -> None:
+    """Also when hours are sealed one by one: what held until then does not go on."""
+    history = make()
+    said = [
+        gpu_sample("GPU-a", DAY, holds=2 * HOUR, verdict="booked"),
+        gpu_sample("GPU-a", DAY + HOUR, holds=60, verdict="free", holders=()),
+    ]
+    history.write(Batch(places=[place("GPU-a")]), now=DAY)
+    for sample in said:
+        history.write(Batch(gpu_samples=[sample]), now=sample.at_ms / 1000)
+    before = history.usage(DAY, DAY + 3 * HOUR)
+    tidy(history, DAY + 10 * HOUR)
+    assert history.usage(DAY, DAY + 3 * HOUR) == before
+    (found,) = before.places
+    assert (found.times.booked, found.times.free) == (3_600_000, 60_000)
+
+
 def test_pieces_become_whole_chunks(make: MakeHistory, tmp_path: Path) -> None:
     """A month of hours must not be seven hundred rows a figure."""
     history = make()

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS, Keep
+from gpuboard.history.blocks import Ints
 from gpuboard.history.cells import Cells, empty_cells, fill, means_of
 from gpuboard.history.downsample import fold
 from gpuboard.history.embedded.chunks import (
@@ -90,7 +91,7 @@ def seal(connection: sqlite3.Connection, tail: Tail, keep: Keep, *, now: float) 
         return False
     start_ms, code, number = due
     window = _Window(Block(KINDS[code], number), start_ms)
-    if _has_earlier_batch(connection, window.end_ms):
+    if _has_batch_until(connection, window.end_ms):
         return gather_tail(connection, tail, now=now, is_urgent=True)
     _seal_window(connection, window, keep)
     return True
@@ -163,9 +164,9 @@ def _write_segment(connection: sqlite3.Connection, window: _Window, samples: Sam
     )
 
 
-def _has_earlier_batch(connection: sqlite3.Connection, moment_ms: int) -> bool:
+def _has_batch_until(connection: sqlite3.Connection, moment_ms: int) -> bool:
     earliest = connection.execute("SELECT min(first_ms) FROM tail").fetchone()[0]
-    return earliest is not None and earliest < moment_ms
+    return earliest is not None and earliest <= moment_ms
 
 
 def _seal_window(connection: sqlite3.Connection, window: _Window, keep: Keep) -> None:
@@ -183,10 +184,21 @@ def _seal_window(connection: sqlite3.Connection, window: _Window, keep: Keep) ->
     full = _write_tiers(connection, window.block, cells)
     connection.execute(f"DELETE FROM segments WHERE {chosen}", key)  # noqa: S608
     held = carry(samples, window.end_ms)
+    held = held.take(~np.isin(held.series, _said_at_end(connection, window)))
     if len(held):
         _write_segment(connection, window._replace(start_ms=window.end_ms), held)
     if window.block.kind == "gpu":
         _seal_usage(connection, window, full, keep.quiet_percent)
+
+
+def _said_at_end(connection: sqlite3.Connection, window: _Window) -> Ints:
+    """The series of which there is a sample for the very moment in which the window ends."""
+    blobs = connection.execute(
+        "SELECT blob FROM segments WHERE kind = ? AND block = ? AND start_ms = ? AND first_ms = ?",
+        (*window.block.codes, window.end_ms, window.end_ms),
+    )
+    said = join(read_tables((row[0] for row in blobs), []), [])
+    return said.take(said.at_ms == window.end_ms).series
 
 
 def _seal_usage(connection: sqlite3.Connection, window: _Window, full: Cells, quiet_percent: float) -> None:
