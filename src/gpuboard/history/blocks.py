@@ -29,6 +29,8 @@ _LARGEST_NUMBERS: Final = 1 << 26
 _MOST_TOGETHER: Final = 1 << 20
 # By how many bytes a difference takes.
 _NARROWEST: Final = {1: np.uint8, 2: np.uint16, 3: np.uint32, 4: np.uint32}
+# The largest difference of no bytes, of one, and so on.
+_LIMITS: Final = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
 _tools = threading.local()
 
 
@@ -60,12 +62,15 @@ def pack(rows: Ints, *, level: int) -> bytes:
     head = _HEAD.pack(_VERSION, count, length)
     if not count or not length:
         return head
-    folded = _fold(np.diff(rows, axis=1))
+    folded = _fold(rows[:, 1:] - rows[:, :-1])
     widths = _widths(folded)
-    parts = [widths.tobytes(), _bytes_of(rows[:, 0]).T.tobytes()]
-    for place in range(int(widths.max(initial=0))):
-        wide = folded if place < int(widths.min()) else folded[widths > place]
-        parts.append((wide >> np.uint32(8 * place)).astype(np.uint8).tobytes())
+    as_bytes = widths.tobytes()
+    parts = [as_bytes, _bytes_of(rows[:, 0]).T.tobytes()]
+    narrowest = min(as_bytes)
+    for place in range(max(as_bytes)):
+        wide = folded if place < narrowest else folded[widths > place]
+        shifted = wide >> np.uint32(8 * place) if place else wide
+        parts.append(shifted.astype(np.uint8).tobytes())
     return head + _compressor(level).compress(b"".join(parts))
 
 
@@ -244,9 +249,7 @@ def _unfold(folded: NDArray[Any]) -> NDArray[np.signedinteger]:
 
 def _widths(folded: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """How many bytes each row needs for its largest difference."""
-    most = folded.max(axis=1, initial=0)
-    limits = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
-    widths: NDArray[np.uint8] = np.searchsorted(limits, most, side="left").astype(np.uint8)
+    widths: NDArray[np.uint8] = _LIMITS.searchsorted(folded.max(axis=1, initial=0)).astype(np.uint8)
     return widths
 
 
