@@ -20,6 +20,7 @@ from gpuboard.history.embedded.chunks import (
     read_cells,
     write_cells,
 )
+from gpuboard.history.embedded.idling import is_quiet_at_end
 from gpuboard.history.embedded.samples import read_tables, to_bytes
 from gpuboard.history.embedded.schema import (
     CELLS,
@@ -187,17 +188,33 @@ def _seal_window(connection: sqlite3.Connection, window: _Window, keep: Keep) ->
 
 def _seal_usage(connection: sqlite3.Connection, window: _Window, full: Cells, quiet_percent: float) -> None:
     """Count the window, knowing who was found idle in the one behind it."""
+    cells = _for_usage([full], window)
+    if is_quiet_at_end(cells, quiet_percent):
+        cells = _for_usage([full, _behind(connection, window, full.cell_ms)], window)
+    seal_usage(connection, window.block.number, cells, quiet_percent)
+
+
+def _for_usage(parts: list[Cells], window: _Window) -> Cells:
+    """Windows that follow each other, with the figures that usage follows from."""
+    cell_ms = parts[0].cell_ms
+    count = len(parts) * WINDOW_MS // cell_ms
+    cells = empty_cells(
+        USAGE_FIGURES, window.start_ms, cell_ms, series=SERIES, count=count, with_extremes=False
+    )
+    for part in parts:
+        fill(cells, part)
+    return cells
+
+
+def _behind(connection: sqlite3.Connection, window: _Window, cell_ms: int) -> Cells:
+    """What is known so far of the window behind one."""
     blobs = connection.execute(
         "SELECT blob FROM segments WHERE kind = ? AND block = ? AND start_ms = ?",
         (*window.block.codes, window.end_ms),
     )
-    count = WINDOW_MS // full.cell_ms
     samples = in_order(join(read_tables((row[0] for row in blobs), USAGE_FIGURES), USAGE_FIGURES))
-    behind = to_cells(samples, STATES["gpu"], window.end_ms, full.cell_ms, series=SERIES, count=count)
-    both = empty_cells(USAGE_FIGURES, window.start_ms, full.cell_ms, series=SERIES, count=2 * count)
-    for part in (full, behind):
-        fill(both, part)
-    seal_usage(connection, window.block.number, both, quiet_percent)
+    count = WINDOW_MS // cell_ms
+    return to_cells(samples, STATES["gpu"], window.end_ms, cell_ms, series=SERIES, count=count)
 
 
 def _write_tiers(connection: sqlite3.Connection, block: Block, cells: Cells) -> Cells:
