@@ -228,7 +228,7 @@ def _write_tiers(connection: sqlite3.Connection, block: Block, cells: Cells) -> 
 
 
 def _join(connection: sqlite3.Connection, tier: Tier, block: Block, *, span: tuple[int, int]) -> None:
-    parts = read_cells(connection, tier, block, EVERYTHING[block.kind], span=span)
-    parts = [part for part in parts if part.start_ms >= span[0] and part.end_ms <= span[1]]
+    found = read_cells(connection, tier, block, EVERYTHING[block.kind], span=span)
+    parts = [part for part in found if part.start_ms >= span[0] and part.end_ms <= span[1]]
     delete_cells(connection, tier, block, parts)
     write_cells(connection, tier, block, merge(parts, block.kind, span=span))
