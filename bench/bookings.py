@@ -101,8 +101,8 @@ def measure(name: str, database: Database, arguments: argparse.Namespace) -> Non
         "bare commit": lambda number: _commit(database, number),
         "check and book": lambda _: _book(store, now + 20 * DAY + chance.randrange(10**6) * 60, chance),
         "check and refuse": lambda _: _book(store, now + HOUR, chance, everything=True),
-        "lanes of a week, all nodes": lambda _: _look(store, now, None),
-        "lanes of a week, one node": lambda _: _look(store, now, f"gpu{chance.randrange(NODES):03d}"),
+        "lanes of two weeks, all nodes": lambda _: _look(store, now, None),
+        "lanes of two weeks, one node": lambda _: _look(store, now, f"gpu{chance.randrange(NODES):03d}"),
     }
     took: dict[str, list[float]] = {what: [] for what in doing}
     for number in range(arguments.rounds):
