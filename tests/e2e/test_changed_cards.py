@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,3 +128,22 @@ def test_a_swapped_card_takes_the_place_of_the_old_one(lab: Lab) -> None:
     lab.await_cards("0:7!", "1:8", "2:2")
     lab.put(0, 8, 2)
     lab.await_cards("0:0", "1:8", "2:2")
+
+
+@pytest.mark.timeout(300)
+def test_a_card_that_was_taken_out_is_forgotten_with_its_node(lab: Lab) -> None:
+    """It came back as lost with the next report; and it is shown again when it is put back."""
+    lab.await_cards("0:0", "1:1", "2:2")
+    lab.put(None, 7, 2)
+    lab.await_cards("0:0!", "1:7", "2:2")
+    for node in NODES:
+        lab.forget(node)
+    lab.enroll()
+    lab.await_cards("0:7", "1:2")
+    for _ in range(4):
+        time.sleep(2)
+        assert set(map(tuple, lab.cards().values())) == {("0:7", "1:2")}
+    lab.put(0, 7, 2)
+    lab.await_cards("0:0", "1:7", "2:2")
+    lab.put(0, 7)
+    lab.await_cards("0:0", "1:7", "2:2!")

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.names import slot_of
 from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, ShortText, UnixTime, moved
+from gpuboard.probes.inventory import blank
 
 # So many cards of one node are remembered; of more, those that have been missing for longest are forgotten.
 MAX_CARDS: Final = MAX_GPUS
@@ -60,6 +61,9 @@ class Places(Struct, frozen=True, kw_only=True, gc=False):
     unnamed: Count = 0
     # Since when it cannot be told which card is in which place: fewer than there were, or others' numbers.
     fewer_since: UnixTime | None = None
+    # Cards that somebody has had forgotten while the node called them lost; until they answer, they are not
+    # shown.
+    forgotten: tuple[ShortText, ...] = ()
 
     def missing(self) -> dict[int, Card]:
         """The places whose card is missing; none is known to be while all are in doubt."""
@@ -158,7 +162,9 @@ def numbers(cards: Mapping[int, Card], gpus: Iterable[GpuReading]) -> dict[str, 
     taken = set(placed.values())
     free = (number for number in count() if number not in taken and number not in cards)
     shift = 0
-    for uuid, index in sorted(by_driver.items(), key=lambda item: (item[1], item[0] not in known)):
+    # Of two with one number, one is lost: it had the number before the other moved up.
+    in_turn = sorted(gpus, key=lambda gpu: (gpu.index, gpu.uuid not in known, gpu != blank(gpu)))
+    for uuid, index in ((gpu.uuid, gpu.index) for gpu in in_turn):
         if uuid in known:
             # Cards that are missing before this one have moved it down by so many.
             shift = placed[uuid] - index

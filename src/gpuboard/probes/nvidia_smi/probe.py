@@ -109,8 +109,7 @@ class NvidiaSmiProbe:
         for gpu in devices.gpus:
             # MIG instances come and go by their owner's will; a GPU without a UUID cannot be recognised.
             if not gpu.mig_parent_uuid and not gpu.uuid_is_synthetic:
-                # While one is missing the others move up in the document; their old numbers stay theirs.
-                self._seen[gpu.uuid] = self._seen.get(gpu.uuid, gpu) if missing else gpu
+                self._seen[gpu.uuid] = gpu
         if not missing:
             return devices
         # A node may name other GPUs each time: of more than a report holds, the first to go are forgotten.
@@ -121,7 +120,8 @@ class NvidiaSmiProbe:
         problems = devices.problems
         if not any(found.kind == "truncated-output" for found in problems):
             problems = (*problems, *(_lost(gpu, total=len(self._seen)) for gpu in missing))
-        gpus = [*map(self._renumbered, devices.gpus), *map(blank, missing)]
+        # The others have moved up in the document; the board keeps their numbers, or takes the new ones.
+        gpus = [*devices.gpus, *map(blank, missing)]
         return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
 
     def _recognised(self, devices: Devices) -> Devices:
@@ -144,10 +144,6 @@ class NvidiaSmiProbe:
             for gpu in (names.get(found.gpu_uuid),)
         )
         return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
-
-    def _renumbered(self, gpu: GpuReading) -> GpuReading:
-        seen = self._seen.get(gpu.uuid, gpu)
-        return gpu if seen.index == gpu.index else msgspec.structs.replace(gpu, index=seen.index)
 
 
 def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
