@@ -228,6 +228,10 @@ class Fleet:
             node.was_read = True
             self._choose_and_show(node.name)
 
+    def without_forgotten(self, name: str, report: NodeReport) -> NodeReport:
+        """A report without the cards that somebody has had forgotten, and that only the node remembers."""
+        return self._devices.without_forgotten(name, report)
+
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
         is_first, now = node.report is None, self.clock.now()
@@ -345,10 +349,13 @@ class Fleet:
 
     def forget(self, name: str) -> bool:
         """Forget all about a node, whether it was known; a source that still names it begins anew with it."""
-        is_known = name in self._nodes
-        for sink in self._forget(name):
+        known = self._nodes.get(name)
+        lost = self._devices.lost(known) if known is not None else ()
+        sinks = self._forget(name)
+        self._devices.leave_out(name, lost)
+        for sink in sinks:
             self.ensure(name, sink)
-        return is_known
+        return known is not None
 
     def _forget(self, name: str) -> list[FleetSink]:
         if self._nodes.pop(name, None) is not None:
