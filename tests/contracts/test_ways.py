@@ -25,7 +25,11 @@ from gpuboard.model.errors import AccessRefused
 from gpuboard.settings.access import AccessTable, OidcTable
 
 OFF = AccessTable(vouching=(), passwords=False)
-ON = AccessTable(proxy_header="X-User", oidc=OidcTable(issuer="https://x.example", client_id="b"))
+ON = AccessTable(
+    proxy_header="X-User",
+    trusted_proxies=("127.0.0.1",),
+    oidc=OidcTable(issuer="https://x.example", client_id="b"),
+)
 
 
 class Nobody(AccountView):

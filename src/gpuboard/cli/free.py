@@ -1,7 +1,6 @@
 """`gpuboard free`: where GPUs are free now, for people and scripts."""
 
 import argparse
-import os
 import re
 import sys
 from shlex import quote
@@ -13,7 +12,8 @@ from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.cli.for_eval import run_for_eval
 from gpuboard.cli.moments import show_moment
-from gpuboard.client.board import DEFAULT_URL, BoardClient
+from gpuboard.cli.which_board import add_asked, asked_board
+from gpuboard.client.board import BoardClient
 from gpuboard.model.errors import UsageError
 from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
 from gpuboard.model.units import format_size, parse_size
@@ -43,16 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", metavar="NAME", help="only on nodes of this group of the board")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
-    add_board(parser)
+    add_asked(parser)
     add_ca_file(parser)
-
-
-def add_board(parser: argparse.ArgumentParser) -> None:
-    """Declare which board is asked."""
-    url = os.environ.get("GPUBOARD_BOARD", DEFAULT_URL)
-    parser.add_argument(
-        "--board", metavar="URL", default=url, help=f"the board (default {url}) [GPUBOARD_BOARD]"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,7 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--memory: {error}") from None
     # One process sees the devices of one node.
     on_one_node = arguments.same_node or arguments.format == "env"
-    answer = BoardClient(arguments.board, ca_file=arguments.ca_file).free(
+    answer = BoardClient(asked_board(arguments), ca_file=arguments.ca_file).free(
         gpus=arguments.gpus,
         memory=arguments.memory,
         model=arguments.model,

@@ -118,6 +118,7 @@ def _check(settings: Settings) -> int:
         unsent_secrets,
     )
     from gpuboard.assembly.check_files import missing_paths, open_secrets, unreadable_paths  # noqa: PLC0415 - the same
+    from gpuboard.assembly.check_pairs import idle_settings  # noqa: PLC0415 - the same
     from gpuboard.assembly.unmatched import unmatched_entries  # noqa: PLC0415 - the same
 
     kinds = check_settings(settings)
@@ -125,6 +126,8 @@ def _check(settings: Settings) -> int:
     print(f"the settings are in order; sources: {sources}")
     for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):
         print(f"gpuboard: {word}", file=sys.stderr)
+    for idle in idle_settings(settings):
+        print(f"gpuboard: {idle}", file=sys.stderr)
     for unknown in unknown_bookers(settings):
         print(f"gpuboard: {unknown}", file=sys.stderr)
     for unmatched in unmatched_entries(settings):
