@@ -88,6 +88,16 @@ def test_of_a_node_that_has_told_nothing_only_the_whole_can_be_booked() -> None:
     assert want(("gpu01", WHOLE_NODE), facts=facts).booking.gpus == 1
 
 
+def test_a_whole_node_is_all_gpus_that_it_is_known_to_have() -> None:
+    """After a restart none of them is seen at first: each is refused as it is by its number, and counted."""
+    facts = {"gpu01": NodeFact(unseen=frozenset(range(8)))}
+    assert refused(("gpu01", WHOLE_NODE), facts=facts).reason == refused(("gpu01", 0), facts=facts).reason
+    assert want(("gpu01", WHOLE_NODE), facts=facts, start=NOW + 12 * HOUR).booking.gpus == 8
+    by = replace(ANA, limits={"gpus_at_once": Limit(2, None)})
+    error = refused(("gpu01", WHOLE_NODE), facts=facts, start=NOW + 12 * HOUR, by=by)
+    assert error.reason.values["asked"] == 8
+
+
 @pytest.mark.parametrize("number", [0, NO_NUMBER])
 def test_what_another_board_has_in_its_file_conflicts_too(number: int) -> None:
     """A claim of no number that can be read may be of any GPU; without end there is no gap."""

@@ -178,10 +178,7 @@ def ended(before: Booking, outcome: Outcome, at: float) -> Booking:
 
 def count_gpus(places: Sequence[GpuPlace], facts: Facts) -> int:
     """How many GPUs these are now; of a node that has told nothing it is one at least."""
-    return sum(
-        max(1, len(facts[node].gpus) if node in facts else 1) if number == WHOLE_NODE else 1
-        for node, number in places
-    )
+    return sum(max(1, len(gpus_of((place,), facts))) for place in places)
 
 
 def _gives_back(before: Booking, after: Booking) -> bool:
@@ -222,10 +219,9 @@ def _check_places(places: Sequence[GpuPlace], facts: Facts, *, had: Sequence[Gpu
         fact = facts.get(node)
         if fact is None:
             raise refuse(NO_PLACE, f"there is no node {node}", node=node)
-        known = fact.unseen.union(fact.gpus)
-        if number != WHOLE_NODE and number not in known:
-            listed = ", ".join(map(str, sorted(known)))
-            there = f"it has {listed}" if known else "none of its GPUs is known; book the whole node"
+        if number != WHOLE_NODE and number not in fact.numbers:
+            listed = ", ".join(map(str, sorted(fact.numbers)))
+            there = f"it has {listed}" if fact.numbers else "none of its GPUs is known; book the whole node"
             raise refuse(NO_PLACE, f"{node} has no GPU {number}; {there}", node=node, gpu=number)
 
 
@@ -254,11 +250,11 @@ def _check_reality(wanted: Booking, *, by: Booker, facts: Facts, now: float) -> 
 
 
 def gpus_of(places: Sequence[GpuPlace], facts: Facts) -> list[GpuPlace]:
-    """The GPUs that are meant, those of whole nodes one by one."""
+    """The GPUs that are meant, those of whole nodes one by one: also those that are not seen now."""
     return [
         (node, each)
         for node, number in places
-        for each in (sorted(facts[node].gpus) if number == WHOLE_NODE and node in facts else [number])
+        for each in (sorted(facts[node].numbers) if number == WHOLE_NODE and node in facts else [number])
     ]
 
 
