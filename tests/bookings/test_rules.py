@@ -56,6 +56,18 @@ def test_what_somebody_has_is_refused_with_who_until_when_and_the_next_gap() -> 
     assert "gpu01:0 is booked by ana until 2026-03-04 16:00 UTC" in str(error)
 
 
+def test_a_refusal_without_the_name_does_not_give_it_away() -> None:
+    """A name may be part of that of a node: who has it is left out, and nothing else."""
+    facts = {"ana-01": NodeFact(gpus={0: GpuFact(word="busy", people=("ana",))})}
+    mine = MemoryBook([want(("ana-01", 0), facts=facts).booking])
+    conflict = refused(("ana-01", 0), facts=facts, by=BEN, start=NOW + HOUR, on=mine).unnamed
+    assert conflict.text.startswith("ana-01:0 is booked by somebody until")
+    assert (conflict.values["node"], conflict.values["who"]) == ("ana-01", None)
+    in_use = refused(("ana-01", 0), facts=facts, by=BEN).unnamed
+    assert in_use.text == "somebody is on ana-01:0 now; ask, or book it for later"
+    assert in_use.values["who"] is None
+
+
 def test_bookings_that_only_touch_do_not_conflict() -> None:
     """A booking is for `[start, end)`."""
     mine = want(("gpu01", 0)).booking

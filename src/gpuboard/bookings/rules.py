@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import Book, Facts, Hold, holds_on, next_gap
 from gpuboard.bookings.limits import Limit, check_limits, week_of
-from gpuboard.bookings.refusals import NO_PLACE, conflict, in_use, refuse
+from gpuboard.bookings.refusals import NO_PLACE, conflict, in_use, not_yours, refuse
 from gpuboard.model.booking import MOST_PLACES, NOT_YOURS, Booking, BookingKind, Outcome, is_on, place_words
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
@@ -191,7 +191,7 @@ def _gives_back(before: Booking, after: Booking) -> bool:
 
 def _check_owner(booking: Booking, by: Booker) -> None:
     if not by.is_admin and (booking.kind == "block" or not is_same(booking.who, by.person)):
-        raise refuse(NOT_YOURS, f"this is booked by {booking.who}; ask, or ask an admin", who=booking.who)
+        raise not_yours(booking.who)
 
 
 def _check_span(start: float, end: float, now: float) -> None:
