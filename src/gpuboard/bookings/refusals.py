@@ -69,12 +69,13 @@ def conflict(
     )
 
 
-def in_use(place: GpuPlace, people: tuple[str, ...]) -> BookingRefused:
-    """Somebody else computes there now."""
+def in_use(place: GpuPlace, people: tuple[str, ...], *, seconds: float) -> BookingRefused:
+    """Somebody else computes there now; what begins after so long is later."""
+    later = format_duration(seconds)
     return refuse_naming(
         ", ".join(people),
         IN_USE,
-        lambda who: f"{who} is on {place_words((place,))} now; ask, or book it for later",
+        lambda who: f"{who} is on {place_words((place,))} now; ask, or book it for {later} from now or later",
         node=place[0],
         gpu=place[1],
     )
