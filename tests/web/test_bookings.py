@@ -282,6 +282,14 @@ def test_a_booking_is_extended_moved_and_described_by_its_owner(ana: TestBrowser
     assert (changed["comment"], changed["places"]) == ("longer", [{"node": NODE, "gpus": [2]}])
 
 
+def test_a_part_of_a_second_is_booked_by_nobody(ana: TestBrowser) -> None:
+    """All times are whole seconds, also after one was extended by more than that."""
+    made = book(ana)["booking"]
+    url, headers = f"api/v1/bookings/{made['id']}", {"x-csrf-token": ana.csrf}
+    longer = ana.http.patch(url, json={"extend_seconds": 60.7}, headers=headers).json()["booking"]
+    assert longer["end"] == made["end"] + 60
+
+
 def test_an_admins_block_cuts_bookings_and_says_whose(ana: TestBrowser, admin: TestBrowser) -> None:
     """The owner sees it displaced; who is no admin cannot block."""
     made = book(ana, start=time.time() + 7200)["booking"]

@@ -170,8 +170,10 @@ async def patch_booking(
         end=None if data.end is None else _moment(data.end, "end", 0.0),
         comment=None if data.comment is None else kept_comment(data.comment),
     )
+    # To whole seconds, as all times.
+    later = None if data.extend_seconds is None else float(int(data.extend_seconds))
     try:
-        decision = await desk.edit(identity, ident, change, later=data.extend_seconds)
+        decision = await desk.edit(identity, ident, change, later=later)
     except (BookingRefused, StorageError) as error:
         raise refusal(error, identity) from None
     return Response(_answer(decision, request, services), headers=NO_STORE)
