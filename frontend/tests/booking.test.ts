@@ -79,6 +79,10 @@ test('who is on it now is in the way of now, not of later; oneself never is', ()
   const span = { start: NOW, end: NOW + HOUR };
   expect(obstacleOf(used, span, [], me)).toEqual({ kind: 'in-use', who: 'eve' });
   expect(obstacleOf(used, { start: NOW + HOUR, end: NOW + 2 * HOUR }, [], me)).toBeNull();
+  const soon = { start: NOW + 600, end: NOW + HOUR };
+  expect(obstacleOf(used, soon, [], me)).toEqual({ kind: 'in-use', who: 'eve' });
+  const until = { number: used.index, who: 'Eve', start: NOW - HOUR, end: NOW + 600 };
+  expect(obstacleOf(used, soon, [until], me)).toBeNull();
   expect(obstacleOf(own, span, [], me)).toBeNull();
 });
 

@@ -14,7 +14,7 @@ from sqlalchemy import delete
 
 from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.limits import Limits, gpu_hours, most_at_once, week_of
-from gpuboard.bookings.rules import Change, Decision, Span, tomorrow
+from gpuboard.bookings.rules import SOON_SECONDS, Change, Decision, Span, tomorrow
 from gpuboard.bookings.store import BookingStore
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
@@ -142,7 +142,7 @@ class BookOfALab(RuleBasedStateMachine):
         booking, now = made.booking, self.clock.time
         for place in ((node, number) for node in NODES for number in NUMBERS):
             if any(is_on(place, booked) for booked in booking.places):
-                assert booking.start > now or self.told[place] in (who, None)
+                assert booking.start >= now + SOON_SECONDS or self.told[place] in (who, None)
                 assert booking.start >= tomorrow(now, UTC) or not self.is_stale(place[0])
                 assert not self.is_in_file(place, booking)
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import GpuFact, MemoryBook, NodeFact
 from gpuboard.bookings.limits import Limit, Limits, limits_for, week_of
-from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
+from gpuboard.bookings.rules import SOON_SECONDS, Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.model.errors import BookingRefused
 from gpuboard.model.verdict import NO_NUMBER, WHOLE_NODE, Claim, GpuPlace
 
@@ -56,6 +56,18 @@ def test_what_somebody_has_is_refused_with_who_until_when_and_the_next_gap() -> 
     assert "gpu01:0 is booked by ana until 2026-03-04 16:00 UTC" in str(error)
 
 
+def test_a_refusal_without_the_name_does_not_give_it_away() -> None:
+    """A name may be part of that of a node: who has it is left out, and nothing else."""
+    facts = {"ana-01": NodeFact(gpus={0: GpuFact(word="busy", people=("ana",))})}
+    mine = MemoryBook([want(("ana-01", 0), facts=facts).booking])
+    conflict = refused(("ana-01", 0), facts=facts, by=BEN, start=NOW + HOUR, on=mine).unnamed
+    assert conflict.text.startswith("ana-01:0 is booked by somebody until")
+    assert (conflict.values["node"], conflict.values["who"]) == ("ana-01", None)
+    in_use = refused(("ana-01", 0), facts=facts, by=BEN).unnamed
+    assert in_use.text == "somebody is on ana-01:0 now; ask, or book it for 15m from now or later"
+    assert in_use.values["who"] is None
+
+
 def test_bookings_that_only_touch_do_not_conflict() -> None:
     """A booking is for `[start, end)`."""
     mine = want(("gpu01", 0)).booking
@@ -88,6 +100,16 @@ def test_of_a_node_that_has_told_nothing_only_the_whole_can_be_booked() -> None:
     assert want(("gpu01", WHOLE_NODE), facts=facts).booking.gpus == 1
 
 
+def test_a_whole_node_is_all_gpus_that_it_is_known_to_have() -> None:
+    """After a restart none of them is seen at first: each is refused as it is by its number, and counted."""
+    facts = {"gpu01": NodeFact(unseen=frozenset(range(8)))}
+    assert refused(("gpu01", WHOLE_NODE), facts=facts).reason == refused(("gpu01", 0), facts=facts).reason
+    assert want(("gpu01", WHOLE_NODE), facts=facts, start=NOW + 12 * HOUR).booking.gpus == 8
+    by = replace(ANA, limits={"gpus_at_once": Limit(2, None)})
+    error = refused(("gpu01", WHOLE_NODE), facts=facts, start=NOW + 12 * HOUR, by=by)
+    assert error.reason.values["asked"] == 8
+
+
 @pytest.mark.parametrize("number", [0, NO_NUMBER])
 def test_what_another_board_has_in_its_file_conflicts_too(number: int) -> None:
     """A claim of no number that can be read may be of any GPU; without end there is no gap."""
@@ -102,6 +124,29 @@ def test_a_gpu_on_which_somebody_else_is_cannot_be_booked_now() -> None:
     assert refused(("gpu01", 0), facts=facts).reason.values["who"] == "Ben"
     assert want(("gpu01", 0), facts=facts, start=NOW + HOUR).booking.who == "ana"
     assert want(("gpu01", 0), facts=facts, by=BEN).booking.who == "ben"
+
+
+def test_what_begins_in_a_moment_begins_now() -> None:
+    """A second later is no other time for whoever is there; by what is held already nobody is asked again."""
+    facts = {"gpu01": NodeFact(gpus={0: GpuFact(word="busy", people=("ben",))})}
+    for start in (NOW + 1, NOW + SOON_SECONDS - 1):
+        assert refused(("gpu01", 0), facts=facts, start=start).reason.code == "booking-in-use"
+    assert "for 15m from now or later" in str(refused(("gpu01", 0), facts=facts, start=NOW + 1))
+    later = want(("gpu01", 0), facts=facts, start=NOW + SOON_SECONDS).booking
+    with pytest.raises(BookingRefused, match="ben is on gpu01:0 now"):
+        edit(MemoryBook([later]), later, Change(start=NOW + 1), by=ANA, facts=facts, now=NOW)
+    longer = Change(end=later.end + HOUR)
+    at = later.start - 1
+    assert edit(MemoryBook([later]), later, longer, by=ANA, facts=facts, now=at).booking.end == longer.end
+
+
+def test_whoever_has_it_until_then_is_in_nobodys_way() -> None:
+    """One books behind another in the last minutes too, but not behind somebody who has booked nothing."""
+    facts = {"gpu01": NodeFact(gpus={0: GpuFact(word="busy", people=("ben",))})}
+    bens = MemoryBook([want(("gpu01", 0), by=BEN, hours=0.1).booking])
+    assert want(("gpu01", 0), facts=facts, on=bens, start=NOW + 360).booking.who == "ana"
+    both = {"gpu01": NodeFact(gpus={0: GpuFact(word="busy", people=("ben", "cleo"))})}
+    assert refused(("gpu01", 0), facts=both, on=bens, start=NOW + 360).reason.values["who"] == "cleo"
 
 
 @pytest.mark.parametrize("word", ["stale", "broken"])

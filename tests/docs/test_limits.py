@@ -183,6 +183,7 @@ ELSEWHERE: tuple[tuple[str, str, str, str, float], ...] = (
     ("bookings.rules", "MOST_OPEN", "open bookings of one person", "{} |", 1),
     ("model.booking", "MOST_PLACES", "places of one booking", "{} |", 1),
     ("model.booking", "LONGEST_COMMENT", "letters of a comment", "{} |", 1),
+    ("bookings.rules", "SOON_SECONDS", "what begins now, on a GPU", "{} min", 60),
     ("bookings.rules", "FARTHEST_SECONDS", "the end of a booking", "{} years", 366 * DAY),
     ("bookings.desk", "MOST_TOLD", "bookings in one answer", "{},", 1),
     ("bookings.telling", "DEADLINE_SECONDS", "the command for what", "{} s;", 1),

@@ -118,6 +118,16 @@ def test_a_token_that_sees_no_names_is_told_none(lab: Lab, ana: TestBrowser) -> 
     assert "ana" not in answer.text
 
 
+def test_a_name_that_is_part_of_a_nodes_name_is_not_given_away(lab: Lab) -> None:
+    """The node is called in the sentence as it is: what is missing there would be the name."""
+    book(signed_in(lab.board, "gpu"))
+    _, token = make_token(lab.board.state, "carl", "book")
+    headers = {"authorization": f"Bearer {token}"}
+    problem = httpx.post(f"{lab.board.url}api/v1/bookings", json=ONE, headers=headers).json()
+    assert problem["detail"].startswith(f"{NODE}:0 is booked by somebody until")
+    assert (problem["values"]["node"], problem["values"]["who"]) == (NODE, None)
+
+
 def test_a_token_without_the_scope_books_nothing(lab: Lab) -> None:
     """Reading is something else."""
     _, token = make_token(lab.board.state, "carl", "read")
@@ -270,6 +280,14 @@ def test_a_booking_is_extended_moved_and_described_by_its_owner(ana: TestBrowser
     changed = ana.http.patch(url, json=change, headers={"x-csrf-token": ana.csrf}).json()["booking"]
     assert changed["end"] == made["end"] + 600
     assert (changed["comment"], changed["places"]) == ("longer", [{"node": NODE, "gpus": [2]}])
+
+
+def test_a_part_of_a_second_is_booked_by_nobody(ana: TestBrowser) -> None:
+    """All times are whole seconds, also after one was extended by more than that."""
+    made = book(ana)["booking"]
+    url, headers = f"api/v1/bookings/{made['id']}", {"x-csrf-token": ana.csrf}
+    longer = ana.http.patch(url, json={"extend_seconds": 60.7}, headers=headers).json()["booking"]
+    assert longer["end"] == made["end"] + 60
 
 
 def test_an_admins_block_cuts_bookings_and_says_whose(ana: TestBrowser, admin: TestBrowser) -> None:

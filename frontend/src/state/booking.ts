@@ -9,6 +9,9 @@ export const HOUR = 3600;
 /** So far the page looks. */
 export const AHEAD_SECONDS = 14 * 86_400;
 
+/** What begins sooner begins now, on a GPU where somebody else is; as the board has it. */
+export const SOON_SECONDS = HOUR / 4;
+
 /** Somebody has a GPU from a start until an end. */
 export interface Hold {
   number: number;
@@ -88,8 +91,13 @@ export function obstacleOf(
   const { verdict, users } = gpu;
   if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow(now))
     return { kind: 'away', word: verdict };
-  if (span.start > now || (verdict !== 'busy' && verdict !== 'idle')) return null;
-  const others = users?.filter(({ name }) => !isSamePerson(name, me));
+  if (span.start >= now + SOON_SECONDS || (verdict !== 'busy' && verdict !== 'idle')) return null;
+  // Whoever has it until then will have left.
+  const leaving = holds.filter((one) => one.number === gpu.index && one.start <= now && one.end > now);
+  const others = users?.filter(
+    ({ name }) =>
+      !isSamePerson(name, me) && !leaving.some(({ who }) => who !== null && isSamePerson(name, who)),
+  );
   if (others && !others.length) return null;
   return { kind: 'in-use', who: others?.[0]?.name ?? null };
 }

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.model.errors import UsageError
-from gpuboard.model.identity import SCOPES, Role, Scope
+from gpuboard.model.identity import SCOPES, Role, Scope, WayKind
 from gpuboard.storage.base import read_row
 from gpuboard.storage.tables import PERSON_TOKENS
 from gpuboard.wire.enrolment import digest
@@ -92,10 +92,14 @@ def _end_oldest(connection: Connection, *which: ColumnElement[bool], kept: int) 
         connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
 
 
-def end_feed(connection: Connection, person: str) -> bool:
-    """End the key of somebody's calendar feed; False when there was none."""
-    its = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == FEED)
-    return connection.execute(delete(PERSON_TOKENS).where(*its)).rowcount > 0
+def end_feed(connection: Connection, person: str, *, way: WayKind | None = None) -> bool:
+    """End the key of somebody's calendar feed, of this way if one is named; False when there was none."""
+    its = delete(PERSON_TOKENS).where(PERSON_TOKENS.c.kind == FEED, *_mine(person, way))
+    return connection.execute(its).rowcount > 0
+
+
+def _mine(person: str, way: WayKind | None) -> list[ColumnElement[bool]]:
+    return [PERSON_TOKENS.c.person == person, *([] if way is None else [PERSON_TOKENS.c.way == way])]
 
 
 def good_tokens(connection: Connection, now: float) -> list[PersonToken]:
@@ -105,11 +109,13 @@ def good_tokens(connection: Connection, now: float) -> list[PersonToken]:
     return [_read(read_row(_Stored, row)) for row in connection.execute(query)]
 
 
-def end_token(connection: Connection, ident: str, person: str | None = None) -> PersonToken | None:
-    """Revoke a token, of this person if one is named; what it was, or None when there was none."""
+def end_token(
+    connection: Connection, ident: str, person: str | None = None, *, way: WayKind | None = None
+) -> PersonToken | None:
+    """Revoke a token, of this person and way if they are named; what it was, or None when there was none."""
     which = [PERSON_TOKENS.c.id == ident]
     if person is not None:
-        which.append(PERSON_TOKENS.c.person == person)
+        which += _mine(person, way)
     row = connection.execute(select(PERSON_TOKENS).where(*which)).first()
     if row is None:
         return None
@@ -117,10 +123,9 @@ def end_token(connection: Connection, ident: str, person: str | None = None) -> 
     return _read(read_row(_Stored, row))
 
 
-def end_logins_of(connection: Connection, person: str) -> None:
-    """End the tokens that somebody's command lines have."""
-    mine = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == LOGIN)
-    connection.execute(delete(PERSON_TOKENS).where(*mine))
+def end_logins_of(connection: Connection, person: str, *, way: WayKind | None = None) -> None:
+    """End the tokens that somebody's command lines have, of this way if one is named."""
+    connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.kind == LOGIN, *_mine(person, way)))
 
 
 def note_tokens_used(connection: Connection, used_at: Mapping[str, float], now: float) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, update
 
 from gpuboard.accounts.records import Place, Session, Vouched
-from gpuboard.model.identity import Role
+from gpuboard.model.identity import Role, WayKind
 from gpuboard.storage.base import read_row
 from gpuboard.storage.tables import KNOWN_BROWSERS, SESSIONS
 from gpuboard.wire.enrolment import digest
@@ -76,15 +76,19 @@ def exchange_secret(connection: Connection, session: Session, now: float) -> str
     return secret if changed.rowcount else None
 
 
-def end_session(connection: Connection, ident: str, person: str) -> bool:
-    """End one of somebody's sessions; False when there was none."""
-    mine = (SESSIONS.c.id == ident, SESSIONS.c.person == person)
-    return connection.execute(delete(SESSIONS).where(*mine)).rowcount > 0
+def end_session(connection: Connection, ident: str, person: str, *, way: WayKind | None = None) -> bool:
+    """End one of somebody's sessions, of this way if one is named; False when there was none."""
+    its = delete(SESSIONS).where(SESSIONS.c.id == ident, *_mine(person, way))
+    return connection.execute(its).rowcount > 0
 
 
-def end_sessions_of(connection: Connection, person: str) -> int:
-    """End all of somebody's sessions."""
-    return connection.execute(delete(SESSIONS).where(SESSIONS.c.person == person)).rowcount
+def end_sessions_of(connection: Connection, person: str, *, way: WayKind | None = None) -> int:
+    """End all of somebody's sessions, of this way if one is named."""
+    return connection.execute(delete(SESSIONS).where(*_mine(person, way))).rowcount
+
+
+def _mine(person: str, way: WayKind | None) -> list[ColumnElement[bool]]:
+    return [SESSIONS.c.person == person, *([] if way is None else [SESSIONS.c.way == way])]
 
 
 def note_sessions_used(connection: Connection, used_at: Mapping[str, float], now: float) -> None:

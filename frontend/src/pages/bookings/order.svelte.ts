@@ -106,7 +106,15 @@ export class Order {
     if (!gpu) return null;
     const hold = this.hasBegun ? clashOn(number, this.span, this.holds) : null;
     if (this.hasBegun) return hold && { kind: 'clash', hold };
-    return obstacleOf(gpu, this.span, this.holds, this.#about);
+    const found = obstacleOf(gpu, this.span, this.holds, this.#about);
+    return found?.kind === 'in-use' && this.#had(number) ? null : found;
+  }
+
+  /** Whether it is booked for that time already: then nobody who is on it is asked again. */
+  #had(number: number): boolean {
+    const { booking, node, span } = this;
+    if (!booking || span.start < booking.start) return false;
+    return booking.places.some((one) => one.node === node && (one.gpus?.includes(number) ?? true));
   }
 
   #gpu(number: number): GpuRow | undefined {

@@ -16,7 +16,7 @@ export const bookings: BookingWords = {
   book_done: 'Gebucht: {places}, bis {time}.',
   book_clash: '{place} ist bis {time} von {who} gebucht.',
   book_clashSomebody: '{place} ist bis {time} gebucht.',
-  book_inUse: '{who} rechnet jetzt auf {place}; fragen, oder für später buchen.',
+  book_inUse: '{who} rechnet jetzt auf {place}; fragen, oder einen Beginn in {time} oder später wählen.',
   book_somebody: 'jemand',
   book_away: '{place} ist jetzt {word}; ab morgen lässt sie sich buchen.',
   book_nothingElse: 'Sonst ist dort nichts gebucht.',

@@ -17,7 +17,7 @@ export const bookings = {
   book_done: 'Booked: {places}, until {time}.',
   book_clash: '{place} is booked by {who} until {time}.',
   book_clashSomebody: '{place} is booked until {time}.',
-  book_inUse: '{who} is on {place} now; ask, or book it for later.',
+  book_inUse: '{who} is on {place} now; ask, or book it for {time} from now or later.',
   book_somebody: 'somebody',
   book_away: '{place} is {word} now; it can be booked from tomorrow on.',
   book_nothingElse: 'Nothing else is booked there.',

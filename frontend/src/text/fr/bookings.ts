@@ -16,7 +16,7 @@ export const bookings: BookingWords = {
   book_done: 'Réservé : {places}, jusqu’à {time}.',
   book_clash: '{place} est réservé par {who} jusqu’à {time}.',
   book_clashSomebody: '{place} est réservé jusqu’à {time}.',
-  book_inUse: '{who} utilise {place} maintenant ; demandez, ou réservez pour plus tard.',
+  book_inUse: '{who} utilise {place} maintenant ; demandez, ou réservez pour dans {time} au plus tôt.',
   book_somebody: 'quelqu’un',
   book_away: '{place} est {word} maintenant ; réservable dès demain.',
   book_nothingElse: 'Rien d’autre n’y est réservé.',

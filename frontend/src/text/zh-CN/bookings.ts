@@ -16,7 +16,7 @@ export const bookings: BookingWords = {
   book_done: '已预订：{places}，到 {time}。',
   book_clash: '{place} 已被 {who} 预订，到 {time}。',
   book_clashSomebody: '{place} 已被预订，到 {time}。',
-  book_inUse: '{who} 正在使用 {place}；请询问，或预订以后的时间。',
+  book_inUse: '{who} 正在使用 {place}；请询问，或预订 {time}后开始的时间。',
   book_somebody: '有人',
   book_away: '{place} 目前{word}；明天起可以预订。',
   book_nothingElse: '那里没有其他预订。',

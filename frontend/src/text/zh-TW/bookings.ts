@@ -16,7 +16,7 @@ export const bookings: BookingWords = {
   book_done: '已預訂：{places}，到 {time}。',
   book_clash: '{place} 已被 {who} 預訂，到 {time}。',
   book_clashSomebody: '{place} 已被預訂，到 {time}。',
-  book_inUse: '{who} 正在使用 {place}；請詢問，或預訂以後的時間。',
+  book_inUse: '{who} 正在使用 {place}；請詢問，或預訂 {time}後開始的時間。',
   book_somebody: '有人',
   book_away: '{place} 目前{word}；明天起可以預訂。',
   book_nothingElse: '那裡沒有其他預訂。',

@@ -1,7 +1,7 @@
 """Bookings: who has what from when to when, and how to book."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.exceptions import NotFoundException, ServiceUnavailableException, ValidationException
@@ -170,8 +170,10 @@ async def patch_booking(
         end=None if data.end is None else _moment(data.end, "end", 0.0),
         comment=None if data.comment is None else kept_comment(data.comment),
     )
+    # To whole seconds, as all times.
+    later = None if data.extend_seconds is None else float(int(data.extend_seconds))
     try:
-        decision = await desk.edit(identity, ident, change, later=data.extend_seconds)
+        decision = await desk.edit(identity, ident, change, later=later)
     except (BookingRefused, StorageError) as error:
         raise refusal(error, identity) from None
     return Response(_answer(decision, request, services), headers=NO_STORE)
@@ -198,14 +200,11 @@ def refusal(error: BookingRefused | StorageError, identity: Identity) -> Excepti
     """Why it is refused, as HTTP says it; no names for whoever sees none."""
     if isinstance(error, StorageError):
         return ServiceUnavailableException(str(error))
-    reason = error.reason
-    values: dict[str, Any] = dict(reason.values)
-    text = reason.text
-    who = values.get("who")
-    if identity.tier != "names" and isinstance(who, str) and not is_same(who, identity.person or ""):
-        values["who"] = None
-        text = text.replace(who, "somebody")
-    return CodedException(_STATUSES.get(reason.code, 400), text, code=reason.code, values=values)
+    who = error.reason.values.get("who")
+    is_own = isinstance(who, str) and is_same(who, identity.person or "")
+    reason = error.reason if identity.tier == "names" or is_own else error.unnamed
+    status = _STATUSES.get(reason.code, 400)
+    return CodedException(status, reason.text, code=reason.code, values=dict(reason.values))
 
 
 async def _with_use(views: Sequence[BookingView], services: Services) -> list[BookingView]:
