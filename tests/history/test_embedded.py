@@ -260,6 +260,23 @@ def test_a_clock_that_was_set_wrong_for_a_while_costs_nothing(make: MakeHistory,
         assert seen[1140:] == [20.0] * 660
 
 
+def test_a_clock_that_was_set_far_forward_forgets_nothing_for_an_hour(make: MakeHistory) -> None:
+    """Somebody sets it right until then; whoever slept for weeks loses what is old an hour later."""
+    history = make()
+    write_all(history, ["GPU-a"], DAY, DAY + 2 * HOUR)
+    tidy(history, DAY + 5 * HOUR)
+    told = curve(history, "GPU-a", DAY, DAY + 2 * HOUR, points=720)
+    wrong = DAY + 6 * 365 * 24 * HOUR
+    for now in (wrong, wrong + 3000, DAY + 5 * HOUR + 60):
+        while history.tidy(now=now):
+            pass
+        assert curve(history, "GPU-a", DAY, DAY + 2 * HOUR, points=720) == told
+    for now in (wrong, wrong + 3600):
+        while history.tidy(now=now):
+            pass
+    assert set(curve(history, "GPU-a", DAY, DAY + 2 * HOUR, points=720)) == {None}
+
+
 def test_a_clock_that_is_set_back_leaves_what_has_ended_as_it_was(make: MakeHistory) -> None:
     """Yesterday was as it was, whether the clock is wrong now or was wrong for weeks."""
     history = make()

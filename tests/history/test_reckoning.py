@@ -199,6 +199,7 @@ def test_what_it_is_compared_with_takes_nothing_from_an_answer(
     wanted = UsageWanted(by="node", start=HOUR, end=2 * HOUR, now=2 * HOUR, before=(0.0, HOUR), zone=UTC)
     answer = Question().answer(lambda: ask_usage(cast("History", history), wanted))
     assert (answer.total.previous_used_ms, ALONE in answer.text) == (used, is_said)
+    assert answer.is_alone == is_said
 
 
 def test_what_takes_too_long_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,59 @@ async def test_an_hour_that_was_back_filled_has_no_gap(history: EmbeddedHistory)
     assert lab.recorder.taken("dgx", "boot") == 720
 
 
+async def who_was_on_it(history: EmbeddedHistory, start: float, end: float) -> list[tuple[float, float, str]]:
+    """The first GPU's people, from when to when, counted from the start."""
+    found = await history.run(lambda: history.states("GPU-0", start, end))
+    return [(one.start - start, one.end - start, " ".join(one.holders or ())) for one in found]
+
+
+@pytest.mark.parametrize("is_backfill", [True, False])
+@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize("boot", ["boot", "another"])
+async def test_what_the_board_observed_is_not_told_anew_by_its_node(
+    history: EmbeddedHistory, boot: str, *, is_restarted: bool, is_backfill: bool
+) -> None:
+    """Ana was seen; afterwards the node says that it was Mallory, in this boot or in another."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(60):
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(1.0)
+    await lab.write()
+    seen = await who_was_on_it(history, start, start + 59)
+    assert {who for _, _, who in seen} == {"ana"}
+    if is_restarted:
+        await stop(lab)
+        lab = await lab_on(history, lab.clock.time)
+    for number in range(50):
+        told = [reading(use=50.0, user="mallory")]
+        assert lab.say(told, sequence=100 + number, age=55.0 - number, boot=boot, is_backfill=is_backfill)
+    await lab.write()
+    lab.tick()
+    await lab.write()
+    assert await who_was_on_it(history, start, start + 59) == seen
+    assert lab.recorder.counts.refused == 50
+    assert lab.recorder.taken("dgx", boot) == 149
+
+
+async def test_an_hour_in_which_its_machine_was_booted_is_back_filled_too(history: EmbeddedHistory) -> None:
+    """The agent has what it saw since; before, nobody knows."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(4):
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(5.0)
+    lab.tick(HOUR - 20.0)
+    for number in range(360):
+        age = 1800.0 - 5.0 * number
+        lab.say([reading(use=50.0, user="ben")], sequence=number, age=age, boot="next", is_backfill=True)
+    lab.say([reading(use=50.0, user="ben")], sequence=360, boot="next")
+    lab.tick(5.0)
+    await lab.write()
+    assert await who_was_on_it(history, start, start + HOUR) == [(0.0, 30.0, "ana"), (1800.0, HOUR, "ben")]
+    assert lab.recorder.counts.refused == 0
+
+
 async def test_a_store_that_hangs_delays_no_tick_and_loses_nothing() -> None:
     """A disk that takes seconds for every write is slow for itself alone."""
     lab = made_up()

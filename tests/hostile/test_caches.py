@@ -63,6 +63,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "fleet/state.py Fleet._touched",
         "fleet/state.py Fleet._changed",
         "fleet/state.py Fleet._gone",
+        "history/covered.py Covered._spans",
         "history/gathering.py Gatherer._heard",
         "history/gathering.py Gatherer._present",
         "history/positions.py Positions._gone",

@@ -2,7 +2,10 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,10 @@ from msgspec.structs import replace
 
 from gpuboard.export.rounding import rounded_parts
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
+from gpuboard.history.reckoning import _Sum, _Worths
 from gpuboard.history.spans import month_of
+from gpuboard.history.usage import Times
+from gpuboard.history.weights import Worth
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 from tests.web.test_history import CANARY, Past, history, told
 
@@ -179,6 +185,60 @@ def test_parts_are_rounded_by_less_than_a_unit_and_add_up(parts: list[int]) -> N
     found = rounded_parts(parts, whole, 1000)
     assert sum(found) == whole
     assert all(abs(one * 1000 - part) < 1000 for one, part in zip(found, parts, strict=True))
+
+
+# What has a row a person: those kinds of time that are somebody's, and all that stands beside them.
+COLUMNS = ("used_ms", "idle_ms", "booked_ms", "previous_used_ms", "reserved_ms", "reserved_used_ms")
+WORTH = ("weighted_ms", "memory_gib_hours", "price")
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> UsageAnswer:
+    """Hours of anybody, with all columns, as the API tells them."""
+    milliseconds = st.lists(st.integers(0, 10**8), min_size=len(COLUMNS), max_size=len(COLUMNS))
+    worth = Worth(weights={}, price=draw(st.floats(0.0, 20.0)), currency="EUR")
+    sums, rows = _Worths(worth), []
+    for number, (parts, memory) in enumerate(
+        draw(st.lists(st.tuples(milliseconds, st.integers(0, 10**9)), max_size=9))
+    ):
+        times = Times(span=sum(parts), used=parts[0], idle=parts[1], booked=parts[2], memory=memory)
+        told = sums.add(_Sum(times, weighted=draw(st.floats(0.0, 3.0)) * parts[0]))
+        kinds: dict[str, Any] = dict(zip(COLUMNS, parts, strict=True))
+        rows.append(UsageRow(name=f"p{number}", **kinds, **told._asdict()))
+    whole: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in (*COLUMNS, *WORTH)}
+    whole["price"] = round(whole["price"], 4)
+    whole["memory_gib_hours"] = round(whole["memory_gib_hours"], 3)
+    others = {"free_ms": draw(st.integers(0, 10**8)), "broken_ms": 77_777, "unobserved_ms": 0}
+    span = sum(whole[name] for name in COLUMNS[:3]) + sum(others.values())
+    return UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", currency="EUR",
+        total=UsageTotal(span_ms=span, **whole, **others), rows=rows,
+    )  # fmt: skip
+
+
+def cells_of(text: str) -> list[list[Decimal]]:
+    """The figures of a table of text, row by row; what is nobody's is left out."""
+    lines = [line.split() for line in text.splitlines()[3:] if line]
+    return [[Decimal(cell.replace(",", "")) for cell in line[1:]] for line in lines]
+
+
+@given(answers())
+def test_rows_add_up_to_the_total_in_every_column_of_every_output(answer: UsageAnswer) -> None:
+    """Terminal, sheet and spreadsheet: nobody who adds up what is printed finds another sum."""
+    *rows, total = csv.DictReader(io.StringIO(usage_to_csv(answer)))
+    for name in (*COLUMNS, *WORTH):
+        if name in total:
+            # To the digits that are told: what a spreadsheet adds up has those of its floats.
+            assert sum(round(Decimal(row[name]), 4) for row in rows) == round(Decimal(total[name]), 4)
+    *lines, last = cells_of(usage_to_text(answer))
+    # A kind of time that is nobody's has no cell in a row.
+    del last[3:6]
+    for at, whole in enumerate(last):
+        assert sum(line[at] for line in lines) == whole
+    body = usage_to_html(answer).partition("<tbody>")[2].partition("</tbody>")[0]
+    cells = [re.findall(r"<td>([^<]*)</td>", line) for line in body.split("</tr>") if line]
+    printed = [line.split() for line in usage_to_text(answer).splitlines()[3:] if line]
+    assert [[cell for cell in line if cell] for line in cells] == printed
 
 
 def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:

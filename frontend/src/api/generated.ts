@@ -651,6 +651,7 @@ export interface UsageAnswer {
   text: string;
   total: UsageTotal;
   rows: (UsageRow)[];
+  is_alone: boolean;
   currency: string | null;
   asked_from: number | null;
   asked_to: number | null;

@@ -90,8 +90,8 @@ class Gatherer:
         """How many GPUs there are."""
         return len(self._whereabouts)
 
-    def restore(self, news: News, now: float) -> None:
-        """Go on with the places, and what was open, of an earlier run of the board."""
+    def restore(self, news: News, now: float) -> dict[str, float]:
+        """Go on with the places, and what was open, of an earlier run; when it heard each node."""
         memories = read_memories(news.memories.memories)
         self._whereabouts.restore(news.places, now)
         heard = {node: memory.at for node, memory in memories.items()}
@@ -100,6 +100,7 @@ class Gatherer:
         for memory in memories.values():
             self._pasts.update(memory.gpus)
         self._fleet.restore_memories(memories)
+        return heard
 
     def follow(self, change: Change) -> None:
         """Take in one tick of the fleet: who is where, and what is wrong."""

@@ -126,7 +126,9 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
     if wanted.by != "week" and told:
         told = _compared(told, _used_before(past, wanted))
     answer = _answer(usage, _total(usage, past, wanted.worth), told, wanted)
-    return answer if before is None or found is not None else replace(answer, text=f"{answer.text} {ALONE}")
+    if before is None or found is not None:
+        return answer
+    return replace(answer, text=f"{answer.text} {ALONE}", is_alone=True)
 
 
 def _comparable(past: Usage, span: Span) -> Usage | None:

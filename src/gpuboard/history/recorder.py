@@ -11,15 +11,17 @@ from typing import Final
 from msgspec import Struct
 
 from gpuboard.fleet.changes import Change
-from gpuboard.fleet.node import Seen
+from gpuboard.fleet.node import DEFAULT_INTERVAL, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS, History
+from gpuboard.history.covered import Covered
 from gpuboard.history.gathering import Gathered, Gatherer, News
 from gpuboard.history.judged import Judged
 from gpuboard.history.positions import Mark, Positions, mark_of
 from gpuboard.history.records import Batch, GpuSamples, HostSample, Taken, Written
 from gpuboard.history.samples import told_of
 from gpuboard.model.errors import StorageError
+from gpuboard.model.node import LATE_AFTER_INTERVALS
 from gpuboard.model.report import NodeReport, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.model.verdict import Reason
@@ -71,7 +73,7 @@ class Counts(Struct):
 
     batches: int = 0
     samples: int = 0
-    # Too old, sealed already, or of more GPUs than a node may have.
+    # Too old, of a past that was taken already, sealed already, or of more GPUs than a node may have.
     refused: int = 0
     # Of the thread that writes.
     cpu_seconds: float = 0.0
@@ -92,6 +94,7 @@ class Recorder:
         self.counts = Counts()
         self._trouble: Reason | None = None
         self._positions = Positions()
+        self._covered = Covered()
         self._gatherer = Gatherer(fleet)
         # Since the last tick, and of each node the one that alone waits for it; those that are to be judged
         # here, and whose they are; those to be written.
@@ -110,8 +113,9 @@ class Recorder:
 
     def start(self, positions: dict[str, Taken], news: News) -> None:
         """Go on where an earlier run of the board ended; from now on samples are taken."""
+        now = self._fleet.clock.now()
         self._positions.restore(positions)
-        self._gatherer.restore(news, self._fleet.clock.now())
+        self._covered.restore(self._gatherer.restore(news, now), now)
         self._is_open = True
 
     def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
@@ -123,8 +127,9 @@ class Recorder:
         mark = mark_of(node, report, source, at)
         if not self._positions.is_new(mark):
             return True
-        if now - at > OLDEST_SAMPLE_SECONDS:
-            # For good: nothing changes what is so old any more.
+        holds = LATE_AFTER_INTERVALS * (report.interval_seconds or DEFAULT_INTERVAL)
+        if now - at > OLDEST_SAMPLE_SECONDS or not self._covered.is_new(node, at, holds, now):
+            # For good: nothing changes what is so old any more, or was observed.
             self.counts.refused += 1
             self._put(_Taking(node, None, at, mark))
         else:
@@ -170,6 +175,7 @@ class Recorder:
         self._gatherer.follow(change)
         self._most_waiting = max(MIN_WAITING, WAITING_PER_GPU * self._gatherer.gpus)
         self._positions.forget(change.gone_nodes)
+        self._covered.forget(change.gone_nodes)
         self._sort_fresh()
         if self._late or self._waiting >= BATCH_SAMPLES:
             self._news.set()

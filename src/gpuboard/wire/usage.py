@@ -74,6 +74,8 @@ class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     total: UsageTotal
     # By name of weeks, else whoever used most comes first. Empty where names are hidden.
     rows: list[UsageRow]
+    # Whether what was used before was left out, since it takes too long to look up; the text says so, too.
+    is_alone: bool = False
     # What prices are in; null: there is no price, or nothing is said of it.
     currency: str | None = None
     # The span that was asked for: what was counted may begin later, or end earlier.

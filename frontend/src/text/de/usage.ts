@@ -29,6 +29,7 @@ export const usage: UsageWords = {
   usage_observedBold: '{percent} % der Zeit beobachtet',
   usage_observed: '{observed}; was nicht beobachtet wurde, gehört niemandem.',
   usage_since: 'Gezählt seit {time}.',
+  usage_alone: 'Was davor genutzt wurde, fehlt: Es nachzuschlagen dauert zu lange.',
   usage_zone: 'Tage sind die von {zone}.',
   usage_nothing: 'In dieser Zeit wurde keine GPU gezählt.',
   usage_future: 'Diese Zeit kommt erst noch.',

@@ -31,6 +31,7 @@ export const usage = {
   usage_observedBold: '{percent} % of the time observed',
   usage_observed: '{observed}; what was not observed is nobody’s.',
   usage_since: 'Counted since {time}.',
+  usage_alone: 'What was used before is not told: it takes too long to look up.',
   usage_zone: 'Days are those of {zone}.',
   usage_nothing: 'No GPU was counted in this time.',
   usage_future: 'This time is still to come.',

@@ -29,6 +29,7 @@ export const usage: UsageWords = {
   usage_observedBold: '{percent} % du temps observé',
   usage_observed: '{observed} ; ce qui n’a pas été observé n’est à personne.',
   usage_since: 'Compté depuis le {time}.',
+  usage_alone: 'L’utilisation précédente n’est pas indiquée : la rechercher prend trop de temps.',
   usage_zone: 'Les jours sont ceux de {zone}.',
   usage_nothing: 'Aucun GPU n’a été compté dans cette période.',
   usage_future: 'Cette période est encore à venir.',

@@ -29,6 +29,7 @@ export const usage: UsageWords = {
   usage_observedBold: '{percent} % 的时间有观测',
   usage_observed: '{observed}；未观测到的不算任何人的。',
   usage_since: '自 {time} 起计。',
+  usage_alone: '之前的使用量未列出：查询耗时过长。',
   usage_zone: '日期按 {zone} 计。',
   usage_nothing: '这段时间没有计入任何 GPU。',
   usage_future: '这段时间尚未到来。',

@@ -29,6 +29,7 @@ export const usage: UsageWords = {
   usage_observedBold: '{percent} % 的時間有觀測',
   usage_observed: '{observed}；未觀測到的不算任何人的。',
   usage_since: '自 {time} 起計。',
+  usage_alone: '先前的使用量未列出：查詢耗時過長。',
   usage_zone: '日期依 {zone} 計。',
   usage_nothing: '這段時間沒有計入任何 GPU。',
   usage_future: '這段時間尚未到來。',

@@ -19,6 +19,11 @@ class ClockJumps:
         self._left: float | None = None
         self._came = 0.0
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it went forward by hours, and less than an hour ago: what is old by it may not be."""
+        return self._left is not None and self._now is not None and self._now - self._came < JUMP_SECONDS
+
     def follow(self, now: float) -> float | None:
         """Take in the time; after which moment nothing has ended, when what goes back here had gone forward.
 

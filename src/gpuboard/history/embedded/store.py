@@ -286,12 +286,12 @@ class EmbeddedHistory(History):
         # A clock that was set back must not keep it from looking.
         if 0 <= now - self._forgot_at < FORGET_SECONDS:
             return False
-        keep, names = self._keep, self._names
+        keep, names, by_age = self._keep, self._names, not self._clock.is_doubtful
         did = self._change(
             lambda connection: (
-                retention.forget_old(connection, keep, now=now)
+                (by_age and retention.forget_old(connection, keep, now=now))
                 or retention.forget_most(connection, keep)
-                or retention.forget_names(connection, keep, names, now=now)
+                or (by_age and retention.forget_names(connection, keep, names, now=now))
             )
         )
         did = did or self._file.outside_transaction(retention.give_back)
