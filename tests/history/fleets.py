@@ -7,7 +7,16 @@ from gpuboard.history.base import History
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.embedded.clock_jumps import JUMP_SECONDS
 from gpuboard.history.figures import GPU_MEASURED, HOST_NUMBERS, VERDICT_CODES
-from gpuboard.history.records import Batch, CurvesQuery, GpuSamples, HostSample, Member, Place, Taken
+from gpuboard.history.records import (
+    Batch,
+    CurvesQuery,
+    GpuSamples,
+    HostSample,
+    Member,
+    Place,
+    Taken,
+    packed,
+)
 from gpuboard.model.verdict import VerdictWord
 
 # The beginning of a day, so that windows of any length begin there.
@@ -28,7 +37,7 @@ def gpu_sample(
 ) -> GpuSamples:
     """One GPU at one moment; figures that are not named cannot be told."""
     told = {"utilization_percent": utilization, **numbers}
-    figures = tuple(told.get(name) for name in GPU_MEASURED)
+    figures = packed(told.get(name) for name in GPU_MEASURED)
     times = (round(at * 1000), round(holds * 1000))
     return GpuSamples((gpu,), *times, figures, (None,), (VERDICT_CODES[verdict],), (holders,))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpuboard.history.base import History
 from gpuboard.history.figures import GPU_MEASURED, VERDICT_CODES
-from gpuboard.history.records import Batch, CurvesQuery, GpuSamples, Member, Place
+from gpuboard.history.records import Batch, CurvesQuery, GpuSamples, Member, Place, packed
 from gpuboard.model.verdict import VerdictWord
 from tests.history.fleets import DAY, HOUR, tidy
 
@@ -159,7 +159,7 @@ class Month:
             tuple([self.name(gpu) for gpu in gpus]),
             round(self.time(minute) * 1000),
             round(HOLDS_MINUTES * MINUTE * 1000),
-            figures,
+            packed(figures),
             nothing,
             [VERDICT_CODES[self._word(gpu, minute)] for gpu in gpus],
             tuple([CROWDS[self._who[gpu, minute]] for gpu in gpus]),
