@@ -117,6 +117,25 @@ def test_a_card_of_another_vendor_replaces_none() -> None:
     assert (numbers(places)["GPU-new"], list(places.missing())) == (2, [1000])
 
 
+def test_cards_that_are_exchanged_while_another_is_missing_keep_their_numbers() -> None:
+    """Until all are there again; then the driver's numbers are right, and that is said."""
+    places = seat(NOWHERE, in_slots(FOUR), now=0.0, forget_after=DAY)
+    missing = seat(places, in_slots([FOUR[1], FOUR[0], None, FOUR[3]]), now=60.0, forget_after=DAY)
+    assert (numbers(missing), list(missing.missing())) == (numbers(places), [2])
+    whole = seat(missing, in_slots([FOUR[1], FOUR[0], *FOUR[2:]]), now=120.0, forget_after=DAY)
+    assert (numbers(whole)[FOUR[1]], sorted(whole.renumbered())) == (0, [0, 1])
+
+
+def test_a_card_that_is_cut_while_another_is_swapped_keeps_its_number() -> None:
+    """Instances take nobody's place."""
+    places = seat(NOWHERE, in_slots(FOUR), now=0.0, forget_after=DAY)
+    swapped = in_slots(["GPU-new", *FOUR[1:]])
+    cut = replace(INSTANCE, mig_parent_uuid=FOUR[1], pcie_bus_id=swapped[1].pcie_bus_id)
+    after_it = seat(places, (*swapped, cut), now=60.0, forget_after=DAY)
+    assert numbers(after_it) == {"GPU-new": 0, FOUR[1]: 1, FOUR[2]: 2, FOUR[3]: 3}
+    assert seat(after_it, swapped, now=120.0, forget_after=DAY) == after_it
+
+
 def test_a_card_that_comes_back_after_it_was_replaced_has_its_number_again() -> None:
     """And the one that stood in for it is replaced."""
     changed = ["GPU-new" if uuid == "GPU-d" else uuid for uuid in EIGHT]
