@@ -80,7 +80,7 @@ def test_a_way_that_is_off_has_no_place_on_the_card(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(SHOWN))
-@pytest.mark.parametrize("who", ["", " ", "\u3164", "x" * 1000])
+@pytest.mark.parametrize("who", ["", " ", "\u3164", "x" * 1000, "root", "Root", "unknown", "2000"])
 async def test_what_names_nobody_is_refused_in_words(name: str, who: str) -> None:
     """Never somebody, and never a mistake of ours."""
     with pytest.raises(AccessRefused) as refused:
@@ -93,3 +93,9 @@ async def test_a_name_is_made_harmless(name: str) -> None:
     """It is hostile text until it is somebody's, and goes to terminals and logs."""
     vouched = await ways(ON)[name].recognise(SHOWN[name]("a\x1b[31mb"))
     assert (vouched.person, vouched.way) == ("a\\x1b[31mb", name)
+
+
+async def test_a_proxys_header_with_two_values_is_refused() -> None:
+    """Joined by a comma on the way: one of them may be the visitor's own."""
+    with pytest.raises(AccessRefused):
+        await ways(ON)["proxy"].recognise(ProxyEvidence(value="eve, adm"))

@@ -14,6 +14,7 @@ from gpuboard.cli.tables import print_table
 from gpuboard.cli.which_board import add_which
 from gpuboard.model.booking import Booking, place_words
 from gpuboard.model.errors import UsageError
+from gpuboard.model.identity import is_nobodys_name
 from gpuboard.wire.login import LINK_PATH
 from gpuboard.wire.people import LONGEST_NAME, person_name
 
@@ -66,6 +67,8 @@ def _add(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.admin import AccountAdmin  # noqa: PLC0415 - the light install lacks it
     from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
 
+    if is_nobodys_name(arguments.name):
+        raise UsageError(f"{arguments.name!r} is an account that is nobody's, and no person's name")
     admin, deed = AccountAdmin(database), deed_here("person-add")
     make = admin.invite if arguments.again else admin.add
     code = make(arguments.name, arguments.role, deed)
