@@ -19,7 +19,7 @@ from gpuboard.bookings.rules import Span
 from gpuboard.bookings.store import BookingStore
 from gpuboard.bookings.telling import EventCommand
 from gpuboard.bookings.use import Sight, Use, count
-from gpuboard.bookings.watching import LONGEST_STEP, BookingEvent, BookingWatch
+from gpuboard.bookings.watching import LONGEST_STEP, MOST_TOLD, BookingEvent, BookingWatch
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.booking import Booking
@@ -324,6 +324,16 @@ async def test_what_was_told_is_not_told_again_after_a_restart(database: Databas
     assert later.told == []
     await later.pass_time(5, gpu(0, user="ana"), gpu(1, user="eve"))
     assert later.told == [("trespass", ("eve",))]
+
+
+async def test_a_node_that_makes_up_names_is_not_told_for_ever(database: Database) -> None:
+    """Each name once, and of one booking a bounded number."""
+    lab = Watched(database, "warn")
+    await lab.begin(gpu(0))
+    await lab.book()
+    for number in range(MOST_TOLD + 10):
+        await lab.pass_time(5, gpu(0, user=f"user{number}"))
+    assert len(lab.told) == MOST_TOLD
 
 
 async def test_what_passed_while_the_board_was_away_was_not_observed(database: Database) -> None:

@@ -188,6 +188,7 @@ ELSEWHERE: tuple[tuple[str, str, str, str, float], ...] = (
     ("bookings.desk", "MOST_TOLD", "bookings in one answer", "{},", 1),
     ("bookings.telling", "DEADLINE_SECONDS", "the command for what", "{} s;", 1),
     ("bookings.telling", "MOST_WAITING", "the command for what", "{} events", 1),
+    ("bookings.watching", "MOST_TOLD", "what is told of one booking", "{} events", 1),
     ("bookings.rules", "GAP_SECONDS", "how far the next gap", "{} days", DAY),
     ("accounts.tokens", "CODE_SECONDS", "a code", "{} h, once", HOUR),
     ("accounts.guesses", "ACCOUNT_BURST", "guesses of strangers", "{} at once", 1),

@@ -30,6 +30,7 @@ judging: Final = sys.modules["gpuboard.verdict.judge"]
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
 BOUNDED: Final = {
+    "history/samples.py": "numbers of GPUs, of which a report has 256 at most",
     "model/names.py": "models are at most 256 characters",
     "model/node.py": "names of at most 253 characters",
     "storage/rows.py": "tables of our own",
@@ -190,6 +191,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "accounts/view.py AccountView._tokens",
         "accounts/view.py AccountView._tokens_used",
         "bookings/desk.py BookingDesk._known",
+        "bookings/watching.py BookingWatch._newly_told",
         "bookings/watching.py BookingWatch._told",
         "bookings/watching.py BookingWatch._uses",
     ),

@@ -38,6 +38,8 @@ LONGEST_STEP: Final = 10.0
 # From so long after its end until so long a booking is looked at for who has stayed: to leave takes a moment.
 GRACE_SECONDS: Final = 60.0
 OVERRUN_SECONDS: Final = 3600.0
+# Of one booking no more is told: names are what nodes say, and a node can say ever new ones.
+MOST_TOLD: Final = 50
 
 OnNoShow = Literal["warn", "release", "nothing"]
 
@@ -180,7 +182,7 @@ class BookingWatch:
 
     def _tell_once(self, event: EventKind, booking: Booking, now: float, name: str = "") -> None:
         told = self._told[booking.id]
-        if f"{event} {name}" in told:
+        if f"{event} {name}" in told or len(told) >= MOST_TOLD:
             return
         told.add(f"{event} {name}")
         self._newly_told.add(booking.id)
