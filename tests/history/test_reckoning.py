@@ -208,3 +208,14 @@ def test_what_takes_too_long_itself_is_refused(monkeypatch: pytest.MonkeyPatch) 
     wanted = UsageWanted(by="node", start=HOUR, end=2 * HOUR, now=2 * HOUR, before=(0.0, HOUR), zone=UTC)
     with pytest.raises(StorageError, match="shorter span"):
         Question().answer(lambda: ask_usage(cast("History", history), wanted))
+
+
+@pytest.mark.parametrize("by", ["person", "group"])
+def test_one_person_in_two_spellings_is_one_row(by: UsageBy) -> None:
+    """Case does not count, as for bookings: what is sealed as either is added up when somebody asks."""
+    told = cast("History", _Fractions([{"ANA": (HOUR_MS, 10), "ben": (5, 0)}, {"ana": (7, 1)}]))
+    wanted = UsageWanted(by=by, start=DAY, end=DAY + HOUR, now=LATER, before=(DAY - HOUR, DAY), zone=UTC)
+    answer = ask_usage(told, wanted)
+    found = answer.rows if by == "person" else [one for row in answer.rows for one in row.people or ()]
+    assert [(one.name, one.used_ms) for one in found] == [("ANA", HOUR_MS + 7), ("ben", 5)]
+    assert sum(one.used_ms for one in answer.rows) == answer.total.used_ms
