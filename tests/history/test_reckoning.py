@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gpuboard.history.averaging import AveragesWanted, ask_averages
 from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.questions import Question, go_on
 from gpuboard.history.reckoning import ALONE, UsageWanted, ask_usage
 from gpuboard.history.records import Batch
-from gpuboard.history.usage import PlaceUsage, Times, Usage, total_of
+from gpuboard.history.usage import HourUse, PlaceUsage, Times, Usage, total_of
 from gpuboard.history.weights import Worth
 from gpuboard.model.errors import StorageError
 from gpuboard.wire.usage import UsageBy, UsageRow
@@ -209,3 +210,27 @@ def test_what_takes_too_long_itself_is_refused(monkeypatch: pytest.MonkeyPatch) 
     wanted = UsageWanted(by="node", start=HOUR, end=2 * HOUR, now=2 * HOUR, before=(0.0, HOUR), zone=UTC)
     with pytest.raises(StorageError, match="shorter span"):
         Question().answer(lambda: ask_usage(cast("History", history), wanted))
+
+
+@pytest.mark.parametrize("by", ["person", "group"])
+def test_one_person_in_two_spellings_is_one_row(by: UsageBy) -> None:
+    """Case does not count, as for bookings: what is sealed as either is added up when somebody asks."""
+    told = cast("History", _Fractions([{"ANA": (HOUR_MS, 10), "ben": (5, 0)}, {"ana": (7, 1)}]))
+    wanted = UsageWanted(by=by, start=DAY, end=DAY + HOUR, now=LATER, before=(DAY - HOUR, DAY), zone=UTC)
+    answer = ask_usage(told, wanted)
+    found = answer.rows if by == "person" else [one for row in answer.rows for one in row.people or ()]
+    assert [(one.name, one.used_ms) for one in found] == [("ANA", HOUR_MS + 7), ("ben", 5)]
+    assert sum(one.used_ms for one in answer.rows) == answer.total.used_ms
+
+
+def test_the_means_of_one_person_in_two_spellings_are_one_row() -> None:
+    """As the hours are."""
+
+    class Told(_Fractions):
+        def usage_by_hour(self, start: float, end: float) -> list[HourUse]:
+            del end
+            return [HourUse(start=start, taken=HOUR_MS, observed=HOUR_MS, seen=HOUR_MS)]
+
+    told = cast("History", Told([{"ANA": (HOUR_MS, 10)}, {"ana": (HOUR_MS, 1)}]))
+    (found,) = ask_averages(told, AveragesWanted(now=LATER)).people
+    assert (found.name, found.means[-1].used) == ("ANA", 2.0)

@@ -76,7 +76,9 @@ def ask_averages(history: History, wanted: AveragesWanted) -> UsageAveragesAnswe
     hours = history.usage_by_hour(*spans[-1])
     seen = [sum(hour.seen for hour in hours if hour.start >= start) for start, _ in spans]
     totals = [one.total() for one in found]
-    people = [_people(one) for one in found] if wanted.with_names else []
+    # One person in two spellings is told in the first.
+    spelled: dict[str, str] = {}
+    people = [_people(one, spelled) for one in found] if wanted.with_names else []
     group_of = first_groups(wanted.groups)
     names = sorted({name for of_window in people for name in of_window})
     rows = [
@@ -109,11 +111,11 @@ def trend_of(shorter: float | None, longer: float | None) -> Trend | None:
     return "up" if shorter > longer else "down"
 
 
-def _people(usage: Usage) -> dict[str, int]:
+def _people(usage: Usage, spelled: dict[str, str]) -> dict[str, int]:
     used: dict[str, int] = defaultdict(int)
     for place in usage.places:
         for person, times in place.people.items():
-            used[person] += times.used
+            used[spelled.setdefault(person.casefold(), person)] += times.used
     return used
 
 

@@ -184,12 +184,14 @@ def _rows(usage: Usage, wanted: UsageWanted) -> list[UsageRow]:
 
 def _sums(usage: Usage, wanted: UsageWanted) -> _Sums:
     found: _Sums = defaultdict(_Sum)
+    spelled: dict[str, str] = {}
     for one in usage.places:
         weight = wanted.worth.weight_of(one.place.model)
         if wanted.by in NAMED:
             for person, times in one.people.items():
-                # A program that cannot be told has no name.
-                found[person or None].add(times, weight)
+                # A program that cannot be told has no name; one person in two spellings is told in the first.
+                name = person if wanted.by == "program" else spelled.setdefault(person.casefold(), person)
+                found[name or None].add(times, weight)
         else:
             found[one.place.node if wanted.by == "node" else one.place.model].add(one.times, weight)
     # A row of nothing says nothing; what was not observed is no person's.
@@ -223,13 +225,20 @@ def _used_before(past: Usage | None, wanted: UsageWanted) -> Callable[[UsageRow]
     """What says how much somebody used in the span before; None where nothing was counted then."""
     if past is None:
         return lambda _: None
-    used = {name: one.times.used for name, one in _sums(past, wanted).items()}
+    used = {_same(name, wanted): one.times.used for name, one in _sums(past, wanted).items()}
     if wanted.by != "group":
-        return lambda row: used.get(row.name, 0)
+        return lambda row: used.get(_same(row.name, wanted), 0)
     group_of, of_groups = first_groups(wanted.groups), defaultdict[str | None, int](int)
     for person, time in used.items():
         of_groups[group_of(person or "")] += time
-    return lambda row: used.get(row.name, 0) if row.people is None else of_groups.get(row.name, 0)
+    return lambda row: (
+        used.get(_same(row.name, wanted), 0) if row.people is None else of_groups.get(row.name, 0)
+    )
+
+
+def _same(name: str | None, wanted: UsageWanted) -> str | None:
+    """What is the same for one row in two spans: people in whatever case, everything else as it is."""
+    return name.casefold() if name is not None and wanted.by in ("person", "group") else name
 
 
 def _compared(rows: list[UsageRow], used_before: Callable[[UsageRow], int | None]) -> list[UsageRow]:

@@ -12,6 +12,8 @@ from gpuboard.wire.clean import clean_text, is_blank
 
 # What a browser sends with every change, besides its cookies.
 CSRF_HEADER: Final = "x-csrf-token"
+# The code of a refusal that no other token helps against: an admin gives the role.
+NEEDS_ROLE: Final = "needs-role"
 LONGEST_NAME: Final = 64
 LONGEST_PASSWORD: Final = 1024
 SHORTEST_PASSWORD: Final = 10
