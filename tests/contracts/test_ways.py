@@ -80,12 +80,25 @@ def test_a_way_that_is_off_has_no_place_on_the_card(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(SHOWN))
-@pytest.mark.parametrize("who", ["", " ", "\u3164", "x" * 1000, "root", "Root", "unknown", "2000"])
+@pytest.mark.parametrize("who", ["", " ", "\u3164", "x" * 1000, "root", "Root", "unknown"])
 async def test_what_names_nobody_is_refused_in_words(name: str, who: str) -> None:
     """Never somebody, and never a mistake of ours."""
     with pytest.raises(AccessRefused) as refused:
         await ways(ON)[name].recognise(SHOWN[name](who))
     assert str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["node", "socket"])
+async def test_a_number_without_a_name_is_nobody_on_a_machine(name: str) -> None:
+    """An account that was removed, or that its container alone knows."""
+    with pytest.raises(AccessRefused, match="has no name"):
+        await ways(ON)[name].recognise(SHOWN[name]("2000"))
+
+
+async def test_a_proxy_may_call_people_by_numbers() -> None:
+    """Students are, in many places."""
+    vouched = await ways(ON)["proxy"].recognise(ProxyEvidence(value="20261118"))
+    assert vouched.person == "20261118"
 
 
 @pytest.mark.parametrize("name", ["node", "socket", "proxy"])

@@ -31,8 +31,8 @@ def is_system_account(uid: int, first_person_uid: int) -> bool:
 
 
 def is_nobodys_name(name: str) -> bool:
-    """Whether a name is root's, a number that nobody has named, or that of nobody known: no person's."""
-    return name.isdigit() or name.casefold() in ("root", "unknown")
+    """Whether a name is root's, or that of nobody known: no person's."""
+    return name.casefold() in ("root", "unknown")
 
 
 def is_at_least(role: Role, wanted: Role) -> bool:

@@ -39,7 +39,8 @@ class NodeWay:
         if is_system_account(evidence.uid, access.vouch_from_uid):
             raise AccessRefused(nobody_words(evidence.uid, access.vouch_from_uid))
         name = somebodys_name(evidence.name)
-        if name is None:
+        # On a machine a number is an account that nobody has named; elsewhere people are called so.
+        if name is None or name.isdigit():
             raise AccessRefused(f"uid {evidence.uid} has no name of a person on {evidence.node}")
         account = name if access.realm == "all" else f"{name}@{evidence.node}"
         return Vouched(person=self._person_of(account), way="node", through=evidence.node)
