@@ -62,6 +62,15 @@ export function holdsOf(
   return found;
 }
 
+// So a list that is asked for again and again is the same question for a while.
+const STEP_SECONDS = 300;
+
+/** What is listed of bookings: what has just ended is seen for a while. */
+export function listedSpan(now: number): Span {
+  const start = Math.floor(now / STEP_SECONDS) * STEP_SECONDS - HOUR;
+  return { start, end: start + HOUR + AHEAD_SECONDS };
+}
+
 /** What is in the way of a span on one GPU, the first first. */
 export function clashOn(number: number, { start, end }: Span, holds: readonly Hold[]): Hold | null {
   const found = holds.filter((hold) => hold.number === number && hold.start < end && hold.end > start);

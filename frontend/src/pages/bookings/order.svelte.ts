@@ -1,3 +1,4 @@
+import { untrack } from 'svelte';
 import { Bookings, type BookingAnswer, type BookingView, type LimitsView } from '../../api/bookings';
 import { AccountError } from '../../api/asker';
 import type { GpuRow } from '../../api/wire';
@@ -20,6 +21,7 @@ import {
 import type { App } from '../../state/context';
 
 const MINUTE = 60;
+const AGAIN_SECONDS = 10;
 
 /** What somebody is about to book: news changes what is around it, never what was chosen. */
 export class Order {
@@ -31,7 +33,9 @@ export class Order {
   #length = $state<Length['key'] | null>('4h');
   #end = $state(0);
   #limits = $state.raw<LimitsView | null>(null);
-  #known = $state.raw<readonly BookingView[]>([]);
+  #known = $state.raw<readonly BookingView[] | null>(null);
+  #looks = 0;
+  #seen = 0;
   comment = $state('');
   waiting = $state(false);
   refused = $state.raw<AccountError | null>(null);
@@ -47,7 +51,7 @@ export class Order {
     cardsOf((this.#app.fleet.nodes.get(this.node)?.liveGpus ?? []).map(({ live }) => live)),
   );
   readonly holds = $derived.by(() =>
-    holdsOf(this.node, this.#known, this.gpus, this.now, this.booking?.id ?? null),
+    holdsOf(this.node, this.#known ?? [], this.gpus, this.now, this.booking?.id ?? null),
   );
   readonly lengths = $derived.by(() => lengthsFrom(this.#start ?? this.now));
 
@@ -78,6 +82,10 @@ export class Order {
   }
   get length(): Length['key'] | null {
     return this.#length;
+  }
+  /** Whether the board has said what is booked there. */
+  get isKnown(): boolean {
+    return this.#known !== null;
   }
   get limits(): LimitsView | null {
     return this.#limits;
@@ -182,13 +190,31 @@ export class Order {
     this.refused = null;
   }
 
-  /** What is booked there, and how much one may; again as long as it is open. */
+  /** Look as long as it is open, each time a while after the last answer; returns the stop. */
+  follow(): () => void {
+    let stopped = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const round = async () => {
+      await this.look();
+      if (!stopped) timer = setTimeout(() => void round(), AGAIN_SECONDS * 1000);
+    };
+    untrack(() => void round());
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+    };
+  }
+
+  /** What is booked there, and how much one may. */
   async look(): Promise<void> {
+    const number = ++this.#looks;
     const [list] = await Promise.allSettled([
       this.#desk.list(this.now, this.now + AHEAD_SECONDS, this.node),
       this.lookAtLimits(),
     ]);
-    if (list.status === 'fulfilled') this.#known = list.value.bookings;
+    if (list.status !== 'fulfilled' || number < this.#seen) return;
+    this.#seen = number;
+    this.#known = list.value.bookings;
   }
 
   /** How much one may in the time that is chosen; of another time nothing is known. */
