@@ -1,8 +1,8 @@
 import { AccountError } from '../../../api/asker';
-import { Bookings, type BookingView } from '../../../api/bookings';
+import { Bookings, type BookingAnswer, type BookingView } from '../../../api/bookings';
 import { odditiesOf, type Oddity } from '../../../state/agenda';
 import type { GpuRow } from '../../../api/wire';
-import { holdsOf, type Span } from '../../../state/booking';
+import { holdsOf, withChanged, type Span } from '../../../state/booking';
 import type { App } from '../../../state/context';
 import { boxesOf, claimsOf, gapAt, offerAt, type LaneBox } from '../../../state/lanes';
 import { refusalText } from '../refused';
@@ -71,7 +71,7 @@ export class LaneDesk {
   constructor(
     private readonly app: App,
     readonly view: LaneView,
-    private readonly onchanged: () => void,
+    private readonly onchanged: (answer: BookingAnswer | null) => void,
   ) {
     this.#desk = new Bookings(app.client, app.session);
   }
@@ -144,9 +144,15 @@ export class LaneDesk {
     this.isRefused = isRefused;
   }
 
-  /** Something was booked or changed by a form. */
-  changed(): void {
-    this.onchanged();
+  /** Something was booked or changed: it is drawn at once. */
+  changed(answer: BookingAnswer): void {
+    this.take(answer);
+    this.onchanged(answer);
+  }
+
+  /** Know what the board has answered to a change. */
+  take({ booking, displaced }: BookingAnswer): void {
+    this.known = withChanged(this.known, [booking, ...displaced]);
   }
 
   /** Ask the board for what is wanted; what it refuses is put back. */
@@ -158,17 +164,16 @@ export class LaneDesk {
     const { start, end, places } = wanted;
     const moved = wanted.state === 'running' ? {} : { start, places };
     try {
-      const { booking } = await this.#desk.edit(wanted.id!, { ...moved, end });
-      this.known = this.known.map((one) => (one.id === booking.id ? { ...one, ...booking } : one));
+      this.changed(await this.#desk.edit(wanted.id!, { ...moved, end }));
       this.tell('');
     } catch (error) {
       const refused = error instanceof AccountError ? error : new AccountError(0, String(error));
       const reason = refusalText(refused, this.app);
       this.tell(this.app.language.say('lane_putBack', { reason }), true);
+      this.onchanged(null);
     } finally {
       this.#waiting = false;
       this.draft = null;
-      this.onchanged();
       this.onsettled();
     }
   }

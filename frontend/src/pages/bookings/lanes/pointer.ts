@@ -57,10 +57,12 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
     return (ident && desk.known.find(({ id }) => id === ident)) || null;
   };
 
-  function drag(event: PointerEvent, { item, shown, booking, at: from, row: first, byGrip }: Held) {
+  function drag(event: PointerEvent, { item, shown, booking: taken, at: from, row: first, byGrip }: Held) {
     const place = below(event, item, shown);
     if (!place) return;
     const by = place.at - from;
+    // Shifted from where it is now: it may have changed since it was taken hold of.
+    const booking = taken && (desk.known.find(({ id }) => id === taken.id) ?? taken);
     if (!booking) return draw(shown, from, place.at, first, place.row);
     if (byGrip) return desk.want(booking, { end: booking.end + by });
     const places = shifted(booking.places, place.row - first, shown) ?? booking.places;
