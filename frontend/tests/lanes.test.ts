@@ -7,6 +7,9 @@ import { holdsOf, HOUR } from '../src/state/booking';
 import type { App } from '../src/state/context';
 import { boxesOf, claimsOf, gapAt, lookOf, offerAt, stretchesOf } from '../src/state/lanes';
 import { reallyOf } from '../src/state/really';
+import { bookings } from '../src/text/en/bookings';
+import { words } from '../src/text/en/words';
+import { Language } from '../src/text/language.svelte';
 import { gpu } from './samples';
 
 declare const process: { env: Record<string, string | undefined> };
@@ -219,4 +222,17 @@ test('what was changed is known at once, with what had to give way', () => {
     ['b3', NOW + 2 * HOUR],
   ]);
   expect(told).toHaveBeenCalledWith(answer);
+});
+
+test('what is dropped on another node goes back, and says so', async () => {
+  // Only its time changed, to whatever hour lay below the mouse.
+  const language = new Language('en', { ...words, ...bookings });
+  const desk = new LaneDesk({ client: {}, session: {}, language } as unknown as App, {} as LaneView, vi.fn());
+  desk.known = [booking({})];
+  desk.draft = booking({ start: NOW + HOUR });
+  desk.isElsewhere = true;
+  await desk.drop();
+  expect(desk.draft).toBeNull();
+  expect(desk.told).toMatch(/^Put back: a box stays on its node/);
+  expect(desk.isElsewhere).toBe(false);
 });

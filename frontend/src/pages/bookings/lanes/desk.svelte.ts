@@ -50,6 +50,8 @@ export class LaneDesk {
   opened = $state.raw<Opened | null>(null);
   /** Whether a mouse holds something; Esc lets go of it. */
   isDragging = false;
+  /** Whether what it holds is over the lanes of another node. */
+  isElsewhere = false;
   /** Called when the board has answered. */
   onsettled: () => void = () => {};
   /** What was said last: a refusal, or what a key would do. */
@@ -135,7 +137,7 @@ export class LaneDesk {
 
   putBack(): void {
     this.draft = this.offer = null;
-    this.isDragging = false;
+    this.isDragging = this.isElsewhere = false;
     this.tell('');
   }
 
@@ -153,6 +155,14 @@ export class LaneDesk {
   /** Know what the board has answered to a change. */
   take({ booking, displaced }: BookingAnswer): void {
     this.known = withChanged(this.known, [booking, ...displaced]);
+  }
+
+  /** Let go of what a mouse holds; a hand moves nothing to another node. */
+  async drop(): Promise<void> {
+    if (!this.isElsewhere) return this.ask();
+    const { say } = this.app.language;
+    this.putBack();
+    this.tell(say('lane_putBack', { reason: say('lane_otherNode') }), true);
   }
 
   /** Ask the board for what is wanted; what it refuses is put back. */

@@ -58,6 +58,9 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
   };
 
   function drag(event: PointerEvent, { item, shown, booking: taken, at: from, row: first, byGrip }: Held) {
+    // Captured, the events say nothing of what is below.
+    const over = document.elementFromPoint(event.clientX, event.clientY)?.closest<HTMLElement>('[data-node]');
+    desk.isElsewhere = taken !== null && over !== null && over !== undefined && over !== item;
     const place = below(event, item, shown);
     if (!place) return;
     const by = place.at - from;
@@ -124,7 +127,7 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
       held = null;
       desk.isDragging = false;
       if (!was || !isDragging) return;
-      if (was.booking) void desk.ask();
+      if (was.booking) void desk.drop();
       else if (offer) desk.opened = { kind: 'form', offer };
     },
     onpointercancel() {
