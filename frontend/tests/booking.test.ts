@@ -15,7 +15,11 @@ import {
   spareFor,
   tomorrow,
 } from '../src/state/booking';
+import { lengthText } from '../src/pages/bookings/lengths';
 import { isUsable } from '../src/state/usable';
+import { bookings } from '../src/text/en/bookings';
+import { words } from '../src/text/en/words';
+import { Language } from '../src/text/language.svelte';
 import { gpu, using } from './samples';
 
 const NOW = new Date(2026, 10, 17, 14, 32).getTime() / 1000;
@@ -229,4 +233,15 @@ test('one may use what is free, and what is booked for oneself while it is there
   expect(isUsable(gpu({ verdict: 'booked', claim }), null)).toBe(false);
   expect(isUsable(gpu({ verdict: 'broken', claim }), 'ana')).toBe(false);
   expect(isUsable(gpu({ verdict: 'booked', claim, counted: false }), 'ana')).toBe(false);
+});
+
+test('an end is called by its own day when the start is not today', () => {
+  // On Wednesday evening "tomorrow 9:00" was Friday for what began on Thursday.
+  const language = new Language('en', { ...words, ...bookings });
+  const texts = (start: number) =>
+    lengthsFrom(start).map((length) => lengthText(length, start, NOW, language));
+  expect(texts(NOW).slice(2)).toEqual(['tonight 18:00', 'tomorrow 9:00']);
+  const named = texts(tomorrow(NOW) + 9 * HOUR).slice(2);
+  expect(named[0]).toMatch(/^Wed.*(18:00|6:00)/);
+  expect(named[1]).toMatch(/^Thu.*9:00/);
 });

@@ -29,6 +29,17 @@ function slowly<Answer>(answer: Answer): Promise<Answer> {
   return new Promise((resolve) => setTimeout(() => resolve(answer), SLOW_MS));
 }
 
+/** What a form needs to know of the page. */
+function appAt(clock: Clock): App {
+  return {
+    client: { base: new URL('http://board/') },
+    clock,
+    fleet: { nodes: new Map() },
+    preferences: { bookingSeconds: 4 * 3600 },
+    session: { person: 'ana' },
+  } as unknown as App;
+}
+
 describe('answers that take four seconds', () => {
   let clock: Clock;
   let stops: (() => void)[];
@@ -96,14 +107,7 @@ describe('answers that take four seconds', () => {
     const answer = { ok: true, status: 200, json: async () => ({ bookings: [], limits: [], weeks: [] }) };
     const fetched = vi.fn((_url: URL) => slowly(answer));
     vi.stubGlobal('fetch', fetched);
-    const app = {
-      client: { base: new URL('http://board/') },
-      clock,
-      fleet: { nodes: new Map() },
-      preferences: { bookingSeconds: 4 * 3600 },
-      session: { person: 'ana' },
-    } as unknown as App;
-    const order = new Order(app, 'dgx-01', [0], null);
+    const order = new Order(appAt(clock), 'dgx-01', [0], null);
     stops.push(order.follow());
     await during(3);
     expect(order.isKnown).toBe(false);
@@ -112,4 +116,14 @@ describe('answers that take four seconds', () => {
     // One list and one look at the limits; the next only ten seconds after the answer.
     expect(fetched).toHaveBeenCalledTimes(2);
   });
+});
+
+test('a usual length is marked in a form that the lanes have opened for it', () => {
+  // The span was four hours, and no button said so.
+  const clock = new Clock();
+  const start = clock.second + 7200;
+  const lengthOf = (hours: number) =>
+    new Order(appAt(clock), 'dgx-01', [0], null, { start, end: start + hours * 3600 }).length;
+  expect(lengthOf(4)).toBe('4h');
+  expect(lengthOf(0.37)).toBeNull();
 });

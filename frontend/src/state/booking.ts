@@ -71,6 +71,17 @@ export function listedSpan(now: number): Span {
   return { start, end: start + HOUR + AHEAD_SECONDS };
 }
 
+/** What is known of bookings, with what the board has just answered to a change: nobody waits for the next list. */
+export function withChanged(known: readonly BookingView[], changed: readonly BookingView[]): BookingView[] {
+  const news = new Map(changed.map((one) => [one.id, one]));
+  const kept = known.map((one) => {
+    const now = one.id === null ? undefined : news.get(one.id);
+    return now ? { ...one, ...now } : one;
+  });
+  const ids = new Set(known.map(({ id }) => id));
+  return [...kept, ...changed.filter(({ id }) => !ids.has(id))];
+}
+
 /** What is in the way of a span on one GPU, the first first. */
 export function clashOn(number: number, { start, end }: Span, holds: readonly Hold[]): Hold | null {
   const found = holds.filter((hold) => hold.number === number && hold.start < end && hold.end > start);

@@ -117,9 +117,7 @@ def test_two_clicks_book_a_gpu(browser: Browser, lab: Lab) -> None:
         form = open_form(page, 0)
         keep(page, "book-form")
         form.get_by_role("button", name=re.compile(r"^Book 1 GPU until ")).click()
-        expect(
-            page.get_by_role("dialog").get_by_text(re.compile("^Booked: gpu01 · 0, until"))
-        ).to_be_visible()
+        expect(page.get_by_role("dialog").get_by_text(re.compile("^Booked: gpu01 · 0, "))).to_be_visible()
         expect(cell(page, 0)).to_have_class(re.compile("fill-booked"))
         expect(cell(page, 0)).to_contain_text("until")
         keep(page, "book-done")

@@ -81,7 +81,8 @@ export class Order {
     return this.#chosen;
   }
   get length(): Length['key'] | null {
-    return this.#length;
+    // An end that was drawn or typed may be a usual one, too.
+    return this.#length ?? this.lengths.find(({ end }) => end === this.#end)?.key ?? null;
   }
   /** Whether the board has said what is booked there. */
   get isKnown(): boolean {

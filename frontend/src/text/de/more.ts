@@ -291,7 +291,7 @@ export const more: MoreWords = {
   about_free: 'Niemand ist darauf, und die Daten sind frisch: man kann sie nehmen.',
   about_busy: 'Jemand arbeitet darauf; die Zahl ist die Nutzung.',
   about_idle: 'Jemand belegt Speicher, hat aber eine Weile nicht gearbeitet.',
-  about_booked: 'Niemand ist darauf, aber sie ist bis zur angezeigten Zeit reserviert.',
+  about_booked: 'Niemand ist darauf, aber sie ist bis zur angezeigten Zeit gebucht.',
   about_stale: 'Ihr Knoten meldet sich nicht rechtzeitig; ob sie frei ist, weiß niemand.',
   about_broken: 'Der Treiber sagt, dass sie nicht geht oder man ihr nicht trauen kann.',
   about_unknown: 'Die Daten sind frisch, aber zu wenig ist lesbar.',

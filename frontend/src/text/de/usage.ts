@@ -62,7 +62,7 @@ export const usage: UsageWords = {
   usage_noNode: 'Knoten unbekannt',
   usage_others: { one: '{count} weitere', other: '{count} weitere' },
   usage_noRows: 'In dieser Zeit hat niemand eine GPU benutzt.',
-  usage_reservedHours: 'reserviert insgesamt',
+  usage_reservedHours: 'gebucht insgesamt',
   usage_reservedUsed: 'davon genutzt',
   usage_weighted: 'gewichtet',
   usage_price: 'Preis',
