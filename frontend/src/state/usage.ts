@@ -99,12 +99,13 @@ export function usageLines(rows: UsageRow[], total: UsageTotal): UsageLines {
   return { lines: linesWithin(rows, unit, all), used: told.used!, idle: told.idle!, booked: told.booked! };
 }
 
-type Worth = 'reserved_ms' | 'reserved_used_ms' | 'weighted_ms' | 'price' | 'memory_gib_hours';
+export type WorthColumnName =
+  'reserved_ms' | 'reserved_used_ms' | 'weighted_ms' | 'price' | 'memory_gib_hours';
 
 /** One figure of every row and of all together in whole units: rows add up to the last line, people to their group. */
 export function roundedWorth(
   { rows, total }: UsageAnswer,
-  key: Worth,
+  key: WorthColumnName,
   unit: number,
 ): Map<UsageRow | UsageTotal, number> {
   const found = new Map<UsageRow | UsageTotal, number>();

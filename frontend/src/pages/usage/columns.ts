@@ -1,12 +1,11 @@
 /** Which columns a board has beside those that all have, and which rows a sheet of paper has room for. */
 
 import type { UsageAnswer, UsageRow, UsageTotal } from '../../api/usage';
-import { HOUR_MS, roundedWorth, unitOf, type UsageLine } from '../../state/usage';
+import { HOUR_MS, roundedWorth, unitOf, type UsageLine, type WorthColumnName } from '../../state/usage';
 import type { Language } from '../../text/language.svelte';
 import { fixed } from './spans';
 
 type Worth = UsageRow | UsageTotal;
-type Key = 'reserved_ms' | 'reserved_used_ms' | 'weighted_ms' | 'price' | 'memory_gib_hours';
 
 export interface WorthColumn {
   title: string;
@@ -18,10 +17,10 @@ export interface WorthColumn {
 /** What was booked, weighted hours, prices and memory, where there are any; a sheet of paper has no room for memory. */
 export function columnsOf(answer: UsageAnswer, language: Language, paper: boolean): WorthColumn[] {
   const { currency, total, rows } = answer;
-  const has = (key: Key) => [total, ...rows].some((row) => row[key] !== null);
+  const has = (key: WorthColumnName) => [total, ...rows].some((row) => row[key] !== null);
   const { say, tag } = language;
   const found: WorthColumn[] = [];
-  const add = (title: string, key: Key, one: number, digits: number) => {
+  const add = (title: string, key: WorthColumnName, one: number, digits: number) => {
     const units = roundedWorth(answer, key, one / 10 ** digits);
     const text = (count: number | null) => (count === null ? '—' : fixed(count / 10 ** digits, digits, tag));
     found.push({
