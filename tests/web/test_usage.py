@@ -130,6 +130,19 @@ async def test_a_spreadsheet_gets_the_same_sums(told: Past) -> None:
     assert datetime.fromisoformat(total["from"]).tzinfo is not None
 
 
+async def test_the_spreadsheet_of_a_month_is_called_by_it(told: Past) -> None:
+    """Several lie in one folder of downloads; who is in no group has a line with words."""
+    async with told.client() as client:
+        month, days = [
+            await client.get("usage.csv", params={"by": "group", **asked})
+            for asked in ({"month": "1970-01"}, {})
+        ]
+    assert 'filename="usage-1970-01.csv"' in month.headers["content-disposition"]
+    assert 'filename="usage.csv"' in days.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(days.text)))
+    assert "in no group" in [row["name"] for row in rows[:-1]]
+
+
 async def test_what_is_no_span_is_refused(told: Past) -> None:
     """With words that say what to write."""
     assert "2026-10" in await told.refused("usage", month="2026-13")

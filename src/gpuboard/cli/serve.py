@@ -20,6 +20,7 @@ from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
 
 # Who looks at a demo that keeps nothing is one of its people.
 DEMO_PERSON: Final = "lin"
+DEMO_CONTACT: Final = "mailto:{person}@lab.example"
 MOST_DEMO_NODES: Final = 10_000
 
 
@@ -156,6 +157,9 @@ def settings_of(arguments: argparse.Namespace, folder: str | None = None) -> Set
     settings = replace(settings, board=replace(settings.board, **given))
     if arguments.anonymous:
         settings = replace(settings, access=replace(settings.access, anonymous=arguments.anonymous))
+    if _keeps_nothing(arguments):
+        # Who looks at a demo sees how people are asked for what they hold idle; nobody reads these mails.
+        settings = replace(settings, names=replace(settings.names, contact=DEMO_CONTACT))
     # Who says what visitors see wants to see just that.
     is_everybody = _keeps_nothing(arguments) and not arguments.anonymous
     return replace(settings, demo_nodes=arguments.demo, demo_person=DEMO_PERSON if is_everybody else None)

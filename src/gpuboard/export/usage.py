@@ -64,7 +64,8 @@ def usage_to_csv(answer: UsageAnswer) -> str:
     writer.writerow([*COLUMNS, *more, *(["group"] if has_group else [])])
     span = (_moment(answer.start), _moment(answer.end), answer.by)
     for row in answer.rows:
-        cells = (*span, row.name, *_figures(row, more), *([row.group] if has_group else []))
+        name = "in no group" if row.name is None and answer.by == "group" else row.name
+        cells = (*span, name, *_figures(row, more), *([row.group] if has_group else []))
         writer.writerow([guard(cell) for cell in cells])
     empty = [""] if has_group else []
     writer.writerow([*span[:2], "total", "", *_figures(answer.total, more), *empty])
