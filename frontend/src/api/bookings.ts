@@ -20,9 +20,7 @@ export class Bookings extends Asker {
       'GET',
       `bookings?from=${Math.floor(from)}&to=${Math.floor(to)}${node === null ? '' : `&node=${encodeURIComponent(node)}`}`,
     );
-  /** How much one may book in a span. */
-  limits = (from: number, to: number): Promise<LimitsView> =>
-    this.call('GET', `bookings/limits?from=${Math.floor(from)}&to=${Math.floor(to)}`);
+  limits = (): Promise<LimitsView> => this.call('GET', 'bookings/limits');
   book = (wish: Partial<BookingWish>): Promise<BookingAnswer> => this.change('POST', 'bookings', wish);
   edit = (id: string, change: Partial<BookingChange>): Promise<BookingAnswer> =>
     this.change('PATCH', `bookings/${encodeURIComponent(id)}`, change);

@@ -5,7 +5,7 @@ import type { Language } from '../text/language.svelte';
 import { reasonText } from '../text/reasons';
 import { steadyUse } from '../state/figures';
 import { lasting } from './lasting';
-import { cellWords, endedWords, flagWords, isIgnored, isInBooking, leftOf, userNames } from './words';
+import { endedWords, flagWords, isIgnored, userNames } from './words';
 
 export function tipWords(gpu: GpuRow, now: number, language: Language): string {
   const { memory, number, say } = language;
@@ -17,10 +17,6 @@ export function tipWords(gpu: GpuRow, now: number, language: Language): string {
     lasting(gpu, now, language),
     endedWords(gpu, now, language),
   ];
-  if (leftOf(gpu, now) !== null) {
-    const { main, time } = cellWords(gpu, now, language);
-    facts.push(`${main} ${time}`);
-  }
   if (gpu.verdict === 'booked') facts.push(gpu.claim?.who ?? '');
   else if (gpu.verdict !== 'free') {
     if (use !== null) facts.push(`${number(use)} %`);
@@ -31,7 +27,7 @@ export function tipWords(gpu: GpuRow, now: number, language: Language): string {
       facts.push(
         say('usedOf', { used: memory(gpu.memory_used_bytes), total: memory(gpu.memory_total_bytes) }),
       );
-    facts.push(...userNames(gpu, language), isInBooking(gpu) ? say('inBooking') : '');
+    facts.push(...userNames(gpu, language));
   }
   return [...facts, ...flagWords(gpu, language)].filter(Boolean).join(' · ');
 }

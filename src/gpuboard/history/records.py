@@ -4,10 +4,9 @@ Times are the board's, in Unix seconds; those of samples in whole milliseconds, 
 cut to each other. Spans are `[start, end)`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
 from msgspec import Struct
 
 from gpuboard.history.figures import Kind
@@ -16,15 +15,7 @@ from gpuboard.model.verdict import VerdictWord
 Tier = Literal["full", "minutes", "hours"]
 
 
-def packed(figures: Iterable[float | None], count: int = -1) -> bytes:
-    """Figures as `GpuSamples` has them, NaN where one cannot be told; quicker if it is said how many.
-
-    One object instead of one for each: thousands of reports wait to be written, far from the processor.
-    """
-    return np.fromiter(figures, np.float64, count).tobytes()
-
-
-class GpuSamples(Struct, frozen=True, gc=False):
+class GpuSamples(NamedTuple):
     """What the GPUs of one node said at one moment, column by column, since there are hundreds a second.
 
     It holds from `at_ms` for `holds_ms` at most, and ends earlier where the next sample of the same GPU
@@ -35,8 +26,8 @@ class GpuSamples(Struct, frozen=True, gc=False):
     gpus: tuple[str, ...]
     at_ms: int
     holds_ms: int
-    # `packed`, GPU after GPU, in the order of `figures.GPU_MEASURED`.
-    figures: bytes
+    # GPU after GPU, in the order of `figures.GPU_NUMBERS` without the states. None: cannot tell.
+    figures: Sequence[float | None]
     # By GPU: whether it was throttled, and the verdict by its code.
     throttled: Sequence[bool | None]
     verdicts: Sequence[int | None]
@@ -45,7 +36,7 @@ class GpuSamples(Struct, frozen=True, gc=False):
     holders: tuple[tuple[str, ...] | None, ...]
 
 
-class HostSample(Struct, frozen=True, gc=False):
+class HostSample(NamedTuple):
     """What one host said at one moment; it holds as a GPU's does."""
 
     node: str
@@ -55,7 +46,7 @@ class HostSample(Struct, frozen=True, gc=False):
     numbers: tuple[float | None, ...]
 
 
-class Taken(Struct, frozen=True, gc=False):
+class Taken(NamedTuple):
     """How far a pushing node has come: every sample of this boot up to this sequence is safe."""
 
     boot_id: str

@@ -4,8 +4,6 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from gpuboard.model.report import UnixTime
-
 VerdictWord = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
 Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
 
@@ -31,7 +29,7 @@ class Verdict(Struct, frozen=True, gc=False):
 
     word: VerdictWord
     reason: Reason
-    since: UnixTime | None = None
+    since: float | None = None
     flags: tuple[Flag, ...] = ()
 
 

@@ -6,7 +6,7 @@ import { roundAbove } from '../../charts/ticks';
 import { steadyUse } from '../../state/figures';
 import type { Language } from '../../text/language.svelte';
 
-export interface DrawnFigure {
+export interface Drawn {
   figure: Figure;
   title: string;
   series: HistorySeries | null;
@@ -39,7 +39,7 @@ export function gpuDrawn(
   gpu: GpuRow | null,
   language: Language,
   live: boolean,
-): DrawnFigure[] {
+): Drawn[] {
   const told = live && gpu?.verdict !== 'stale' ? gpu : null;
   const { say, number, memory } = language;
   const of = (figure: Figure) => answer?.series.find((each) => each.figure === figure) ?? null;
@@ -93,7 +93,7 @@ export function nodeDrawn(
   gpus: GpuRow[],
   language: Language,
   live: boolean,
-): DrawnFigure[] {
+): Drawn[] {
   const told = live && (node?.state === 'live' || node?.state === 'late') ? node : null;
   const uses = told ? gpus.flatMap((gpu) => (gpu.counted ? (steadyUse(gpu) ?? []) : [])) : [];
   const { say, memory } = language;
@@ -123,12 +123,7 @@ function unit(value: number | null | undefined, sign: string, number: Language['
   return value == null ? '—' : `${number(value)} ${sign}`;
 }
 
-function percents(
-  figure: Figure,
-  title: string,
-  series: HistorySeries | null,
-  { number }: Language,
-): DrawnFigure {
+function percents(figure: Figure, title: string, series: HistorySeries | null, { number }: Language): Drawn {
   const write = (value: number | null | undefined) => unit(value, '%', number);
   // A machine may have more to do than it can.
   const ceiling = Math.max(100, mostOf(series));
@@ -136,12 +131,7 @@ function percents(
   return { figure, title, series, tall: true, floor: 0, ceiling, ticks, write, now: null, beside: '' };
 }
 
-function bytes(
-  title: string,
-  series: HistorySeries | null,
-  total: number,
-  { memory }: Language,
-): DrawnFigure {
+function bytes(title: string, series: HistorySeries | null, total: number, { memory }: Language): Drawn {
   return {
     figure: 'memory_used_bytes',
     title,

@@ -43,8 +43,8 @@ export const more: MoreWords = {
   severalNodes: 'sur plusieurs nœuds',
   freshExplained:
     'Ce qui vient d’être libéré (moins de {time}) passe en dernier : peut-être un simple redémarrage.',
-  fitsOn: '{node} en aura assez dès {time}, quand des réservations finissent.',
-  fitsFrom: 'Il y en aura assez dès {time}, quand des réservations finissent.',
+  nextClaim: 'Prochaine réservation à finir : {node}, {time}.',
+  nextClaims: 'Les réservations qui finissent avant {time} en laisseraient assez.',
   idleHidden: {
     one: '{count} GPU est occupé mais inactif.',
     other: '{count} GPU sont occupés mais inactifs.',

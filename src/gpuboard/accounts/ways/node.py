@@ -4,11 +4,11 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import NodeEvidence, nobody_words, somebodys_name
+from gpuboard.accounts.ways.base import NodeEvidence, nobody_words
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_system_account
 from gpuboard.settings.access import AccessTable
-from gpuboard.wire.people import WayCard
+from gpuboard.wire.people import WayCard, person_name
 
 
 class NodeWay:
@@ -38,9 +38,8 @@ class NodeWay:
             )
         if is_system_account(evidence.uid, access.vouch_from_uid):
             raise AccessRefused(nobody_words(evidence.uid, access.vouch_from_uid))
-        name = somebodys_name(evidence.name)
-        # On a machine a number is an account that nobody has named; elsewhere people are called so.
+        name = person_name(evidence.name)
         if name is None or name.isdigit():
-            raise AccessRefused(f"uid {evidence.uid} has no name of a person on {evidence.node}")
+            raise AccessRefused(f"uid {evidence.uid} has no name on {evidence.node}")
         account = name if access.realm == "all" else f"{name}@{evidence.node}"
         return Vouched(person=self._person_of(account), way="node", through=evidence.node)

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 from gpuboard.model.chips import shares_host_memory
 from gpuboard.model.problems import ProblemKind, problem
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
-from gpuboard.probes.inventory import name_of
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.values import DeviceTexts, Silence, count, number, silence, size, switch, word
 from gpuboard.probes.throttling import reasons_by_name
@@ -145,7 +144,8 @@ def unopened_devices(text: str, *, taken: Iterable[int], node: str) -> Iterator[
         used.add(index)
         uuid = f"{node}:{gpu.bus_id or index}"
         reading = GpuReading(uuid=uuid, uuid_is_synthetic=True, index=index, pcie_bus_id=gpu.bus_id)
-        yield Device(reading, (problem(gpu.kind, gpu.reason, gpu_uuid=uuid, place=name_of(reading)),))
+        where = f"GPU {index}, {gpu.bus_id or 'bus address unknown'} ({gpu.reason})"
+        yield Device(reading, (problem(gpu.kind, where, gpu_uuid=uuid),))
 
 
 def _errors(found: DeviceTexts, names: tuple[str, ...], parts: tuple[str, ...]) -> int | None:
@@ -160,20 +160,21 @@ def _throttle_reasons(found: DeviceTexts) -> tuple[str, ...] | None:
 
 
 def _problems(reading: GpuReading, found: DeviceTexts, given: Mapping[str, str | None]) -> list[Problem]:
-    told = partial(problem, gpu_uuid=reading.uuid, place=name_of(reading))
+    where = f"GPU {reading.index} ({reading.model or 'unknown model'})"
+    uuid = reading.uuid
     problems = []
     if "lost" in found.silent:
-        problems.append(told("gpu-lost"))
+        problems.append(problem("gpu-lost", where, gpu_uuid=uuid))
     recovery = word(given["recovery"])
     if "reset" in found.silent or switch(given["reset_required"]) or _wants_reset(recovery):
-        problems.append(told("gpu-needs-reset"))
+        problems.append(problem("gpu-needs-reset", where, gpu_uuid=uuid))
     if reading.ecc_uncorrected_errors:
-        detail = f"{reading.ecc_uncorrected_errors} since the driver was loaded"
-        problems.append(told("ecc-uncorrected", detail))
+        detail = f"{where}, {reading.ecc_uncorrected_errors} since the driver was loaded"
+        problems.append(problem("ecc-uncorrected", detail, gpu_uuid=uuid))
     for reason, kind in _TROUBLES:
         fields = found.silent.get(reason)
         if fields:
-            problems.append(told(kind, ", ".join(fields)))
+            problems.append(problem(kind, f"{where}, for {', '.join(fields)}", gpu_uuid=uuid))
     return problems
 
 

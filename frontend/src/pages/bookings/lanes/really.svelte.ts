@@ -1,4 +1,3 @@
-import { untrack } from 'svelte';
 import { ApiError, type Client } from '../../../api/client';
 import { states, type StateView } from '../../../api/history';
 import type { Span } from '../../../state/booking';
@@ -48,8 +47,7 @@ export class Really {
       const wait = await this.#ask();
       if (!stopped) this.#timer = setTimeout(() => void round(), wait);
     };
-    // What is shown is read when it is asked about; the clock in it starts nothing anew.
-    untrack(() => void round());
+    void round();
     return () => {
       stopped = true;
       clearTimeout(this.#timer);
