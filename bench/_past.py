@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuboard.history.figures import GPU_MEASURED, GPU_NUMBERS, VERDICT_CODES
-from gpuboard.history.records import Batch, GpuSamples, Place
+from gpuboard.history.records import Batch, GpuSamples, Place, packed
 
 STEP_SECONDS: Final = 10
 PER_HOUR: Final = 360
@@ -76,7 +76,7 @@ class Fleet:
             self._told[first],
             int(one.at_ms[first]),
             30_000,
-            told[cut, :measured].ravel().tolist(),
+            packed(told[cut, :measured].ravel().tolist()),
             told[cut, measured].astype(bool).tolist(),
             told[cut, measured + 1].astype(int).tolist(),
             tuple([CROWDS[who] for who in one.people[cut].tolist()]),

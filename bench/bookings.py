@@ -40,8 +40,8 @@ PEOPLE: Final = 300
 # Two years of a lab that books, and what is booked ahead.
 PAST_DAYS: Final = 730
 AHEAD_DAYS: Final = 14
-# What the page asks for when lanes are shown: a week of what is booked, everywhere.
-LANES_SECONDS: Final = 7 * DAY
+# What the page asks for when lanes are shown: two weeks of what is booked, everywhere.
+LANES_SECONDS: Final = 14 * DAY
 MOST_TOLD: Final = 5001
 # Not more in one transaction: a server ends those that last too long.
 SOME: Final = 2000
@@ -101,8 +101,8 @@ def measure(name: str, database: Database, arguments: argparse.Namespace) -> Non
         "bare commit": lambda number: _commit(database, number),
         "check and book": lambda _: _book(store, now + 20 * DAY + chance.randrange(10**6) * 60, chance),
         "check and refuse": lambda _: _book(store, now + HOUR, chance, everything=True),
-        "lanes of a week, all nodes": lambda _: _look(store, now, None),
-        "lanes of a week, one node": lambda _: _look(store, now, f"gpu{chance.randrange(NODES):03d}"),
+        "lanes of two weeks, all nodes": lambda _: _look(store, now, None),
+        "lanes of two weeks, one node": lambda _: _look(store, now, f"gpu{chance.randrange(NODES):03d}"),
     }
     took: dict[str, list[float]] = {what: [] for what in doing}
     for number in range(arguments.rounds):
@@ -112,7 +112,7 @@ def measure(name: str, database: Database, arguments: argparse.Namespace) -> Non
             took[what].append(time.perf_counter() - begun)
     bare = _p95(took["bare commit"])
     told = len(store.window(now, now + LANES_SECONDS, limit=MOST_TOLD))
-    print(f"\n{name}: {arguments.bookings} bookings, {told} of them in the week")
+    print(f"\n{name}: {arguments.bookings} bookings, {told} of them in the two weeks")
     print(f"{'':32}{'p95 ms':>10}{'ratio':>8}")
     for what, seconds in took.items():
         ratio = _p95(seconds) / bare

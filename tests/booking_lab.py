@@ -9,13 +9,15 @@ from typing import Any
 import httpx
 import msgspec
 
-from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport, Problem
 from gpuboard.model.units import GIB
 from gpuboard.wire.ingest import Hello, Live, Sample, encode, encode_sample
 from tests.board import RunningBoard, running_board
 from tests.pushing import token_of, wait_until
 
 NODE = "gpu01"
+# So that it does not become late while a test thinks.
+LONG_SECONDS = 3600.0
 SETTINGS = """
 [access]
 anonymous = "counts"
@@ -26,8 +28,13 @@ longest = "8h"
 [bookings.groups.vip]
 longest = "10d"
 
+[bookings.groups.few]
+gpus_at_once = 2
+hours_per_week = 10
+
 [groups.people]
 vip = ["vera"]
+few = ["wim"]
 
 [[source]]
 kind = "push"
@@ -51,22 +58,28 @@ def gpu(number: int, *, user: str | None = None, uid: int = 2000, size: int = 40
 class Lab:
     """A running board, and the node that reports to it."""
 
-    def __init__(self, board: RunningBoard) -> None:
+    def __init__(self, board: RunningBoard, claims: Path) -> None:
         self.board = board
+        # Where the settings may say that another board's bookings are: FOLDER/comments.json.
+        self.claims = claims
         self._token = token_of(board, NODE)
         self._said_hello = False
         self._sequence = 0
 
-    def report(self, *gpus: GpuReading) -> None:
+    def report(
+        self, *gpus: GpuReading, problems: tuple[Problem, ...] = (), interval_seconds: float = LONG_SECONDS
+    ) -> None:
         """Let the node say what its GPUs are like now, and wait until the board shows it."""
         # What was busy is free only after some looks.
         for _ in range(3):
             said_at = time.time()
-            self._say(gpus)
+            self._say(gpus, problems, interval_seconds)
         # Times are told to the millisecond.
         wait_until(lambda: (self._node().get("sampled_at") or 0.0) > said_at - 0.002)
 
-    def _say(self, gpus: tuple[GpuReading, ...]) -> None:
+    def _say(
+        self, gpus: tuple[GpuReading, ...], problems: tuple[Problem, ...], interval_seconds: float
+    ) -> None:
         self._sequence = max(self._sequence + 1, int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))
         sequence = self._sequence
         report = NodeReport(
@@ -74,9 +87,9 @@ class Lab:
             boot_id="boot-1",
             sequence=sequence,
             taken_at=time.time(),
-            # It does not become late while a test thinks.
-            interval_seconds=3600.0,
+            interval_seconds=interval_seconds,
             gpus=gpus,
+            problems=problems,
         )
         raw = msgspec.Raw(encode_sample(report))
         sample = Sample(sequence=sequence, waited_seconds=0.0, report=raw)
@@ -104,8 +117,10 @@ class Lab:
 def booking_lab(directory: Path, settings: str = SETTINGS) -> Iterator[Lab]:
     """A board that takes bookings; its node has three free GPUs."""
     file = directory / "gpuboard.toml"
-    file.write_text(settings)
+    file.write_text(settings.replace("FOLDER", str(directory)))
+    claims = directory / "comments.json"
+    claims.write_text("{}")
     with running_board("--config", str(file), log=directory / "log", until="healthz") as board:
-        lab = Lab(board)
+        lab = Lab(board, claims)
         lab.report(gpu(0), gpu(1), gpu(2))
         yield lab

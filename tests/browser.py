@@ -17,6 +17,7 @@ Size = tuple[int, int]
 ROOT: Final = Path(__file__).parent.parent
 ARTIFACTS: Final = ROOT / "artifacts"
 DESKTOP: Final = (1440, 900)
+TABLET: Final = (820, 1180)
 PHONE: Final = (390, 844)
 # The same engine; without all that belongs to a window, a visit costs less than half.
 PROGRAMS: Final = ("chromium-headless-shell", "chromium")

@@ -9,7 +9,7 @@ from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.desk import AccountDesk, Login
 from gpuboard.accounts.records import Vouched
-from gpuboard.model.identity import Role, Scope
+from gpuboard.model.identity import Role, Scope, WayKind
 from tests.board import RunningBoard
 from tests.databases import open_database
 
@@ -49,13 +49,13 @@ class TestBrowser:
         return self.post("api/v1/session/link", {"code": code})
 
 
-def log_in(state: Path, person: str, role: Role = "user") -> Login:
-    """A link and a token of somebody, made as if the board's socket had been asked."""
+def log_in(state: Path, person: str, role: Role = "user", *, way: WayKind = "socket") -> Login:
+    """A link and a token of somebody, made as if the board's socket had been asked, or by another way."""
     database = open_database(state)
     try:
         if role == "viewer":
             AccountAdmin(database).set_role(person, role, Deed(what="test"))
-        vouched = Vouched(person=person, way="socket", role=role)
+        vouched = Vouched(person=person, way=way, role=role)
         return AccountDesk(database).log_in(vouched, terminal=f"terminal of {person}", address=None)
     finally:
         database.close()

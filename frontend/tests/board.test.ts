@@ -11,6 +11,7 @@ import devices from '../../tests/golden/devices.json';
 import { cudaDevices, takeCommand } from '../src/parts/command';
 import { tipWords } from '../src/parts/tip';
 import { lasting } from '../src/parts/lasting';
+import { reasonText } from '../src/text/reasons';
 import { cellSentence, cellWords, hardware } from '../src/parts/words';
 import { freeByModel } from '../src/state/answers';
 import { cutCards } from '../src/state/cards';
@@ -146,7 +147,9 @@ describe('the rows', () => {
     const bare = heightOf({}, {});
     const busy = { verdict: 'busy', users: using('ana') } as const;
     const held = heightOf({}, busy);
-    const broken = [{ kind: 'xid', text: '', remedy: '', detail: null, gpu_uuid: null, since: null }];
+    const broken = [
+      { kind: 'xid', text: '', remedy: '', detail: null, gpu_uuid: null, place: null, since: null },
+    ];
     expect(heightOf({}, { verdict: 'busy', users: null })).toBe(bare);
     expect(held).toBeGreaterThan(bare);
     expect(heightOf({ state: 'lost' }, { verdict: 'stale' })).toBeGreaterThan(bare);
@@ -425,12 +428,41 @@ describe('a cell', () => {
     const spoken = new Language(tag, await LANGUAGES[tag].load());
     const booked = gpu({
       verdict: 'booked',
-      claim: { who: 'bob', until: NOW + 60, comment: null, behind: [] },
+      claim: { who: 'bob', until: NOW + 3600, comment: null, behind: [] },
     });
     const { main, time, side } = cellWords(booked, NOW, spoken);
     expect([main, side]).toEqual([short, 'bob']);
     expect(cellSentence(booked, NOW, spoken)).toContain(whole + time);
-    expect(lasting(booked, NOW, spoken)).toBe(whole + spoken.time(NOW + 60, NOW));
+    expect(lasting(booked, NOW, spoken)).toBe(whole + spoken.time(NOW + 3600, NOW));
+  });
+
+  test.each([
+    ['en', '28 min', 'left'],
+    ['de', '28 min', 'übrig'],
+    ['fr', '28 min', 'restantes'],
+    ['zh-TW', '28 分鐘', '後結束'],
+    ['zh-CN', '28 分钟', '后结束'],
+  ] as const)('in %s counts down the last hour of a booking', async (tag, left, word) => {
+    const spoken = new Language(tag, await LANGUAGES[tag].load());
+    const until = NOW + 28 * 60 + 9;
+    const claim = { who: 'bob', until, comment: null, behind: [] };
+    const booked = gpu({ verdict: 'booked', claim });
+    const plain = (text: string) => text.replace(/\s/g, ' ');
+    const { main, time, side } = cellWords(booked, NOW, spoken);
+    expect([plain(main), time, side]).toEqual([left, word, 'bob']);
+    for (const told of [cellSentence(booked, NOW, spoken), tipWords(booked, NOW, spoken)]) {
+      expect(plain(told)).toContain(`${left} ${word}`);
+      expect(told).toContain(spoken.say('until', { time: spoken.time(until, NOW) }));
+    }
+    expect(plain(cellWords(booked, NOW + 1709, spoken).main)).toMatch(/^0 /);
+  });
+
+  test('says whether it is used by whom it is booked for', () => {
+    const claim = { who: 'Bob', until: NOW + 60, comment: null, behind: [] };
+    const own = gpu({ verdict: 'busy', claim, users: using('ana', 'bob') });
+    expect(cellSentence(own, NOW, language)).toMatch(/, in its booking$/);
+    expect(cellSentence({ ...own, users: using('ana') }, NOW, language)).not.toContain('in its booking');
+    expect(cellSentence({ ...own, claim: null }, NOW, language)).not.toContain('in its booking');
   });
 
   test('names no end where a booking has none', () => {
@@ -441,6 +473,8 @@ describe('a cell', () => {
     });
     expect(cellWords(booked, NOW, language)).toMatchObject({ main: 'booked', time: '', side: 'bob' });
     expect(lasting(booked, NOW, language)).toBe('');
+    const reason = { code: 'booked', values: { who: 'bob', until: null }, text: 'booked by bob' };
+    expect(reasonText(reason, NOW, new Language('en', { ...en, ...more }), NOW - 60)).toBe('booked by bob');
   });
 
   test('that is free says nothing of how long it was: that would read as a promise', () => {

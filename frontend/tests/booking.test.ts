@@ -12,8 +12,14 @@ import {
   nextGap,
   obstacleOf,
   peopleOn,
+  spareFor,
+  tomorrow,
 } from '../src/state/booking';
+import { lengthText } from '../src/pages/bookings/lengths';
 import { isUsable } from '../src/state/usable';
+import { bookings } from '../src/text/en/bookings';
+import { words } from '../src/text/en/words';
+import { Language } from '../src/text/language.svelte';
 import { gpu, using } from './samples';
 
 const NOW = new Date(2026, 10, 17, 14, 32).getTime() / 1000;
@@ -77,6 +83,10 @@ test('who is on it now is in the way of now, not of later; oneself never is', ()
   const span = { start: NOW, end: NOW + HOUR };
   expect(obstacleOf(used, span, [], me)).toEqual({ kind: 'in-use', who: 'eve' });
   expect(obstacleOf(used, { start: NOW + HOUR, end: NOW + 2 * HOUR }, [], me)).toBeNull();
+  const soon = { start: NOW + 600, end: NOW + HOUR };
+  expect(obstacleOf(used, soon, [], me)).toEqual({ kind: 'in-use', who: 'eve' });
+  const until = { number: used.index, who: 'Eve', start: NOW - HOUR, end: NOW + 600 };
+  expect(obstacleOf(used, soon, [until], me)).toBeNull();
   expect(obstacleOf(own, span, [], me)).toBeNull();
 });
 
@@ -94,8 +104,29 @@ test('the next gap is long enough for all', () => {
     end: NOW + 5 * HOUR,
   });
   const holds = holdsOf('gpu01', [booking({}), later], cards, NOW);
-  expect(nextGap([0], NOW, HOUR, holds)).toBe(NOW + 2 * HOUR);
-  expect(nextGap([0, 1], NOW, 2 * HOUR, holds)).toBe(NOW + 5 * HOUR);
+  expect(nextGap([card(0)], { start: NOW, end: NOW + HOUR }, holds, me)).toBe(NOW + 2 * HOUR);
+  expect(nextGap(cards, { start: NOW, end: NOW + 2 * HOUR }, holds, me)).toBe(NOW + 5 * HOUR);
+});
+
+test('there is a next gap whatever is in the way, but for what is held without end', () => {
+  const span = { start: NOW, end: NOW + HOUR };
+  const used = card(0, { verdict: 'busy', users: using('eve') });
+  expect(nextGap([used], span, [], me)).toBe(NOW + HOUR);
+  expect(nextGap([used, card(1, { verdict: 'broken' })], span, [], me)).toBe(tomorrow(NOW));
+  const endless = [{ number: 0, who: 'bob', start: 0, end: Infinity }];
+  expect(nextGap([card(0)], span, endless, me)).toBeNull();
+});
+
+test('a spare GPU is as large, counts, and has nothing in its way', () => {
+  const span = { start: NOW, end: NOW + HOUR };
+  const others = [
+    card(1, { memory_total_bytes: 1 }),
+    card(2, { counted: false }),
+    card(3, { verdict: 'broken' }),
+    card(4),
+  ];
+  expect(spareFor(card(0), others, span, [], me)?.index).toBe(4);
+  expect(spareFor(card(0), others.slice(0, 3), span, [], me)).toBeNull();
 });
 
 test('an evening that is over is not offered', () => {
@@ -149,7 +180,7 @@ test('the agenda has what runs first, then day by day; over is over', () => {
 });
 
 test('what is not as booked names who and whose', () => {
-  const users = [{ name: 'bob', memory_bytes: 1, processes: 1 }];
+  const users = using('bob');
   const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
   const ended = { ...claim, who: 'bob', until: NOW - 60 };
   const odd = odditiesOf(
@@ -162,6 +193,17 @@ test('what is not as booked names who and whose', () => {
     ['trespass', 'bob'],
     ['overrun', 'bob'],
   ]);
+});
+
+test('who is named runs there against all claims: not root, nor who has one behind', () => {
+  const behind = [{ who: 'Dan', until: NOW + 2 * HOUR, comment: null }];
+  const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind };
+  const [daemon, ...others] = using('root', 'dan', 'EVE', 'bob')!;
+  const nameless = { ...daemon!, name: 'uid 4711', user: null };
+  const system = { ...daemon!, name: 'gdm', user: 'gdm', uid: 120 };
+  const users = [{ ...daemon!, uid: 0 }, nameless, system, ...others];
+  const odd = odditiesOf([], [card(0, { users, claim, flags: ['trespass'] })], NOW);
+  expect(odd).toMatchObject([{ kind: 'trespass', who: 'bob', booker: 'eve' }]);
 });
 
 test('who is on a slot now is named, each once; whoever looks is no news, and nobody is where names are hidden', () => {
@@ -191,4 +233,15 @@ test('one may use what is free, and what is booked for oneself while it is there
   expect(isUsable(gpu({ verdict: 'booked', claim }), null)).toBe(false);
   expect(isUsable(gpu({ verdict: 'broken', claim }), 'ana')).toBe(false);
   expect(isUsable(gpu({ verdict: 'booked', claim, counted: false }), 'ana')).toBe(false);
+});
+
+test('an end is called by its own day when the start is not today', () => {
+  // On Wednesday evening "tomorrow 9:00" was Friday for what began on Thursday.
+  const language = new Language('en', { ...words, ...bookings });
+  const texts = (start: number) =>
+    lengthsFrom(start).map((length) => lengthText(length, start, NOW, language));
+  expect(texts(NOW).slice(2)).toEqual(['tonight 18:00', 'tomorrow 9:00']);
+  const named = texts(tomorrow(NOW) + 9 * HOUR).slice(2);
+  expect(named[0]).toMatch(/^Wed.*(18:00|6:00)/);
+  expect(named[1]).toMatch(/^Thu.*9:00/);
 });

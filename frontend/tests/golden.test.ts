@@ -8,7 +8,7 @@ import { parseFilter } from '../src/state/filter';
 import { matches } from '../src/state/passing';
 import { Fleet, type Gpu } from '../src/state/fleet.svelte';
 import { findOffers } from '../src/state/offers';
-import { people } from '../src/state/people';
+import { people, type Holder } from '../src/state/people';
 
 const fleet = new Fleet();
 fleet.queue(told as unknown as Snapshot);
@@ -22,6 +22,16 @@ test('counts', () => {
   expect(total).toBe(expected.gpus);
   expect(verdicts).toEqual(expected.by_verdict);
   expect(fleet.unread).toBe(expected.nodes_unknown);
+});
+
+test('verdicts, place by place', () => {
+  const [counted, others] = [true, false].map((yes) =>
+    [...fleet.gpus.values()].filter(({ record }) => record.counted === yes),
+  );
+  expect(Object.fromEntries(counted!.map((gpu) => [place(gpu), gpu.record.verdict]))).toEqual(
+    expected.verdicts,
+  );
+  expect(others!.map(place).sort()).toEqual(expected.not_counted);
 });
 
 test('what to take', () => {
@@ -54,14 +64,23 @@ test.each(expected.wishes)('what to take for $gpus GPUs, memory $memory, one nod
   expect(taken).toEqual(wish.take);
 });
 
-test('people', () => {
+test('people, place by place', () => {
   const found = people(fleet.nodes.values());
-  const counts = (of: 'gpus' | 'booked') =>
-    Object.fromEntries(found.filter((one) => one[of]).map((one) => [one.user, one[of]]));
-  const lengths = (places: Record<string, string[]>) =>
-    Object.fromEntries(Object.entries(places).map(([user, all]) => [user, all.length]));
-  expect(counts('gpus')).toEqual(lengths(expected.used));
-  expect(counts('booked')).toEqual(lengths(expected.booked));
+  const places = ({ holdings }: Holder, which: boolean[]) =>
+    holdings
+      .filter(({ booked }) => which.includes(booked))
+      .flatMap(({ gpus }) => gpus.map(place))
+      .sort();
+  // A GPU that somebody uses and has booked is told once, as used.
+  for (const one of found) {
+    const [used, booked] = [expected.used, expected.booked].map(
+      (all: Record<string, string[]>) => all[one.user] ?? [],
+    ) as [string[], string[]];
+    expect([one.user, one.gpus, places(one, [false])]).toEqual([one.user, used.length, used]);
+    expect([one.user, one.booked]).toEqual([one.user, booked.length]);
+    expect(places(one, [true, false])).toEqual([...new Set([...used, ...booked])].sort());
+  }
+  expect(found.map(({ user }) => user).sort()).toEqual(Object.keys(expected.held).sort());
 });
 
 test('a size asked for', () => {

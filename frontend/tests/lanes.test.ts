@@ -1,9 +1,15 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { BookingView } from '../src/api/bookings';
+import { LaneDesk } from '../src/pages/bookings/lanes/desk.svelte';
+import type { LaneView } from '../src/pages/bookings/lanes/view.svelte';
 import { axisOf, dayName, dayOf, dayStart, daysOf, momentAt, QUARTER, shareOf } from '../src/state/axis';
 import { holdsOf, HOUR } from '../src/state/booking';
+import type { App } from '../src/state/context';
 import { boxesOf, claimsOf, gapAt, lookOf, offerAt, stretchesOf } from '../src/state/lanes';
 import { reallyOf } from '../src/state/really';
+import { bookings } from '../src/text/en/bookings';
+import { words } from '../src/text/en/words';
+import { Language } from '../src/text/language.svelte';
 import { gpu } from './samples';
 
 declare const process: { env: Record<string, string | undefined> };
@@ -196,4 +202,37 @@ test('what is on its way to the history still is no gap', () => {
   const states = [{ from: NOW - HOUR, to: NOW - 100, verdict: 'idle' as const, users: null }];
   const told = reallyOf(states, { start: NOW - HOUR, end: NOW }, { owned: [], width: 1000 });
   expect(told.map(({ kind }) => kind)).toEqual(['idle']);
+});
+
+test('what was changed is known at once, with what had to give way', () => {
+  // Until the next list the lane drew the old end, and a drag shifted that.
+  const app = { client: {}, session: {} } as unknown as App;
+  const told = vi.fn();
+  const desk = new LaneDesk(app, {} as LaneView, told);
+  desk.known = [booking({}), booking({ id: 'b2' })];
+  const answer = {
+    booking: booking({ end: NOW + 7 * HOUR }),
+    notes: [],
+    displaced: [booking({ id: 'b2', end: NOW }), booking({ id: 'b3' })],
+  };
+  desk.changed(answer);
+  expect(desk.known.map(({ id, end }) => [id, end])).toEqual([
+    ['b1', NOW + 7 * HOUR],
+    ['b2', NOW],
+    ['b3', NOW + 2 * HOUR],
+  ]);
+  expect(told).toHaveBeenCalledWith(answer);
+});
+
+test('what is dropped on another node goes back, and says so', async () => {
+  // Only its time changed, to whatever hour lay below the mouse.
+  const language = new Language('en', { ...words, ...bookings });
+  const desk = new LaneDesk({ client: {}, session: {}, language } as unknown as App, {} as LaneView, vi.fn());
+  desk.known = [booking({})];
+  desk.draft = booking({ start: NOW + HOUR });
+  desk.isElsewhere = true;
+  await desk.drop();
+  expect(desk.draft).toBeNull();
+  expect(desk.told).toMatch(/^Put back: a box stays on its node/);
+  expect(desk.isElsewhere).toBe(false);
 });

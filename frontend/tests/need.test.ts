@@ -2,14 +2,14 @@
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Client } from '../src/api/client';
-import type { GpuRow } from '../src/api/wire';
+import type { FreeAnswer, GpuRow } from '../src/api/wire';
 import { copyForms } from '../src/parts/forms';
 import { Fleet } from '../src/state/fleet.svelte';
+import { idlers } from '../src/state/idlers';
 import { Need } from '../src/state/need.svelte';
 import { findOffers, sizesOf } from '../src/state/offers';
 import { Preferences } from '../src/state/preferences.svelte';
 import { Router } from '../src/state/router.svelte';
-import { idlers, soonest } from '../src/state/scarce';
 import { BoardView } from '../src/state/view.svelte';
 import { gpu, node, snapshot, using } from './samples';
 
@@ -287,6 +287,26 @@ describe('what is needed', () => {
     expect(free).not.toHaveBeenCalled();
   });
 
+  const asking = async (search: string, told: Partial<FreeAnswer>) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { need } = needing(search);
+    const free = async () => ({ blocks: [], fits_from: null, fits_on: null, ...told });
+    need.ask({ free } as unknown as Client, () => true);
+    await vi.advanceTimersByTimeAsync(1000);
+    vi.useRealTimers();
+    return need.fitsNext;
+  };
+
+  test('the board says when bookings leave enough, of a wish that it knows whole', async () => {
+    const says = { fits_from: 5000, fits_on: 'big' };
+    expect(await asking('?q=free>%3D9', says)).toEqual({ at: 5000, on: 'big' });
+    expect(await asking('?need=20', { fits_from: 5000 })).toEqual({ at: 5000, on: null });
+    // Nobody knows; some of it the board was not asked; there is enough by now.
+    expect(await asking('?q=free>%3D9', {})).toBeNull();
+    expect(await asking('?q=free>%3D9+node:big', says)).toBeNull();
+    expect(await asking('?q=free>%3D8', says)).toBeNull();
+  });
+
   test('changes the counts of the verdicts, but which of them are asked for does not', () => {
     const { view } = needing('?q=busy+model:4090');
     expect([view.counts.total, view.verdictCounts.free]).toEqual([0, 2]);
@@ -294,24 +314,6 @@ describe('what is needed', () => {
 });
 
 describe('where nothing fits', () => {
-  const booked = (until: number | null) => ({
-    verdict: 'booked' as const,
-    claim: { who: 'eva', until, comment: null, behind: [] },
-  });
-
-  test('the soonest is when enough bookings have ended', () => {
-    const fleet = fleetOf([
-      ...free('a', 1),
-      gpu({ uuid: 'x', node: 'a', label: '1', ...booked(5000) }),
-      gpu({ uuid: 'y', node: 'b', label: '0', ...booked(3000) }),
-      gpu({ uuid: 'z', node: 'b', label: '1', ...booked(null) }),
-    ]);
-    const when = (gpus: number, oneNode: boolean) => soonest(fleet.nodes.values(), all, { gpus, oneNode });
-    expect(when(2, true)).toEqual({ node: 'a', until: 5000 });
-    expect(when(2, false)).toEqual({ node: null, until: 3000 });
-    expect(when(4, false)).toBeNull();
-  });
-
   test('those who hold idle ones are named, the longest idle first', () => {
     const idle = (uuid: string, since: number | null, ...names: string[]) =>
       gpu({ uuid, node: 'a', label: uuid, verdict: 'idle', since, users: using(...names) });

@@ -26,6 +26,24 @@ test('a shape of the page has no name of another shape of the API', () => {
   expect(same).toEqual([]);
 });
 
+test('one word is one thing: what a shape is called that others use, no other is', () => {
+  const own = Object.entries(sources).filter(([path]) => !/\/api\/(?:generated|wire)\.ts$/.test(path));
+  const all = own.flatMap(([path, source]) => declared(source).map((name) => `${name} ${path}`));
+  const shared = own.flatMap(([, source]) =>
+    [...source.matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name]) => name!),
+  );
+  expect(shared.length).toBeGreaterThan(50);
+  const twice = [...new Set(shared)].filter(
+    (name) => all.filter((each) => each.startsWith(`${name} `)).length > 1,
+  );
+  expect(twice).toEqual([]);
+});
+
+test('how wide a text is has one rule', () => {
+  const found = Object.entries(sources).filter(([, source]) => source.includes('\\u2e80'));
+  expect(found.map(([path]) => path)).toEqual(['../src/text/width.ts']);
+});
+
 test('space that has a token is written with it', () => {
   const tokens = [...of('styles/tokens.css').matchAll(/--space-\w+: (\d+)px/g)].map(([, size]) => size!);
   expect(tokens.length).toBeGreaterThan(5);
@@ -46,8 +64,17 @@ test('no part has a style attribute: the content policy forbids it, and the buil
   expect(found.map(([path]) => path)).toEqual([]);
 });
 
+test('a size asked for has one rule', () => {
+  const share =
+    /(?:memory|bytes|size|box|gib)\w*\)?\s*\* 0?\.9|\b0?\.9\d* \* \w*(?:memory|bytes|size|box|gib)/i;
+  const found = Object.entries(sources).filter(([, source]) => share.test(source));
+  expect(found.map(([path]) => path)).toEqual([]);
+});
+
 test('nothing is read only to be drawn anew: who forgets that shows what was', () => {
-  const found = Object.entries(sources).filter(([, source]) => /void fleet\.version/.test(source));
+  const found = Object.entries(sources).filter(([, source]) =>
+    /void fleet\.version|fleet\.version (?:\?|&&)/.test(source),
+  );
   expect(found.map(([path]) => path)).toEqual([]);
 });
 

@@ -92,10 +92,11 @@ export function snapshot(nodes: NodeRow[], gpus: GpuRow[], change: Partial<Snaps
       host_lines: [35, 70],
       gpu_lines: [20, 60],
       severities: {
-        critical: ['lost', 'error', 'gpu-lost', 'xid', 'driver-mismatch'],
+        critical: ['lost', 'error', 'silent-ssh', 'gpu-lost', 'xid', 'driver-mismatch'],
         serious: ['second-file'],
         minor: ['late', 'clock-off'],
       },
+      absences: ['silent-ssh'],
       contact: null,
       time_zone: null,
       history: null,

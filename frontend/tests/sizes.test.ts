@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import cases from '../../tests/golden/sizes.json';
+import { findSlot, HOUR } from '../src/state/booking';
 import { parseFilter, type Facts } from '../src/state/filter';
 import { matches } from '../src/state/passing';
 import { nominalModel } from '../src/state/models';
@@ -23,6 +24,14 @@ const finds = (text: string, about: Facts) => matches(parseFilter(text), about);
 for (const { card, total_mib, memory, fits } of cases)
   test(`${card} ${fits ? 'is' : 'is not'} found by memory>=${memory}`, () => {
     expect(finds(`memory>=${memory}`, facts(total_mib))).toBe(fits);
+  });
+
+// The page of bookings asks in whole GB.
+for (const { card, total_mib, memory, fits } of cases.filter(({ memory }) => /^\d+G?$/.test(memory)))
+  test(`${card} ${fits ? 'is' : 'is not'} found for a booking of ${memory}`, () => {
+    const nodes = [{ name: 'a', gpus: [{ ...facts(total_mib).gpu, verdict: 'free' as const, claim: null }] }];
+    const wish = { count: 1, memoryBytes: parseInt(memory) * 2 ** 30, seconds: HOUR, onOneNode: true };
+    expect(findSlot(nodes, wish, [], { me: null, now: 0 }) !== null).toBe(fits);
   });
 
 test('what is used does not make a card smaller', () => {

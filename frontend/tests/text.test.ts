@@ -210,6 +210,7 @@ describe('a problem of a node', () => {
     detail,
     remedy: 'as the node says',
     gpu_uuid: null,
+    place: null,
     since: null,
   });
   const inGerman = async () => {
@@ -284,10 +285,10 @@ describe('a problem of a node', () => {
     );
   });
 
-  test('of a GPU does not say once more which GPU it is', () => {
+  test('of an older agent, which says in the detail which GPU it is, is shown as it is', () => {
     const detail = 'GPU 2 (GPU-2b): no answer';
     const reason = { code: 'gpu-lost', values: { detail }, text: `fallen off the bus: ${detail}` };
-    expect(reasonText(reason, 0, new Language('en', english))).toBe('fallen off the bus: no answer');
+    expect(reasonText(reason, 0, new Language('en', english))).toBe(`fallen off the bus: ${detail}`);
   });
 
   test('of a part of the board is said in the words of the viewer, and exactly to who sees names', async () => {

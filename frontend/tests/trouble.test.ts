@@ -8,7 +8,7 @@ import { kindLine, problemLine } from '../src/text/reasons';
 import { gpu, node, snapshot } from './samples';
 
 function problem(kind: string, change: Partial<Problem> = {}): Problem {
-  return { kind, text: kind, remedy: '', detail: null, gpu_uuid: null, since: null, ...change };
+  return { kind, text: kind, remedy: '', detail: null, gpu_uuid: null, place: null, since: null, ...change };
 }
 
 function fleetOf(nodes: NodeRow[], gpus: GpuRow[] = []): Fleet {
@@ -20,7 +20,7 @@ function fleetOf(nodes: NodeRow[], gpus: GpuRow[] = []): Fleet {
 
 function found(nodes: NodeRow[], gpus: GpuRow[] = []) {
   const fleet = fleetOf(nodes, gpus);
-  return findTrouble(fleet.nodes.values(), fleet.board?.severities);
+  return findTrouble(fleet.nodes.values(), fleet.board);
 }
 
 function told(nodes: NodeRow[], gpus: GpuRow[] = []) {
@@ -110,12 +110,12 @@ describe('A problem in a line', () => {
     return problemLine(problem('gpu-lost', change), fleet.nodes.get('dgx-01')!, language);
   }
 
-  test('names its GPU once, by its number', () => {
-    const detail = 'GPU 2 (NVIDIA Orin (nvgpu), vm:2): no answer';
-    const text = `it has fallen off the bus: ${detail}`;
-    expect(line({ text, detail, gpu_uuid: 'vm:2' })).toBe('GPU 2: it has fallen off the bus: no answer');
-    const alone = { text: 'lost: GPU 2 (vm:2)', detail: 'GPU 2 (vm:2)', gpu_uuid: 'vm:2' };
-    expect(line(alone)).toBe('GPU 2: lost');
+  test('names its GPU once, by its number, or as the node does where it is not here', () => {
+    const said = { text: 'it has fallen off the bus: no answer', detail: 'no answer' };
+    const here = { ...said, gpu_uuid: 'vm:2', place: 'GPU 2 (NVIDIA Orin (nvgpu), vm:2)' };
+    expect(line(here)).toBe('GPU 2: it has fallen off the bus: no answer');
+    const gone = { ...said, gpu_uuid: 'vm:3', place: 'GPU 3 (NVIDIA Orin (nvgpu), vm:3)' };
+    expect(line(gone)).toBe('GPU 3 (NVIDIA Orin (nvgpu), vm:3): it has fallen off the bus: no answer');
   });
 
   test('calls other GPUs by their numbers too', () => {
@@ -124,8 +124,8 @@ describe('A problem in a line', () => {
   });
 
   test('leaves out what is true of one alone where several have it', () => {
-    const detail = 'GPU 2 (vm:2)';
-    expect(kindLine(problem('gpu-lost', { text: `lost: ${detail}`, detail }), language)).toBe('lost');
+    const lost = problem('gpu-lost', { text: 'lost: no answer', detail: 'no answer', place: 'GPU 2 (vm:2)' });
+    expect(kindLine(lost, language)).toBe('lost');
     expect(kindLine(problem('xid', { text: 'error: 79', detail: '79' }), language)).toBe('error: 79');
   });
 });

@@ -1,7 +1,7 @@
 /** GPU-hours add up as they are written, and the calendar is the board's. */
 
 import { describe, expect, test } from 'vitest';
-import type { UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
+import type { UsageAnswer, UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
 import {
   beginOf,
   clockChanges,
@@ -19,7 +19,7 @@ import {
 } from '../src/state/calendar';
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
-import { fitting } from '../src/pages/usage/columns';
+import { columnsOf, fitting } from '../src/pages/usage/columns';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
@@ -244,6 +244,56 @@ test('a sheet has room for so many rows: first people go, then those who used le
   expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
   const cut = fitting(lines, 2);
   expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
+});
+
+test('what was booked has its columns where anything was, on paper too', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const sums = total({ used_ms: 9000 * HOUR_MS });
+  const answer = (rows: UsageRow[]) => ({ total: sums, rows, currency: null }) as unknown as UsageAnswer;
+  const none = { reserved_ms: 0, reserved_used_ms: 0 };
+  expect(columnsOf(answer([row('ana', 9), row('ben', 9, 0, 0, none)]), english, false)).toEqual([]);
+  const some = row('ana', 9, 0, 0, { reserved_ms: 40 * HOUR_MS, reserved_used_ms: 10 * HOUR_MS });
+  for (const paper of [false, true]) {
+    const ben = row('ben', 9);
+    const [booked, used] = columnsOf(answer([some, ben]), english, paper);
+    expect([booked!.title, used!.title]).toEqual(['booked in all', 'of that used']);
+    expect([booked!.write(some), used!.write(some), used!.write(ben)]).toEqual(['40', '10', '—']);
+  }
+});
+
+test('in every column beside the kinds of time rows add up to the last line, and people to their group', () => {
+  const english = new Language('en', { ...words, ...usage });
+  let seed = 7;
+  const random = (most: number) => (seed = (seed * 48_271) % 2_147_483_647) % most;
+  const keys = ['reserved_ms', 'reserved_used_ms', 'weighted_ms', 'price', 'memory_gib_hours'] as const;
+  const sums = (rows: UsageRow[]) =>
+    Object.fromEntries(
+      keys.map((key) => [key, Number(sum(rows.map((one) => one[key] ?? 0)).toFixed(4))]),
+    ) as Record<(typeof keys)[number], number>;
+  const figure = (text: string) => Math.round(100 * Number(text.replaceAll(',', '')));
+  for (let round = 0; round < 40; round++) {
+    const groups = Array.from({ length: 1 + random(6) }, (_, group) => {
+      const people = Array.from({ length: random(5) }, (__, place) =>
+        row(`p${group}-${place}`, 1, 0, 0, {
+          reserved_ms: random(9 * HOUR_MS),
+          reserved_used_ms: random(2 * HOUR_MS),
+          weighted_ms: random(30 * HOUR_MS),
+          price: random(100_000) / 10_000,
+          memory_gib_hours: random(100_000) / 1000,
+        }),
+      );
+      return row(`g${group}`, 1, 0, 0, { people, ...sums(people) });
+    });
+    const span = total({ used_ms: (round % 2 ? 10 : 9000) * HOUR_MS });
+    const answer = { total: { ...span, ...sums(groups) }, rows: groups, currency: null } as UsageAnswer;
+    for (const { title, write, together } of columnsOf(answer, english, false)) {
+      const whole = figure(write(answer.total));
+      expect(sum(groups.map((one) => figure(write(one)))), title).toBe(whole);
+      expect(figure(together(groups)), title).toBe(whole);
+      for (const group of groups)
+        expect(sum(group.people!.map((one) => figure(write(one)))), title).toBe(figure(write(group)));
+    }
+  }
 });
 
 test.each([

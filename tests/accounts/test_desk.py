@@ -6,12 +6,15 @@ from typing import TypeVar
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import Connection
 
 from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.desk import AccountDesk
+from gpuboard.accounts.people import remove_person
+from gpuboard.accounts.person_tokens import MAX_LOGINS_OF_ONE, MAX_TOKENS_OF_ONE
 from gpuboard.accounts.records import PersonToken, Place, Vouched, granted
-from gpuboard.accounts.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_BROWSERS_OF_ONE
+from gpuboard.accounts.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_BROWSERS_OF_ONE, MAX_SESSIONS_OF_ONE
 from gpuboard.accounts.view import AccountView
 from gpuboard.model.errors import LinkRefused, UsageError
 from gpuboard.model.identity import Role, WayKind
@@ -68,8 +71,34 @@ def test_whoever_signs_in_is_known_by_the_cookie_alone(desk: AccountDesk, clock:
     assert (session.id, session.person, session.role, session.through) == (ident, "ana", "user", "gpu01")
     assert secret not in repr(desk.known())
     assert view.session(secret[:-1] + "x") is None
-    assert view.knows_browser("b" * 64, "ana")
+
+
+@pytest.mark.parametrize(
+    ("way", "is_known"), [("node", False), ("socket", True), ("password", True), ("oidc", True)]
+)
+def test_a_browser_becomes_known_by_ways_that_are_stronger_than_a_nodes_word(
+    desk: AccountDesk, clock: SettableClock, way: WayKind, *, is_known: bool
+) -> None:
+    """Root of a node signs in as anybody there, and must not get guesses at the owner's password by that."""
+    desk.sign_in(Vouched(person="ana", way=way), HERE)
+    view = view_of(desk, clock)
+    assert view.knows_browser("b" * 64, "ana") == is_known
     assert not view.knows_browser("b" * 64, "ben")
+
+
+def test_who_signs_in_as_somebody_by_a_node_makes_no_browser_of_the_owner_forgotten(
+    desk: AccountDesk, clock: SettableClock
+) -> None:
+    """Nor ends a session that the owner began by another way; of each way the newest are kept."""
+    owner = desk.sign_in(Vouched(person="ana", way="password"), HERE)[1]
+    by_node = []
+    for number in range(MAX_SESSIONS_OF_ONE + 1):
+        clock.now += 1
+        by_node.append(desk.sign_in(ANA, Place(browser=f"{number:064d}"))[1])
+    view = view_of(desk, clock)
+    assert desk.known().browsers == {("b" * 64, "ana")}
+    assert view.session(owner) is not None
+    assert [view.session(secret) is None for secret in by_node[:2]] == [True, False]
 
 
 def test_a_session_ends_when_nobody_uses_it_and_at_the_latest_after_a_month(
@@ -210,6 +239,23 @@ def test_a_role_that_changes_holds_for_what_somebody_has_in_hand(
     assert not admin.remove("ana", DEED)
 
 
+def test_a_person_is_removed_whole_or_not_at_all(
+    desk: AccountDesk, admin: AccountAdmin, clock: SettableClock
+) -> None:
+    """Nobody is gone whose bookings stay, whatever happens in between."""
+    admin.set_role("ana", "admin", DEED)
+    cookie = desk.sign_in(ANA, HERE)[1]
+
+    def fail(connection: Connection) -> None:
+        remove_person(connection, "ana")
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        admin.remove("ana", DEED, also=fail)
+    view = view_of(desk, clock)
+    assert (view.person("ana") is not None, view.session(cookie) is not None) == (True, True)
+
+
 @pytest.mark.parametrize(
     ("way", "said", "given", "role"),
     [
@@ -268,17 +314,38 @@ def test_the_log_says_whose_a_token_is_that_somebody_makes_or_revokes(
 
 def test_nobody_has_more_tokens_than_fifty(desk: AccountDesk) -> None:
     """And hears so in words."""
-    for number in range(50):
+    for number in range(MAX_TOKENS_OF_ONE):
         desk.add_token(ANA, "user", name=str(number), scopes=["read"], seconds=None, deed=DEED)
     with pytest.raises(UsageError, match="50 tokens"):
         desk.add_token(ANA, "user", name="one more", scopes=["read"], seconds=None, deed=DEED)
+
+
+def test_who_logs_in_on_many_nodes_is_signed_out_where_that_was_longest_ago(
+    desk: AccountDesk, clock: SettableClock
+) -> None:
+    """And is refused nowhere, whatever else is there; nor are tokens that are made on purpose."""
+    logins = []
+    for number in range(MAX_LOGINS_OF_ONE + 1):
+        clock.now += 1
+        logins.append(
+            desk.log_in(replace(ANA, through=f"gpu{number:03d}"), terminal=f"{number}", address=None)
+        )
+    made = [
+        desk.add_token(ANA, "user", name=str(number), scopes=["read"], seconds=None, deed=DEED)[1]
+        for number in range(MAX_TOKENS_OF_ONE)
+    ]
+    clock.now += 1
+    logins.append(desk.log_in(ANA, terminal="one more", address=None))
+    view = view_of(desk, clock)
+    assert [view.token(one.token) is not None for one in logins] == [False] * 2 + [True] * MAX_LOGINS_OF_ONE
+    assert all(view.token(token) for token in made)
 
 
 def test_of_many_browsers_the_newest_are_known(desk: AccountDesk, clock: SettableClock) -> None:
     """What is remembered of one person has an end."""
     for number in range(MAX_BROWSERS_OF_ONE + 3):
         clock.now += 1
-        desk.sign_in(ANA, Place(browser=f"{number:064d}"))
+        desk.sign_in(Vouched(person="ana", way="password"), Place(browser=f"{number:064d}"))
     known = {browser for browser, _ in desk.known().browsers}
     assert known == {f"{number:064d}" for number in range(3, MAX_BROWSERS_OF_ONE + 3)}
 
@@ -343,7 +410,9 @@ async def test_a_token_made_while_somebody_looks_is_found_too(
     await added.wait()
     made, token = tokens[0]
     finding = asyncio.create_task(view.find_token(token))
+    # While the look is under way nobody is told that there is no such token.
     await asyncio.sleep(0.1)
+    assert not finding.done()
     asked.set()
     assert await finding == made
     await looking

@@ -1,12 +1,14 @@
 """Guessing passwords: how many are compared, and who gets in all the same."""
 
+import asyncio
 import random
+import threading
 
 import pytest
 
 from gpuboard.accounts.desk import Known
 from gpuboard.accounts.guesses import MAX_REMEMBERED, GuessLimit
-from gpuboard.accounts.passwords import Passwords, check_new_password
+from gpuboard.accounts.passwords import MOST_WAITING, THREADS, BusyError, Passwords, check_new_password
 from gpuboard.accounts.records import Person
 from gpuboard.accounts.view import AccountView
 from gpuboard.accounts.ways.base import PasswordEvidence
@@ -21,8 +23,9 @@ OWN_BROWSER = "b" * 64
 class QuickPasswords(Passwords):
     """Compares plain texts: ten thousand hashes would take a quarter of an hour."""
 
-    async def fits(self, password: str, hashed: str | None) -> bool:
+    async def fits(self, password: str, hashed: str | None, *, is_known: bool = False) -> bool:
         """Whether both are the same."""
+        del is_known
         return password == hashed
 
 
@@ -154,6 +157,39 @@ async def test_passwords_can_be_switched_off() -> None:
     with pytest.raises(AccessRefused, match="takes no passwords"):
         await way.recognise(guess(password="secret of ana"))
     assert (way.evaluated, way.card()) == (0, None)
+
+
+class SlowPasswords(Passwords):
+    """Compares plain texts, when a test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = threading.Event()
+
+    def _fits(self, password: str, hashed: str | None) -> bool:
+        self.may_go_on.wait(20)
+        return password == hashed
+
+
+async def test_guesses_at_any_names_leave_room_for_a_browser_of_before() -> None:
+    """Whoever fills the queue from many addresses keeps strangers out, and no owner."""
+    passwords, table = SlowPasswords(), AccessTable()
+    way = PasswordWay(lambda: table, Accounts(), passwords, GuessLimit(clock=Clock()))
+    guesses = [
+        asyncio.create_task(way.recognise(guess(f"x{number}", address=f"10.4.0.{number}")))
+        for number in range(THREADS + MOST_WAITING)
+    ]
+    await asyncio.sleep(0)
+    with pytest.raises(BusyError):
+        await way.recognise(guess(password="secret of ana"))
+    owner = asyncio.create_task(way.recognise(guess(password="secret of ana", browser=OWN_BROWSER)))
+    await asyncio.sleep(0)
+    assert not owner.done()
+    passwords.may_go_on.set()
+    assert (await owner).person == "ana"
+    assert all(
+        isinstance(one, GuessRefused) for one in await asyncio.gather(*guesses, return_exceptions=True)
+    )
 
 
 async def test_a_password_is_stored_as_argon2id_and_compared_so() -> None:

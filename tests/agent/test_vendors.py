@@ -158,11 +158,12 @@ def test_cards_without_names_are_told_apart(
 
 
 def test_a_lost_card_is_said_to_be_its_vendors(sampler: Sampler, acme: AcmeMachine) -> None:
-    """Its own driver's number stands in the detail."""
+    """The number is its own driver's."""
     sample_until(sampler)
     acme.gpus.pop()
     report = sample_until(sampler, ("gpu-lost", "acme-1"))
-    assert report.problems[0].detail == "acme: GPU 1 (Acme Accelerator, acme-1)"
+    told = report.problems[0]
+    assert (told.place, told.detail) == ("acme GPU 1 (Acme Accelerator, acme-1)", None)
 
 
 def test_a_slow_driver_is_told_again_for_a_while_and_makes_no_other_gpu_late(

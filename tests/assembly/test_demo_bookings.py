@@ -13,7 +13,7 @@ import pytest
 from gpuboard.assembly.demo_bookings import Invented, demo_bookings
 from gpuboard.bookings.use import is_no_show
 from gpuboard.cli import read_words
-from gpuboard.cli.serve import DEMO_PERSON, settings_of
+from gpuboard.cli.serve import DEMO_CONTACT, DEMO_PERSON, settings_of
 from gpuboard.model.booking import is_on
 from gpuboard.probes.simulated import node_names, simulate
 from tests.board import DEMO_TIME, RunningBoard, free_port, wait_for
@@ -114,3 +114,13 @@ def test_who_says_what_visitors_see_is_a_visitor(words: list[str], person: str |
     """A demo whose state is kept is no playground either."""
     _, arguments = read_words(["serve", "--demo", *words])
     assert settings_of(arguments).demo_person == person
+
+
+@pytest.mark.parametrize(
+    ("words", "contact"),
+    [([], DEMO_CONTACT), (["--anonymous", "counts"], DEMO_CONTACT), (["--state-dir", "here"], "")],
+)
+def test_a_demo_shows_how_people_are_asked_for_what_they_hold_idle(words: list[str], contact: str) -> None:
+    """Without a way to reach them there is no "Ask", and nobody knew that there is one."""
+    _, arguments = read_words(["serve", "--demo", *words])
+    assert settings_of(arguments).names.contact == contact

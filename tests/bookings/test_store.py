@@ -109,7 +109,8 @@ def test_what_was_cancelled_before_it_began_is_nobodys_any_more(store: BookingSt
     store.change("booking-cancelled", lambda _, now: cancel(made, by=by, now=now))
     with store.database.read() as connection:
         assert StoredBook(connection).of_person("ana", NOW, NOW + 24 * HOUR) == []
-    assert store.cancel_all("ana") == []
+    with store.database.write() as connection:
+        assert store.cancel_all(connection, "ana") == []
 
 
 def test_a_deed_is_written_in_the_same_transaction(database: Database) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from datetime import UTC
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.limits import Limits
@@ -16,18 +19,20 @@ from gpuboard.bookings.rules import Span
 from gpuboard.bookings.store import BookingStore
 from gpuboard.bookings.telling import EventCommand
 from gpuboard.bookings.use import Sight, Use, count
-from gpuboard.bookings.watching import LONGEST_STEP, BookingEvent, BookingWatch
+from gpuboard.bookings.watching import LONGEST_STEP, MOST_TOLD, BookingEvent, BookingWatch
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.booking import Booking
 from gpuboard.model.identity import Identity
-from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.units import MIB
+from gpuboard.model.verdict import WHOLE_NODE, Claim, GpuPlace
 from gpuboard.storage.base import Database, Run
 from tests.booking_lab import gpu
 from tests.clock import HandClock
 
 ANA = Identity(address=None, counted_as=None, tier="names", role="user", person="ana")
-PLACE = ("a", 0)
+PLACE, NODE = ("a", 0), ("a", WHOLE_NODE)
 
 
 class Watched:
@@ -85,11 +90,13 @@ class Watched:
                 self._tracker.tick()
             await self.watch.look()
 
-    async def book(self, seconds: float = 3600.0) -> Booking:
-        """Ana books the GPU from now on."""
-        start = float(int(self.clock.now()))
+    async def book(
+        self, seconds: float = 3600.0, *, start: float | None = None, place: GpuPlace = PLACE
+    ) -> Booking:
+        """Ana books the GPU, from now on unless it is said."""
+        start = float(int(self.clock.now())) if start is None else start
         span = Span(start=start, end=start + seconds)
-        return (await self.desk.book(ANA, [PLACE], span, kind="booking", comment="")).booking
+        return (await self.desk.book(ANA, [place], span, kind="booking", comment="")).booking
 
     @property
     def told(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -169,6 +176,35 @@ async def test_a_booker_who_came_keeps_it_though_the_gpu_is_left_again(database:
     assert lab.told == []
 
 
+DEAD = replace(gpu(0, user="ben").processes[0], state="zombie")  # type: ignore[index] # it has one
+DISPLAY = replace(DEAD, user="root", uid=0, kind="graphics", memory_used_bytes=20 * MIB, state="running")
+
+
+@pytest.mark.parametrize("process", [DEAD, DISPLAY], ids=["dead", "display server"])
+async def test_what_nobody_works_with_is_no_use_of_a_booking(database: Database, process: GpuProcess) -> None:
+    """It keeps nobody from booking now, is no trespasser, and is not the booker who came."""
+    lab = Watched(database)
+    there = replace(gpu(0), processes=(process,))
+    await lab.begin(there)
+    booking = await lab.book()
+    await lab.pass_time(55, there)
+    assert lab.use(booking).unused_seconds == 55
+    assert lab.told == []
+    await lab.pass_time(10, there)
+    assert [event for event, _ in lab.told] == ["no_show", "released"]
+
+
+async def test_a_dead_process_beside_the_bookers_own_is_nobody(database: Database) -> None:
+    """That one lives makes no trespasser of another."""
+    lab = Watched(database)
+    own = gpu(0, user="ana")
+    both = replace(own, processes=(*(own.processes or ()), DEAD))
+    await lab.begin(both)
+    await lab.book()
+    await lab.pass_time(10, both)
+    assert lab.told == []
+
+
 async def test_an_outage_of_the_node_releases_nothing(database: Database) -> None:
     """Nobody saw whether the booker came; afterwards the time that was seen counts on."""
     lab = Watched(database)
@@ -218,12 +254,45 @@ async def test_by_setting_a_no_show_is_only_said_or_not_even_that(
 
 
 async def test_whoever_stays_after_the_end_is_told_once(database: Database) -> None:
-    """An overrun; not with another booking for it."""
+    """An overrun, after a minute of grace: to end one's programs takes a moment."""
     lab = Watched(database)
     await lab.begin(gpu(0))
     await lab.book(seconds=30)
+    await lab.pass_time(80, gpu(0, user="ana"))
+    assert lab.told == []
     await lab.pass_time(60, gpu(0, user="ana"))
     assert [event for event, _ in lab.told] == ["overrun"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [(PLACE, NODE), (NODE, PLACE), (PLACE, PLACE)], ids=["node", "number", "same"]
+)
+async def test_who_has_it_by_another_booking_has_not_stayed(
+    database: Database, first: GpuPlace, then: GpuPlace
+) -> None:
+    """A whole node has each of its GPUs."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book(seconds=30, place=first)
+    await lab.book(start=booking.end, place=then)
+    await lab.pass_time(200, gpu(0, user="ana"))
+    assert lab.told == []
+
+
+async def test_who_has_another_claim_on_it_is_neither_told_as_trespasser_nor_as_overrun(
+    database: Database,
+) -> None:
+    """As the flag says of the same GPU; somebody without one is told."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    await lab.book(seconds=30)
+    lab.fleet.set_claims("comments-json", {PLACE: (Claim(who="Ben"), Claim(who="ana"))})
+    await lab.pass_time(20, gpu(0, user="ben"))
+    assert lab.told == []
+    await lab.pass_time(5, gpu(0, user="eve"))
+    assert lab.told == [("trespass", ("eve",))]
+    await lab.pass_time(200, gpu(0, user="ana"))
+    assert [event for event, _ in lab.told] == ["trespass"]
 
 
 async def test_what_was_counted_is_known_after_a_restart(database: Database) -> None:
@@ -236,6 +305,35 @@ async def test_what_was_counted_is_known_after_a_restart(database: Database) -> 
     found = await database.run(lambda: lab.store.uses([booking.id]))
     assert 80 <= found[booking.id].used_seconds <= 90
     assert found[booking.id].came_at is not None
+
+
+async def test_what_was_told_is_not_told_again_after_a_restart(database: Database) -> None:
+    """Neither of a booking that runs, nor of one that has ended; what is new is told."""
+    lab = Watched(database, "warn")
+    await lab.begin(gpu(0), gpu(1))
+    await lab.book(seconds=30)
+    await lab.pass_time(100, gpu(0, user="ana"), gpu(1))
+    await lab.book(place=("a", 1))
+    await lab.pass_time(70, gpu(0, user="ana"), gpu(1))
+    await lab.pass_time(5, gpu(0, user="ana"), gpu(1, user="ben"))
+    assert [event for event, _ in lab.told] == ["overrun", "no_show", "trespass"]
+    later = Watched(database, "warn")
+    later.clock.time = lab.clock.time
+    await later.begin(gpu(0, user="ana"), gpu(1, user="ben"))
+    await later.pass_time(10, gpu(0, user="ana"), gpu(1, user="ben"))
+    assert later.told == []
+    await later.pass_time(5, gpu(0, user="ana"), gpu(1, user="eve"))
+    assert later.told == [("trespass", ("eve",))]
+
+
+async def test_a_node_that_makes_up_names_is_not_told_for_ever(database: Database) -> None:
+    """Each name once, and of one booking a bounded number."""
+    lab = Watched(database, "warn")
+    await lab.begin(gpu(0))
+    await lab.book()
+    for number in range(MOST_TOLD + 10):
+        await lab.pass_time(5, gpu(0, user=f"user{number}"))
+    assert len(lab.told) == MOST_TOLD
 
 
 async def test_what_passed_while_the_board_was_away_was_not_observed(database: Database) -> None:
@@ -290,3 +388,26 @@ async def test_a_command_that_hangs_is_ended(caplog: pytest.LogCaptureFixture) -
     assert "not done in 0.5s" in caplog.text
     await EventCommand(["/no/such/program"]).run(EVENT)
     assert "command not run" in caplog.text
+
+
+async def test_what_a_command_that_hangs_has_started_ends_with_it(tmp_path: Path) -> None:
+    """Nothing is left behind that nobody waits for."""
+    file = tmp_path / "pid"
+    words = f"sleep 60 & echo $! > {file}; wait"
+    await EventCommand(["/bin/sh", "-c", words], deadline=0.5).run(EVENT)
+    child = int(await asyncio.to_thread(file.read_text))
+    for _ in range(100):
+        if not is_running(child):
+            return
+        await asyncio.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    pytest.fail("it still runs")
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives; one that is dead may wait for somebody to notice."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"

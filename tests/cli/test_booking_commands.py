@@ -121,6 +121,17 @@ def test_the_exit_code_says_why_nothing_was_booked(ana: Terminal, ben: Terminal)
 
 
 @pytest.mark.usefixtures("admin")
+def test_a_viewer_is_told_that_the_role_is_the_reason(
+    lab: Lab, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """To sign in anew would not help."""
+    done = Terminal(lab, tmp_path_factory.mktemp("home"), "vic", "viewer").type("book", NODE, "--for", "1h")
+    assert done.returncode != 0
+    assert "an admin of the board gives the role" in done.stderr
+    assert "gpuboard login" not in done.stderr
+    assert ".;" not in done.stderr
+
+
 def test_any_gpus_can_be_booked_for_later(ana: Terminal) -> None:
     """From tomorrow, in the terminal's zone."""
     made = ana.ask(

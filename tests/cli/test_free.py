@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpuboard.cli import free, read_words
+from gpuboard.cli.moments import show_moment
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from tests.board import RunningBoard, free_port, running_board
@@ -102,6 +103,19 @@ def test_a_group_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     assert "there is no group 'rack-z'; there are rack-a, rack-b" in done.stderr
 
 
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize(
+    "question", ["free --model abacus", "free --model 4090 -n 299", "free -n 0", "free", "env"]
+)
+def test_the_recipe_does_not_go_on_without_an_answer(board: RunningBoard, shell: str, question: str) -> None:
+    """What an earlier answer has set is somebody else's by now; without any a program takes all GPUs."""
+    asked = f"http://127.0.0.1:{free_port()}/" if question in ("free", "env") else board.url
+    form = "" if question == "env" else "--format env"
+    command = f'eval "$({" ".join(COMMAND)} {question} {form} --board {asked})" && echo went on'
+    done = subprocess.run([shell, "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, "gpuboard: " in done.stderr) == (1, "", True)
+
+
 def test_json_is_the_boards_own_answer(board: RunningBoard) -> None:
     """For programs."""
     done = run("free", "--board", board.url, "--format", "json", "--model", "a100")
@@ -132,6 +146,16 @@ def test_enough_but_not_on_one_node_says_so(board: RunningBoard) -> None:
     """1: no node has nine, and the words do not say `33 of 9`."""
     done = run("free", "--board", board.url, "-n", "9", "--same-node")
     assert (done.returncode, "on one node; 9 are wanted" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("node", "where"), [(None, ""), ("gpu07", " on gpu07")])
+def test_when_bookings_leave_enough_is_said(node: str | None, where: str) -> None:
+    """Whoever is refused knows when to ask again."""
+    answer = FreeAnswer(
+        at=0.0, wanted=4, free=1, cannot_tell=0, nodes_unknown=0, enough=False, could_be_enough=False,
+        blocks=(), fits_from=7200.0, fits_on=node,
+    )  # fmt: skip
+    assert f"; bookings that end leave enough{where} from {show_moment(7200.0)}" in free._why_not(answer)
 
 
 def test_no_board_is_not_a_no() -> None:

@@ -113,6 +113,21 @@ def test_login_gives_a_link_for_the_browser_and_a_token_for_commands(
     assert command("logout", home=tmp_path).returncode == 1
 
 
+@pytest.mark.parametrize(
+    "words", [("free",), ("status", "--board"), ("export", "csv", "--board"), ("whoami",)]
+)
+def test_commands_ask_the_board_of_the_last_login(
+    here: RunningBoard, folder: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """As booking does, unless another is named or the environment names one."""
+    assert command("login", "--socket", str(folder / "board.sock"), home=tmp_path).returncode == 0
+    done = command(*words, home=tmp_path)
+    assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
+    elsewhere = command(*words, home=tmp_path, GPUBOARD_BOARD="http://127.0.0.1:9/")
+    assert (elsewhere.returncode, "http://127.0.0.1:9/" in elsewhere.stderr) == (3, True)
+    assert here.process.poll() is None
+
+
 @NEEDS_ROOT
 @pytest.mark.usefixtures("here")
 def test_on_the_boards_machine_root_is_admin_and_system_accounts_are_nobody(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -139,6 +140,18 @@ def test_prometheus_gets_in_with_a_token_for_metrics_and_nothing_else(closed: Ru
     assert ident in run(closed, "token", "list")
     run(closed, "token", "revoke", ident)
     wait_until(lambda: httpx.get(f"{closed.url}metrics", headers=headers).status_code == 401)
+
+
+def test_a_token_belongs_to_the_person_behind_an_account(closed: RunningBoard, tmp_path: Path) -> None:
+    """As the settings join them: another account is no second person with limits of its own."""
+    config = tmp_path / "gpuboard.toml"
+    port = urlsplit(closed.url).port
+    config.write_text(
+        f'[board]\nlisten = "127.0.0.1:{port}"\n[names.people]\nachen2 = "chen"\n', encoding="utf-8"
+    )
+    run(closed, "token", "add", "laptop", "--person", "Achen2", "--scope", "book", "--config", str(config))
+    (made,) = [one for one in json.loads(run(closed, "token", "list", "--json")) if one["name"] == "laptop"]
+    assert made["person"] == "chen"
 
 
 def test_somebody_makes_and_revokes_tokens_of_ones_own(closed: RunningBoard) -> None:

@@ -7,7 +7,9 @@ from rich.console import Console
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.probes.inventory import name_of
 from gpuboard.terminal.table import print_fleet
 from gpuboard.verdict import Thresholds
 
@@ -46,3 +48,15 @@ def test_a_free_gpu_that_is_not_offered_is_not_counted() -> None:
     fleet.sink("local").report("a", NodeReport(node="a", gpus=tuple(gpus)))
     lines = printed(fleet)
     assert ["not counted" in line for line in lines if "○ free" in line] == [True, False]
+
+
+def test_a_problem_says_which_gpu_it_is_about() -> None:
+    """On a terminal it does not stand beside its GPU; what an older agent says is printed as it is."""
+    fleet = Fleet(SteadyClock())
+    gpu = GpuReading(uuid="GPU-0", index=0, model="A100")
+    lost = problem("gpu-lost", gpu_uuid="GPU-0", place=name_of(gpu))
+    older = problem("xid", "GPU 0 (A100, GPU-0): 79", gpu_uuid="GPU-0")
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=(gpu,), problems=(lost, older)))
+    told = [line.strip() for line in printed(fleet) if "!" in line]
+    assert f"! GPU 0 (A100, GPU-0): {problem('gpu-lost').text}" in told
+    assert f"! {older.text}" in told

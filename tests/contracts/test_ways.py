@@ -25,7 +25,11 @@ from gpuboard.model.errors import AccessRefused
 from gpuboard.settings.access import AccessTable, OidcTable
 
 OFF = AccessTable(vouching=(), passwords=False)
-ON = AccessTable(proxy_header="X-User", oidc=OidcTable(issuer="https://x.example", client_id="b"))
+ON = AccessTable(
+    proxy_header="X-User",
+    trusted_proxies=("127.0.0.1",),
+    oidc=OidcTable(issuer="https://x.example", client_id="b"),
+)
 
 
 class Nobody(AccountView):
@@ -76,7 +80,7 @@ def test_a_way_that_is_off_has_no_place_on_the_card(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(SHOWN))
-@pytest.mark.parametrize("who", ["", " ", "\u3164", "x" * 1000])
+@pytest.mark.parametrize("who", ["", " ", "\u3164", "x" * 1000, "root", "Root", "unknown"])
 async def test_what_names_nobody_is_refused_in_words(name: str, who: str) -> None:
     """Never somebody, and never a mistake of ours."""
     with pytest.raises(AccessRefused) as refused:
@@ -84,8 +88,27 @@ async def test_what_names_nobody_is_refused_in_words(name: str, who: str) -> Non
     assert str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["node", "socket"])
+async def test_a_number_without_a_name_is_nobody_on_a_machine(name: str) -> None:
+    """An account that was removed, or that its container alone knows."""
+    with pytest.raises(AccessRefused, match="has no name"):
+        await ways(ON)[name].recognise(SHOWN[name]("2000"))
+
+
+async def test_a_proxy_may_call_people_by_numbers() -> None:
+    """Students are, in many places."""
+    vouched = await ways(ON)["proxy"].recognise(ProxyEvidence(value="20261118"))
+    assert vouched.person == "20261118"
+
+
 @pytest.mark.parametrize("name", ["node", "socket", "proxy"])
 async def test_a_name_is_made_harmless(name: str) -> None:
     """It is hostile text until it is somebody's, and goes to terminals and logs."""
     vouched = await ways(ON)[name].recognise(SHOWN[name]("a\x1b[31mb"))
     assert (vouched.person, vouched.way) == ("a\\x1b[31mb", name)
+
+
+async def test_a_proxys_header_with_two_values_is_refused() -> None:
+    """Joined by a comma on the way: one of them may be the visitor's own."""
+    with pytest.raises(AccessRefused):
+        await ways(ON)["proxy"].recognise(ProxyEvidence(value="eve, adm"))

@@ -108,6 +108,7 @@ async def test_contract_blocking_queries(consul: Consul) -> None:
     assert time.monotonic() - started > 0.9
     assert int(nothing_new.headers["x-consul-index"]) == index
     waiting = asyncio.create_task(admin.ask("GET", f"{path}&index={index}&wait=30s"))
+    # Nothing comes of itself.
     await asyncio.sleep(0.2)
     assert not waiting.done()
     await admin.register("gpu2", "10.0.0.2")

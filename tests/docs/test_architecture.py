@@ -20,6 +20,22 @@ def test_the_table_of_layers_is_the_linters() -> None:
     assert rows == [layer.split(" | ") for layer in contracts[0]["layers"]]
 
 
+def test_whoever_names_concrete_parts_stands_in_a_table() -> None:
+    """One row for each contract, in the linter's order."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.partition("| concrete parts | are named by | the seam |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[2:4] for line in table.splitlines()[2:]]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    told = [re.findall(r"`([\w/]+?)(?:/__init__)?(?:\.py)?`", names) for names, _ in rows]
+    assert told == [
+        [name.removeprefix("gpuboard.").replace(".", "/") for name in contract["allowed_importers"]]
+        for contract in contracts
+        if contract["type"] == "protected"
+    ]
+    seams = [seam.strip(" `") for _, seam in rows]
+    assert [seam for seam in seams if not (ROOT / "src" / "gpuboard" / seam).is_file()] == []
+
+
 def ways() -> dict[str, list[str]]:
     """The files that a reading passes from the driver to the pixel, in order, by the way that it takes."""
     text = (ROOT / "docs" / "architecture.md").read_text()

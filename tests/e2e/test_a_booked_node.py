@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from gpuboard.client.credentials import Credential, Credentials
+from gpuboard.wire.login import LINK_PATH, LoginGrant
 from tests.agent.test_vouching import ON_THE_NODE
 from tests.board import ROOT, RunningBoard, running_board
 from tests.cli.test_login import NEEDS_ROOT, as_user, command, folder
@@ -85,13 +86,20 @@ class BookedNode:
 
     def terminal(self, person: str) -> "Terminal":
         """Where somebody of the node types, signed in by being who they are."""
+        home = self._place / person
+        kept = Credential(person=person, token=self._log_in(person).token or "")
+        Credentials({"XDG_CONFIG_HOME": str(home)}).keep(self.board.url, kept)
+        return Terminal(home, kept.token, self.board.url)
+
+    def link(self, person: str) -> str:
+        """The one-time link that somebody of the node opens in a browser."""
+        return f"{self.board.url}{LINK_PATH}{self._log_in(person).code}"
+
+    def _log_in(self, person: str) -> LoginGrant:
         answer = as_user(self._socket, UIDS[person], UIDS[person])
         assert answer.granted is not None, answer.refused
         assert (answer.granted.person, answer.granted.through) == (person, NODE)
-        home = self._place / person
-        kept = Credential(person=person, token=answer.granted.token or "")
-        Credentials({"XDG_CONFIG_HOME": str(home)}).keep(self.board.url, kept)
-        return Terminal(home, kept.token, self.board.url)
+        return answer.granted
 
     def state(self) -> str | None:
         """How the node is."""
@@ -111,6 +119,11 @@ class Terminal:
         """How a command ends, and what it says."""
         done = command(*words, home=self._home)
         return done.returncode, done.stdout, done.stderr
+
+    def own(self) -> list[dict[str, Any]]:
+        """What they have booked."""
+        found: list[dict[str, Any]] = self._ask("bookings?mine=true")["bookings"]
+        return found
 
     def booking(self, ident: str) -> dict[str, Any]:
         """One booking."""

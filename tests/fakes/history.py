@@ -2,7 +2,10 @@
 
 import threading
 from collections.abc import Iterator
+from math import isnan
 from typing import NamedTuple
+
+import numpy as np
 
 from gpuboard.history.base import History
 from gpuboard.history.figures import GPU_MEASURED
@@ -185,9 +188,11 @@ class WrittenDown(History):
 
 
 def _each(samples: GpuSamples) -> Iterator[GpuSample]:
-    for place, gpu in enumerate(samples.gpus):
-        first = place * len(GPU_MEASURED)
-        told = samples.figures[first : first + len(GPU_MEASURED)]
-        numbers = dict(zip(GPU_MEASURED, told, strict=True))
+    told = np.frombuffer(samples.figures).reshape(-1, len(GPU_MEASURED)).tolist()
+    for place, (gpu, figures) in enumerate(zip(samples.gpus, told, strict=True)):
+        numbers = {
+            name: None if isnan(figure) else figure
+            for name, figure in zip(GPU_MEASURED, figures, strict=True)
+        }
         states = {"throttled": samples.throttled[place], "verdict": samples.verdicts[place]}
         yield GpuSample(gpu, samples.at_ms, samples.holds_ms, {**numbers, **states}, samples.holders[place])

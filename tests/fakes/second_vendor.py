@@ -85,7 +85,7 @@ class AcmeProbe:
         left_out = {gpu.uuid for gpu in self._machine.gpus}.difference(gpu.uuid for gpu in gpus)
         self._inventory.remember(gpus, left_out=left_out)
         lost = self._inventory.missing(gpus, left_out=left_out)
-        problems = tuple(problem("gpu-lost", name_of(gpu), gpu_uuid=gpu.uuid) for gpu in lost)
+        problems = tuple(problem("gpu-lost", gpu_uuid=gpu.uuid, place=name_of(gpu)) for gpu in lost)
         return Devices(gpus=(*gpus, *lost), problems=problems, driver_version="7.1")
 
     def close(self) -> None:

@@ -77,6 +77,21 @@ def test_the_next_claim_on_a_gpu_is_known_before_it_begins() -> None:
     assert fleet.next_claim_at(PLACE) == fleet.next_claim_at(("a", 1)) == now + 100
 
 
+def test_what_is_claimed_of_a_gpu_from_now_on_is_known() -> None:
+    """What runs and what is to come, under its own number and the whole node's; what is over is not."""
+    clock = HandClock()
+    fleet, _ = tracking(clock)
+    assert fleet.claims_to_come(PLACE) == ()
+    now = clock.time
+    over, runs, comes, block = (
+        Claim(who="ana", start=now + start, until=now + start + 60) for start in (-60, -30, 90, 200)
+    )
+    fleet.set_claims("booking", {PLACE: (over, runs, comes)})
+    fleet.set_claims("block", {("a", WHOLE_NODE): block})
+    assert set(fleet.claims_to_come(PLACE)) == {runs, comes, block}
+    assert fleet.claims_to_come(("a", 1)) == (block,)
+
+
 def test_a_second_giver_does_not_erase_the_first() -> None:
     """Each replaces its own."""
     fleet, tracker = tracking(HandClock())

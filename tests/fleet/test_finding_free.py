@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.summary import Wish, find_free, with_ends
+from gpuboard.fleet.summary import Wish, find_free, fits_next, with_ends
 from gpuboard.model.report import GpuReading, NodeReport
-from gpuboard.model.verdict import VerdictWord
+from gpuboard.model.verdict import Claim, GpuPlace, VerdictWord
 from gpuboard.probes.simulated import simulate
 from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from gpuboard.wire.views import GpuRow
@@ -45,6 +45,16 @@ def test_free_and_silent_gpus_of_one_node_count_together() -> None:
     """Three free and five unknown might be eight."""
     mixed = [replace(row, verdict="free" if row.index < 3 else "unknown") for row in rows(half="free")]
     assert find_free([], mixed, Wish(gpus=8, same_node=True), at=0.0).could_be_enough
+
+
+@pytest.mark.parametrize(("model", "uncertain"), [("H100", False), ("RTX 4090", True), (None, True)])
+def test_two_models_of_one_node_are_not_taken_together(model: str | None, *, uncertain: bool) -> None:
+    """Five of one model and three silent ones of another are no eight; of an unknown model they may be."""
+    mixed = [
+        row if row.index < 5 else replace(row, verdict="stale", model=model) for row in rows(mixed="free")
+    ]
+    found = find_free([], mixed, Wish(gpus=8, same_node=True), at=0.0)
+    assert (found.enough, found.could_be_enough) == (False, uncertain)
 
 
 def test_only_nodes_that_meet_the_whole_wish_are_listed_if_there_are_any() -> None:
@@ -139,3 +149,53 @@ def test_a_block_is_free_until_the_first_booking_of_what_is_to_be_taken_of_it() 
     assert [one.free_until for one in with_ends([block], booked.get)] == [700.0]
     assert [one.free_until for one in with_ends([replace(block, chosen=1)], booked.get)] == [900.0]
     assert [one.free_until for one in with_ends([block], {("b", 0): 1.0}.get)] == [None]
+
+
+def held(start: float | None, until: float | None) -> Claim:
+    """Somebody's booking."""
+    return Claim(who="ana", start=start, until=until)
+
+
+# A node with two models, all free, and one that is booked.
+MIXED = [
+    replace(row, node=node, verdict=verdict, model=model, driver_model=None, index=index, label=str(index))
+    for node, verdict, models in (
+        ("mixed", "free", ("A100", "A100", "4090", "4090")),
+        ("full", "booked", ("A100",) * 4),
+    )
+    for row, (index, model) in zip(rows(any="free"), enumerate(models), strict=False)
+]
+BOOKED = {("full", index): (held(None, 200.0 + index),) for index in range(4)}
+
+
+@pytest.mark.parametrize(
+    ("wish", "booked", "expected"),
+    [
+        # Two models are not taken together, however free they are.
+        (Wish(gpus=4, same_node=True), BOOKED, (203.0, "full")),
+        (Wish(gpus=4, model="a100"), BOOKED, (201.0, None)),
+        (Wish(gpus=5, same_node=True), BOOKED, None),
+        # Where one node has enough as soon as all of them, it is named.
+        (Wish(gpus=1, model="a100"), BOOKED, (100.0, "mixed")),
+        # Back to back is no gap, and one that comes takes what is free.
+        (
+            Wish(gpus=4, same_node=True),
+            BOOKED | {("full", 0): (held(50.0, 200.0), held(200.0, 300.0))},
+            (300.0, "full"),
+        ),
+        (Wish(gpus=3, model="a100"), BOOKED | {("mixed", 1): (held(150.0, 400.0),)}, (201.0, None)),
+        # Whoever has it without end never leaves.
+        (Wish(gpus=4, same_node=True), BOOKED | {("full", 3): (held(None, None),)}, None),
+    ],
+)
+def test_when_a_wish_fits_next_is_when_bookings_leave_enough(
+    wish: Wish, booked: dict[GpuPlace, tuple[Claim, ...]], expected: tuple[float, str | None] | None
+) -> None:
+    """By all that is booked, and by the offers that there would be then; the page once said 1970."""
+    assert fits_next(MIXED, wish, lambda place: booked.get(place, ()), at=100.0) == expected
+
+
+def test_those_who_work_without_a_booking_may_stay() -> None:
+    """When somebody leaves who has not said so, nobody knows."""
+    busy = [replace(row, verdict="busy") for row in MIXED if row.node == "full"]
+    assert fits_next(busy, Wish(), BOOKED.__getitem__, at=100.0) is None

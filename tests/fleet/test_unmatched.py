@@ -74,3 +74,15 @@ def test_a_check_tells_where_the_settings_list_all_nodes(tmp_path: Path, source:
     config.write_text(f'[groups.nodes]\nrack-a = ["gpu[01-03]"]\n[[source]]\n{source}')
     found = unmatched_entries(read_settings(config))
     assert any("rack-a gpu03" in word for word in found) is told
+
+
+def test_a_check_tells_which_vouching_nodes_nobody_knows(tmp_path: Path) -> None:
+    """People would sign in from none of them; all nodes is no name."""
+    config = tmp_path / "gpuboard.toml"
+    source = '[[source]]\nkind = "ssh"\nhosts = ["gpu[01-02]"]\n'
+    config.write_text(f'[access]\nvouching = ["lgoin*", "gpu*"]\n{source}')
+    (word,) = unmatched_entries(read_settings(config))
+    assert "[access] vouching lgoin*" in word
+    assert "gpu*" not in word
+    config.write_text(f"[access]\nvouching = []\n{source}")
+    assert unmatched_entries(read_settings(config)) == []

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
+from gpuboard.history.desk import HistoryDesk
+from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.history.gathering import News
+from gpuboard.history.recorder import Recorder
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB, MIB
@@ -76,6 +81,8 @@ def before() -> dict[str, tuple[GpuReading, ...]]:
             instance(1, ALICE),
             instance(2),
             card("mig-01", 1),
+            # MIG is switched on, and nobody has cut it yet.
+            card("mig-01", 2, mig_enabled=True),
         ),
         "stale-01": (card("stale-01", 0), card("stale-01", 1, BOB, use=90.0)),
         # Somebody holds GPU 8 and does nothing from then on.
@@ -117,7 +124,7 @@ def amd() -> tuple[GpuReading, ...]:
 class Golden:
     """The golden fleet, with the web in front of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: EmbeddedHistory | None = None) -> None:
         self.clock = HandClock(NOW - HOUR)
         self.fleet = Fleet(
             self.clock,
@@ -141,6 +148,13 @@ class Golden:
             started_boot_seconds=NOW,
             components=components,
         )
+        self.recorder = None
+        if history is not None:
+            self.recorder = self.fleet.taker = Recorder(history, self.fleet)
+            self.recorder.start({}, News([], [], []))
+            desk = HistoryDesk(history, self.recorder.counts)
+            desk.closed = None
+            self.services = replace(self.services, history=desk)
         self._live()
 
     def _live(self) -> None:
@@ -149,15 +163,11 @@ class Golden:
         for node, gpus in before().items():
             sink.report(node, NodeReport(node=node, gpus=gpus))
         self._tick()
-        lost = problem("gpu-lost", gpu_uuid="GPU-lab-01-3", since=NOW - 60)
-        now = {**before(), "lab-01": lab(freed=True)}
-        del now["stale-01"]
         # GPU 1 of lab-01 was left two minutes ago.
         for age in (120.0, 0.0):
             self.clock.time = NOW - age
-            for node, gpus in now.items():
-                problems = (lost,) if node == "lab-01" else ()
-                sink.report(node, NodeReport(node=node, gpus=gpus, problems=problems))
+            for node, gpus in _now().items():
+                sink.report(node, _report(node, gpus))
             self._tick()
         self.fleet.set_claims(
             "booking",
@@ -170,7 +180,17 @@ class Golden:
         self._tick()
 
     def _tick(self) -> None:
-        self.broadcaster.follow(self.tracker.tick())
+        change = self.tracker.tick()
+        self.broadcaster.follow(change)
+        if self.recorder is not None:
+            self.recorder.follow(change)
+
+    def say_again(self, at: float) -> None:
+        """Let the nodes that are live say the same once more."""
+        self.clock.time = at
+        for node, gpus in _now().items():
+            self.fleet.sink("push").report(node, _report(node, gpus))
+        self._tick()
 
     def snapshot(self) -> dict[str, Any]:
         """What the stream tells a page that has just been opened, in an order that is always the same."""
@@ -179,6 +199,17 @@ class Golden:
         told = decode_frame(frame)
         told |= {"nodes": _in_order(told["nodes"], "name"), "gpus": _in_order(told["gpus"], "uuid")}
         return {**told, "stream": "golden", "sequence": 1, "at": NOW}
+
+
+def _now() -> dict[str, tuple[GpuReading, ...]]:
+    now = {**before(), "lab-01": lab(freed=True)}
+    del now["stale-01"]
+    return now
+
+
+def _report(node: str, gpus: tuple[GpuReading, ...]) -> NodeReport:
+    lost = problem("gpu-lost", gpu_uuid="GPU-lab-01-3", since=NOW - 60)
+    return NodeReport(node=node, gpus=gpus, problems=(lost,) if node == "lab-01" else ())
 
 
 def _in_order(columns: dict[str, list[Any]], key: str) -> dict[str, list[Any]]:

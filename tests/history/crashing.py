@@ -5,12 +5,17 @@ written; it is killed at a random moment after that, be it while it writes, seal
 """
 
 import argparse
+import contextlib
+import mmap
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
@@ -25,6 +30,7 @@ BATCH_SECONDS = SAMPLES * STEP
 OVER_MS = 5000
 # So much of the past is looked at after every crash.
 LOOK_BATCHES = 40
+KEEP = Keep(full_seconds=1e9, minutes_seconds=1e9)
 
 
 def batch_of(number: int) -> Batch:
@@ -45,14 +51,15 @@ def value_at(cell: int) -> float:
 
 def open_at(folder: Path) -> EmbeddedHistory:
     """The history, opened as after any crash."""
-    history = EmbeddedHistory(folder / "history.sqlite", Keep(full_seconds=1e9, minutes_seconds=1e9))
+    history = EmbeddedHistory(folder / "history.sqlite", KEEP)
     history.open()
     return history
 
 
-def write_on(folder: Path, said: int, *, answers_early: bool) -> None:
+def write_on(folder: Path, flag: mmap.mmap, said: int, *, answers_early: bool) -> None:
     """Write batches until killed, and say the number of each when it is safe."""
-    history = open_at(folder)
+    history = Watched(folder, flag)
+    history.open()
     taken = history.positions().get("gpu01")
     number = taken.sequence + 1 if taken else 0
     while True:
@@ -66,14 +73,41 @@ def write_on(folder: Path, said: int, *, answers_early: bool) -> None:
         number += 1
 
 
-def kill_once(folder: Path, dice: random.Random, *, answers_early: bool) -> int:
-    """Let a writer write for a while, kill it, and return the last batch that it said was safe; -1: none."""
+class Killed(NamedTuple):
+    """A writer that was killed."""
+
+    # The last batch that it said was safe; -1: none.
+    safe: int
+    # It was in the middle of a change to the file.
+    was_writing: bool
+
+
+class Watched(EmbeddedHistory):
+    """A history that shows in a byte of shared memory while a transaction is open."""
+
+    def __init__(self, folder: Path, flag: mmap.mmap) -> None:
+        super().__init__(folder / "history.sqlite", KEEP)
+        write = self._file.write
+
+        @contextlib.contextmanager
+        def watched() -> Iterator[sqlite3.Connection]:
+            with write() as connection:
+                flag[0] = 1
+                yield connection
+            flag[0] = 0
+
+        self._file.write = watched  # type: ignore[method-assign] # only to be watched
+
+
+def kill_once(folder: Path, dice: random.Random, *, answers_early: bool) -> Killed:
+    """Let a writer write for a while, and kill it."""
+    flag = mmap.mmap(-1, 1)
     hears, says = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(hears)
         try:
-            write_on(folder, says, answers_early=answers_early)
+            write_on(folder, flag, says, answers_early=answers_early)
         finally:
             os._exit(1)
     os.close(says)
@@ -88,7 +122,7 @@ def kill_once(folder: Path, dice: random.Random, *, answers_early: bool) -> int:
     while more := os.read(hears, 65536):
         heard += more
     os.close(hears)
-    return int(heard.split()[-1]) if heard else -1
+    return Killed(int(heard.split()[-1]) if heard else -1, was_writing=bool(flag[0]))
 
 
 def losses(folder: Path, safe: int) -> list[str]:
@@ -141,14 +175,19 @@ def main() -> int:
     parser.add_argument("--answers-early", action="store_true")
     asked = parser.parse_args()
     dice = random.Random(asked.seed)
+    hits = 0
     for crash in range(asked.crashes):
-        safe = kill_once(asked.folder, dice, answers_early=asked.answers_early)
-        found = losses(asked.folder, safe)
+        killed = kill_once(asked.folder, dice, answers_early=asked.answers_early)
+        hits += killed.was_writing
+        found = losses(asked.folder, killed.safe)
         if found:
             sys.stdout.write(f"crash {crash}: {'; '.join(found)}\n")
             return 1
     found = sealed(asked.folder)
+    if asked.crashes and not hits:
+        found.append("no writer was killed while it wrote")
     sys.stdout.write("; ".join(found))
+    sys.stderr.write(f"{hits} of {asked.crashes} were killed while they wrote\n")
     return 1 if found else 0
 
 

@@ -4,8 +4,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpuboard.history.base import History
+from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.history.embedded.clock_jumps import JUMP_SECONDS
 from gpuboard.history.figures import GPU_MEASURED, HOST_NUMBERS, VERDICT_CODES
-from gpuboard.history.records import Batch, CurvesQuery, GpuSamples, HostSample, Member, Place, Taken
+from gpuboard.history.records import (
+    Batch,
+    CurvesQuery,
+    GpuSamples,
+    HostSample,
+    Member,
+    Place,
+    Taken,
+    packed,
+)
 from gpuboard.model.verdict import VerdictWord
 
 # The beginning of a day, so that windows of any length begin there.
@@ -26,7 +37,7 @@ def gpu_sample(
 ) -> GpuSamples:
     """One GPU at one moment; figures that are not named cannot be told."""
     told = {"utilization_percent": utilization, **numbers}
-    figures = tuple(told.get(name) for name in GPU_MEASURED)
+    figures = packed(told.get(name) for name in GPU_MEASURED)
     times = (round(at * 1000), round(holds * 1000))
     return GpuSamples((gpu,), *times, figures, (None,), (VERDICT_CODES[verdict],), (holders,))
 
@@ -80,8 +91,13 @@ def write_all(history: History, gpus: list[str], start: float, end: float, *, st
 
 
 def tidy(history: History, now: float) -> int:
-    """Let a history do all that is due; how many steps that took."""
+    """Let a history do all that is due; how many steps that took.
+
+    A clock that jumped is believed an hour later: it is looked at then, too.
+    """
     steps = 0
+    if isinstance(history, EmbeddedHistory) and now - history._clock._latest > JUMP_SECONDS:
+        steps += history.tidy(now=now - JUMP_SECONDS)
     while history.tidy(now=now):
         steps += 1
     return steps

@@ -1,11 +1,12 @@
 """Weeks of a lab by the minute, invented and seeded, with all that befalls one; and what is true of them.
 
 Nodes of eight GPUs. One is away for hours, one is heard late, one joins later, one loses a GPU, one has a
-card cut into two instances, and in the middle the clock of the board is set forward by an hour.
+card cut into two instances, and in the middle the clock of the board is set forward by an hour; if asked for,
+it is set back later. GPUs are used, held idle, booked and unused, free or broken.
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpuboard.history.base import History
 from gpuboard.history.figures import GPU_MEASURED, VERDICT_CODES
-from gpuboard.history.records import Batch, CurvesQuery, GpuSamples, Member, Place
+from gpuboard.history.records import Batch, CurvesQuery, GpuSamples, Member, Place, packed
 from gpuboard.model.verdict import VerdictWord
 from tests.history.fleets import DAY, HOUR, tidy
 
@@ -26,7 +27,11 @@ HOLDS_MINUTES: Final = 3
 # So many minutes are written at once, and so many more are kept back by the node that is heard late.
 AT_ONCE: Final = 10
 LATE_MINUTES: Final = 50
+# By so much the clock is set back: what is said then stands between what was said before.
+BACK: Final = 1230.0
 CROWDS: Final[tuple[tuple[str, ...] | None, ...]] = ((), ("ana",), ("ana", "chen"), ("weber",), None)
+# Those of one whose name is known.
+CLAIMS: Final = [place for place, people in enumerate(CROWDS) if people is not None and len(people) == 1]
 # Nodes that something befalls, and GPUs of theirs.
 AWAY, JOINS, LOSES, IS_CUT, LATE = range(1, 6)
 LOST, CARD, FIRST_INSTANCE, SECOND_INSTANCE = range(4)
@@ -43,21 +48,31 @@ class Truth(NamedTuple):
 class Month:
     """So many nodes for so many minutes; the last two columns of a node are instances, if it has any."""
 
-    def __init__(self, nodes: int, minutes: int, seed: int = 12) -> None:
+    def __init__(self, nodes: int, minutes: int, seed: int = 12, *, is_set_back: bool = False) -> None:
         dice = np.random.default_rng(seed)
         self.nodes, self.minutes = nodes, minutes
         gpus = nodes * PER_NODE
         # What runs changes every half an hour.
         jobs = -(-minutes // 30)
         self._who = dice.integers(0, len(CROWDS), (gpus, jobs)).repeat(30, axis=1)[:, :minutes]
-        busy = self._who > 0
-        self.use: Floats = np.where(busy, dice.integers(1, 101, (gpus, minutes)), 0).astype(np.float64)
+        held = self._who > 0
+        chance = dice.random((gpus, jobs)).repeat(30, axis=1)[:, :minutes]
+        # Who has booked is always known.
+        is_booked = np.isin(self._who, CLAIMS) & (chance < 0.1)
+        is_idle = held & ~is_booked & (chance < 0.2)
+        self._words = np.where(held, np.where(is_booked, "booked", np.where(is_idle, "idle", "busy")), "free")
+        self._words[~held & (chance < 0.1)] = "broken"
+        busy, held = self._words == "busy", held & ~is_booked
+        # Enough to be no idle time that is found out later.
+        self.use: Floats = np.where(busy, dice.integers(6, 101, (gpus, minutes)), 0).astype(np.float64)
         self.power: Floats = np.round(50 + 3 * self.use + dice.uniform(0, 5, (gpus, minutes)), 1)
-        self.memory: Floats = np.where(busy, self._who * 1024.0, 0) * 1024**2
+        self.memory: Floats = np.where(held, self._who * 1024.0, 0) * 1024**2
         self._is_said = np.ones((gpus, minutes), np.bool_)
         self._say_who_is_away(minutes)
         # From here on the board's clock is an hour ahead of what it was.
         self.clock_set_at = minutes // 2 // AT_ONCE * AT_ONCE
+        # While no node is heard late.
+        self._set_back_at = (3 * minutes // 4 // 120 * 120 + 80) if is_set_back else minutes
 
     def _say_who_is_away(self, minutes: int) -> None:
         away, joins, leaves, cut = self.away(), minutes // 3, 2 * minutes // 3, minutes // 4
@@ -87,7 +102,8 @@ class Month:
 
     def time(self, minute: int) -> float:
         """When a minute was, by the board's clock."""
-        return DAY + minute * MINUTE + (HOUR if minute >= self.clock_set_at else 0.0)
+        apart = HOUR if minute >= self.clock_set_at else 0.0
+        return DAY + minute * MINUTE + apart - (BACK if minute >= self._set_back_at else 0.0)
 
     def write(self, history: History) -> None:
         """Write it all, and let the history do in between what is due."""
@@ -143,14 +159,14 @@ class Month:
             tuple([self.name(gpu) for gpu in gpus]),
             round(self.time(minute) * 1000),
             round(HOLDS_MINUTES * MINUTE * 1000),
-            figures,
+            packed(figures),
             nothing,
             [VERDICT_CODES[self._word(gpu, minute)] for gpu in gpus],
             tuple([CROWDS[self._who[gpu, minute]] for gpu in gpus]),
         )
 
     def _word(self, gpu: int, minute: int) -> VerdictWord:
-        return "busy" if self._who[gpu, minute] else "free"
+        return cast("VerdictWord", str(self._words[gpu, minute]))
 
     def places(self) -> list[Place]:
         """Where all GPUs are, from when to when."""
@@ -178,18 +194,21 @@ class Month:
         said = self._said_at(gpu, self.time(minute))
         if said is None:
             return Truth(None, None, None)
-        return Truth(float(self.use[gpu, said]), self._word(gpu, said), CROWDS[self._who[gpu, said]])
+        word = self._word(gpu, said)
+        # On what is booked is nobody.
+        people = () if word == "booked" else CROWDS[self._who[gpu, said]]
+        return Truth(float(self.use[gpu, said]), word, people)
 
-    def said(self, gpu: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        """From when to when, in milliseconds, each sample held in which somebody worked, and who that was."""
-        minutes = np.flatnonzero(self._is_said[gpu]).tolist()
+    def said(self, gpu: int) -> Iterator[tuple[int, int, VerdictWord, tuple[str, ...]]]:
+        """From when to when, in milliseconds, each sample held, its word, and whose that time was."""
+        minutes = sorted(np.flatnonzero(self._is_said[gpu]).tolist(), key=self.time)
         times = [round(1000 * self.time(minute)) for minute in minutes]
         for place, minute in enumerate(minutes):
             end = times[place] + round(1000 * HOLDS_MINUTES * MINUTE)
             following = times[place + 1] if place + 1 < len(times) else end
             people = CROWDS[self._who[gpu, minute]]
-            if self._who[gpu, minute]:
-                yield times[place], min(end, following), ("unknown",) if people is None else people
+            whose = ("unknown",) if people is None else people
+            yield times[place], min(end, following), self._word(gpu, minute), whose
 
     def held(self, figure: Floats, gpu: int, hour: int) -> Floats:
         """What a figure of a GPU was in each minute of an hour, as far as it was observed."""

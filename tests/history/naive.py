@@ -1,5 +1,6 @@
 """The same as the grid and the folding, sample by sample in plain Python: slow, and easy to believe."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -9,11 +10,15 @@ from hypothesis import strategies as st
 from gpuboard.history.cells import Cells
 from gpuboard.history.figures import NOTHING
 from gpuboard.history.grid import Samples
+from gpuboard.history.usage import OWNED, UsageKind, kind_of
+from gpuboard.model.verdict import VerdictWord
 
 # Figure 0 has a mean, figure 1 is a state.
 FIGURES = 2
 STATES = frozenset({1})
 START_MS = 1_700_000_000_000
+CELL_MS = 10_000
+HOUR_MS = 3_600_000
 
 
 class Plain(NamedTuple):
@@ -59,6 +64,45 @@ def held(samples: Iterable[Plain]) -> list[tuple[Plain, int, int]]:
             end = min(end, rows[place + 1].at_ms)
         found.append((row, row.at_ms, end))
     return found
+
+
+class Said(NamedTuple):
+    """What one GPU said at one moment, as far as GPU-hours go."""
+
+    at_ms: int
+    holds_ms: int
+    verdict: VerdictWord
+    people: tuple[str, ...] | None
+
+
+def hours_of(said: Iterable[Said], begin_ms: int, end_ms: int) -> Counter[tuple[UsageKind, str]]:
+    """Milliseconds by kind and person from one moment to another, cell by cell and hour by hour.
+
+    What is nobody's has "" for a person. Nothing here is found idle only later.
+    """
+    cells: dict[int, tuple[int, Said]] = {}
+    rows = sorted(said, key=lambda one: one.at_ms)
+    for place, one in enumerate(rows):
+        end = min([one.at_ms + one.holds_ms, *(following.at_ms for following in rows[place + 1 : place + 2])])
+        for cell in range(one.at_ms // CELL_MS, -(-end // CELL_MS)):
+            share = min(end, (cell + 1) * CELL_MS) - max(one.at_ms, cell * CELL_MS)
+            if share > 0:
+                # A cell is what was said in it last.
+                cells[cell] = cells.get(cell, (0, one))[0] + share, one
+    by_hour: Counter[tuple[int, UsageKind, tuple[str, ...]]] = Counter()
+    for cell, (share, one) in cells.items():
+        start = cell * CELL_MS
+        held = min(share, min(start + CELL_MS, end_ms) - max(start, begin_ms))
+        kind = kind_of(one.verdict)
+        if held > 0 and kind is not None:
+            people = (tuple(sorted(one.people or ())) or ("unknown",)) if kind in OWNED else ("",)
+            by_hour[start // HOUR_MS, kind, people] += held
+    told: Counter[tuple[UsageKind, str]] = Counter()
+    for (_, kind, people), held in by_hour.items():
+        for name in people:
+            told[kind, name] += held // len(people)
+        told[kind, people[0]] += held % len(people)
+    return told
 
 
 class PlainCell(NamedTuple):

@@ -1,4 +1,4 @@
-"""The same samples in VictoriaMetrics: mean, least and most are the same there and here."""
+"""The same samples in VictoriaMetrics: mean, least and most are the same; and the fleet was as it said."""
 
 import json
 import urllib.parse
@@ -8,10 +8,11 @@ from typing import Final
 
 import pytest
 
-from bench._past import PER_HOUR, START, Fleet
+from bench._past import CROWDS, PER_HOUR, START, Fleet, Round
 from bench._victoria import PROGRAM, Victoria, victoria
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.history.figures import GPU_NUMBERS, VERDICTS
 from gpuboard.history.records import CurvesQuery, Member
 from tests.history.fleets import tidy
 from tests.parts import require
@@ -21,6 +22,8 @@ HOUR: Final = 3600
 # What is asked for, and the steps in which it is kept here: half a percent of what it can be, or less.
 FIGURES: Final = {"utilization_percent": 0.5, "memory_used_bytes": 1024.0**2, "power_watts": 0.1}
 KINDS: Final = ("avg", "min", "max")
+# Of so many moments it is asked how the fleet was.
+MOMENTS: Final = 7
 # GPU → hour by hour.
 Told = dict[str, list[float]]
 
@@ -79,6 +82,21 @@ def has_all(peer: Victoria, fleet: Fleet, hours: int) -> bool:
     return all(counts.get(gpu) == [PER_HOUR] * hours for gpu in fleet.uuids)
 
 
+def rewind(history: EmbeddedHistory, fleet: Fleet, one: Round) -> None:
+    """Compare the fleet at a moment with what it said in that round, GPU by GPU."""
+    found = history.moment(one.now - 5.0)
+    told = {gpu.place.gpu: gpu for gpu in found.gpus}
+    assert found.step_seconds == 10.0
+    assert told.keys() == set(fleet.uuids)
+    place = GPU_NUMBERS.index("verdict")
+    for number, gpu in enumerate(fleet.uuids):
+        here, said = told[gpu], one.numbers[number]
+        assert here.verdict == VERDICTS[int(said[place])]
+        assert here.holders == CROWDS[one.people[number]]
+        for figure, step in FIGURES.items():
+            assert here.numbers[figure] == pytest.approx(said[GPU_NUMBERS.index(figure)], abs=step)
+
+
 def compare(folder: Path, gpus: int, hours: int) -> None:
     """Write the same to both, and ask both."""
     require(PROGRAM)
@@ -86,18 +104,29 @@ def compare(folder: Path, gpus: int, hours: int) -> None:
     fleet = Fleet(gpus, is_on_the_grid=True)
     history = EmbeddedHistory(folder / "history.sqlite", Keep())
     history.open()
+    busy, moments = [], []
     with victoria() as peer:
         for one in fleet.rounds(hours):
+            busy.append(int((one.people > 0).sum()))
+            if len(busy) % (hours * PER_HOUR // MOMENTS) == 1:
+                moments.append(one)
             history.write(fleet.batch(one), now=one.now)
             tidy(history, one.now)
             peer.write(fleet, one)
         eventually(lambda: has_all(peer, fleet, hours))
         assert list(differences(history, peer, fleet, hours)) == []
+    for one in moments:
+        rewind(history, fleet, one)
+    track = history.track(START, START + hours * HOUR, hours * PER_HOUR)
+    assert track.times == [START + 10.0 * number for number in range(hours * PER_HOUR)]
+    assert set(track.observed) == {gpus}
+    assert track.verdicts["busy"] == busy
+    assert track.verdicts["free"] == [gpus - count for count in busy]
     history.close()
 
 
 def test_two_hours_of_64_gpus_are_the_same_in_victoriametrics(tmp_path: Path) -> None:
-    """While they are not sealed yet."""
+    """While they are not sealed yet; and how the fleet was at a moment is what it said then."""
     compare(tmp_path, 64, 2)
 
 

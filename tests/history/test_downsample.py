@@ -108,6 +108,24 @@ def test_the_mean_over_several_series_is_by_how_long_each_was_observed(cells: Ce
         assert abs(found.mean()[place] - expected) < 1e-6
 
 
+@given(cells=CELLS, data=st.data())
+def test_a_sum_over_several_series_is_the_same_before_they_are_folded(
+    cells: Cells, data: st.DataObject
+) -> None:
+    """Of a fleet the sum comes first, of a single GPU its points: both are told in one plot."""
+    factor = data.draw(st.sampled_from([one for one in range(1, COUNT + 1) if COUNT % one == 0]))
+    points, rows = slice(0, COUNT // factor), slice(None)
+    folded = fold(cells, factor, frozenset())
+    before, after = Sum.over(COUNT // factor), Sum.over(COUNT // factor)
+    before.add(cells.values[0], cells.observed, rows, points, factor)
+    after.add(folded.values[0], folded.observed, rows, points)
+    assert np.array_equal(before.weights, after.weights)
+    assert np.array_equal(before.least, after.least)
+    assert np.array_equal(before.most, after.most)
+    # What is folded is in whole steps.
+    assert np.allclose(before.mean(), after.mean(), rtol=0, atol=0.5, equal_nan=True)
+
+
 @given(cells=CELLS, cut=st.integers(0, COUNT))
 def test_what_is_there_stays_when_the_same_comes_again(cells: Cells, cut: int) -> None:
     """Pieces that are joined are what they were as one."""

@@ -12,7 +12,7 @@ from gpuboard.history.embedded import EmbeddedHistory, notes, retention, sealing
 from gpuboard.history.embedded.disk import Disk
 from gpuboard.history.embedded.file import HistoryFile
 from gpuboard.history.embedded.names import CROWDS_PER_NODE
-from gpuboard.history.records import Batch, CurvesQuery, Episode, Member
+from gpuboard.history.records import Batch, CurvesQuery, Episode, Event, Member
 from gpuboard.model.errors import HistoryPausedError, StorageError
 from gpuboard.outside import state_directory
 from tests.history.fleets import DAY, HOUR, curve, gpu_sample, host_sample, place, tidy, write_all
@@ -85,6 +85,23 @@ def test_a_sample_that_holds_over_the_end_of_an_hour_is_in_both(make: MakeHistor
     tidy(history, DAY + 12 * HOUR)
     found = curve(history, "GPU-a", DAY + HOUR - 600, DAY + HOUR + 1800, points=4)
     assert found == [50.0, 50.0, 50.0, 90.0]
+
+
+def test_a_sample_at_the_full_hour_ends_the_one_before(make: MakeHistory) -> None:
+    """Also when hours are sealed one by one: what held until then does not go on."""
+    history = make()
+    said = [
+        gpu_sample("GPU-a", DAY, holds=2 * HOUR, verdict="booked"),
+        gpu_sample("GPU-a", DAY + HOUR, holds=60, verdict="free", holders=()),
+    ]
+    history.write(Batch(places=[place("GPU-a")]), now=DAY)
+    for sample in said:
+        history.write(Batch(gpu_samples=[sample]), now=sample.at_ms / 1000)
+    before = history.usage(DAY, DAY + 3 * HOUR)
+    tidy(history, DAY + 10 * HOUR)
+    assert history.usage(DAY, DAY + 3 * HOUR) == before
+    (found,) = before.places
+    assert (found.times.booked, found.times.free) == (3_600_000, 60_000)
 
 
 def test_pieces_become_whole_chunks(make: MakeHistory, tmp_path: Path) -> None:
@@ -162,17 +179,62 @@ def test_what_is_too_much_goes_oldest_and_finest_first(
     assert rows_of(tmp_path, "SELECT count(*) FROM chunks WHERE tier = 1 AND figure = 0") == [(3,)]
 
 
+@pytest.mark.parametrize("allowed", [0.5, 0.01])
+def test_a_node_that_invents_programs_takes_nobodys_figures(
+    make: MakeHistory, tmp_path: Path, allowed: float
+) -> None:
+    """What ran goes first, the oldest of it, as far as it is more than its share; else the file grows on."""
+    history = make()
+    write_all(history, ["GPU-a"], DAY, DAY + 2 * HOUR, step=60)
+    ran = [
+        Episode(
+            gpu="GPU-a",
+            node="gpu01",
+            label="0",
+            person="ana",
+            program=f"invented-{number}",
+            start=DAY + number,
+            end=DAY + number + 1,
+        )
+        for number in range(5000)
+    ]
+    goes_on = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="train", start=DAY)
+    befell = [Event(node="gpu01", start=one.start, kind="late", end=one.end) for one in ran]
+    history.write(Batch(episodes=[*ran, goes_on], events=befell), now=DAY + 2 * HOUR)
+    tidy(history, DAY + 10 * HOUR)
+    chunks = rows_of(tmp_path, "SELECT count(*) FROM chunks")
+    whole = history.size_bytes()
+    history.close()
+    smaller = make(max_bytes=int(whole * allowed))
+    tidy(smaller, DAY + 11 * HOUR)
+    left = smaller.episodes(DAY, DAY + HOUR * 2, limit=9999)
+    assert goes_on in left
+    if allowed == 0.5:
+        assert smaller.size_bytes() <= whole * allowed
+        assert rows_of(tmp_path, "SELECT count(*) FROM chunks") == chunks
+        assert left[0] == ran[-1]
+    else:
+        # No figure is left, and nothing that has ended.
+        assert (left, smaller.events(DAY, DAY + HOUR * 2)) == ([goes_on], [])
+
+
 def test_names_are_forgotten_before_figures(make: MakeHistory, tmp_path: Path) -> None:
     """Who it was is nobody's business after that; that it was used stays."""
     history = make(names_seconds=10 * HOUR)
-    episode = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="x", start=DAY, end=DAY + 9)
-    batch = Batch(places=[place("GPU-a")], gpu_samples=[gpu_sample("GPU-a", DAY)], episodes=[episode])
+    ran = [
+        Episode(gpu="GPU-a", node="gpu01", label="0", person=who, program="ana.py", start=DAY, end=DAY + 9)
+        for who in ("ana", "somebody")
+    ]
+    befell = Event(node="gpu01", kind="error", start=DAY, end=DAY + 9, detail="no such file: /home/ana/x")
+    said = gpu_sample("GPU-a", DAY)
+    batch = Batch(places=[place("GPU-a")], gpu_samples=[said], episodes=ran, events=[befell])
     history.write(batch, now=DAY)
     tidy(history, DAY + 4 * HOUR)
     assert history.states("GPU-a", DAY, DAY + 10)[0].holders == ("ana",)
     tidy(history, DAY + 40 * HOUR)
     assert history.states("GPU-a", DAY, DAY + 10)[0].holders == ("somebody",)
-    assert [one.person for one in history.episodes(DAY, DAY + 10)] == ["somebody"]
+    assert [(one.person, one.program) for one in history.episodes(DAY, DAY + 10)] == [("somebody", None)]
+    assert [(one.kind, one.detail) for one in history.events(DAY, DAY + 10)] == [("error", None)]
     history.close()
     for file in tmp_path.glob("history.sqlite*"):
         assert b"ana" not in file.read_bytes()
@@ -198,6 +260,50 @@ def test_a_clock_that_was_set_wrong_for_a_while_costs_nothing(make: MakeHistory,
         assert seen[1140:] == [20.0] * 660
 
 
+def test_a_clock_that_was_set_far_forward_forgets_nothing_for_an_hour(make: MakeHistory) -> None:
+    """Somebody sets it right until then; whoever slept for weeks loses what is old an hour later."""
+    history = make()
+    write_all(history, ["GPU-a"], DAY, DAY + 2 * HOUR)
+    tidy(history, DAY + 5 * HOUR)
+    told = curve(history, "GPU-a", DAY, DAY + 2 * HOUR, points=720)
+    wrong = DAY + 6 * 365 * 24 * HOUR
+    for now in (wrong, wrong + 3000, DAY + 5 * HOUR + 60):
+        while history.tidy(now=now):
+            pass
+        assert curve(history, "GPU-a", DAY, DAY + 2 * HOUR, points=720) == told
+    for now in (wrong, wrong + 3600):
+        while history.tidy(now=now):
+            pass
+    assert set(curve(history, "GPU-a", DAY, DAY + 2 * HOUR, points=720)) == {None}
+
+
+def test_a_clock_that_is_set_back_leaves_what_has_ended_as_it_was(make: MakeHistory) -> None:
+    """Yesterday was as it was, whether the clock is wrong now or was wrong for weeks."""
+    history = make()
+    last = DAY + 24 * HOUR
+
+    def told() -> tuple[object, ...]:
+        span = (DAY, last)
+        programs = history.usage_of_programs(*span).places[0].people
+        return history.episodes(*span), history.events(*span), programs
+
+    for hour in range(24):
+        start, end = DAY + hour * HOUR, DAY + (hour + 1) * HOUR
+        ran = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="x", start=start, end=end)
+        event = Event(node="gpu01", start=start, kind="late", end=end - 60)
+        sample = gpu_sample("GPU-a", start, holds=HOUR)
+        places = [] if hour else [place("GPU-a")]
+        batch = Batch(places=places, gpu_samples=[sample], episodes=[ran], events=[event])
+        history.write(batch, now=end)
+        tidy(history, end)
+    before = told()
+    # Set back, right again, and set back once more.
+    for now in (DAY + 10.0, DAY + 20.0, last, DAY + 30.0):
+        history.write(Batch(), now=now)
+        tidy(history, now)
+    assert told() == before
+
+
 @pytest.mark.parametrize(
     ("grid", "expected"), [(30, [1.0, 4.0, 7.0]), (15, [1.0, 4.0, 7.0]), (20, [0.5, 2.5])]
 )
@@ -212,6 +318,31 @@ def test_a_grid_that_was_changed_goes_on(make: MakeHistory, grid: int, expected:
     assert curve(coarse, "GPU-a", DAY, DAY + 90, points=9)[: len(expected)] == expected
     tidy(coarse, DAY + 30 * HOUR)
     assert set(curve(coarse, "GPU-a", DAY + 6 * HOUR, DAY + 6 * HOUR + 60, points=9)) == {50.0}
+
+
+@pytest.mark.parametrize("grid", [1, 10, 30, 60])
+def test_a_peak_of_one_sample_is_the_most_of_its_hour(make: MakeHistory, grid: int) -> None:
+    """Wherever it lies on the grid, sealed or not; so is the least of it."""
+    history = make(grid_seconds=grid)
+    history.write(Batch(places=[place("GPU-a")]), now=DAY)
+    for number in range(360):
+        at = DAY + 10 * number + 6.25
+        use = {100: 100.0, 200: 0.0}.get(number, 50.0)
+        history.write(Batch(gpu_samples=[gpu_sample("GPU-a", at, utilization=use)]), now=at)
+    query = CurvesQuery(
+        kind="gpu",
+        groups=((Member("GPU-a"),),),
+        figures=("utilization_percent",),
+        start=DAY,
+        end=DAY + HOUR,
+        points=6,
+    )
+    unsealed = history.curves(query).curves[0]
+    tidy(history, DAY + 20 * HOUR)
+    found = history.curves(query).curves[0]
+    assert found.most == [50.0, 100.0, *[50.0] * 4]
+    assert found.least == [*[50.0] * 3, 0.0, 50.0, 50.0]
+    assert (unsealed.least, unsealed.most) == (found.least, found.most)
 
 
 @pytest.mark.parametrize("grid", [1, 2, 5, 15, 20, 30, 60])
@@ -313,6 +444,20 @@ def test_a_node_that_invents_people_fills_nothing(make: MakeHistory) -> None:
     last = history.states("GPU-liar", DAY + 40, DAY + 50)
     assert [one.holders for one in last][-1] == ("unknown",)
     assert history.states("GPU-a", DAY + 100, DAY + 110)[0].holders == ("chen",)
+
+
+def test_a_node_may_name_people_again_when_older_ones_are_forgotten(make: MakeHistory) -> None:
+    """A lab of many years has had very many; those of today are known without a restart of the board."""
+    history = make(names_seconds=10 * HOUR)
+    samples = [
+        gpu_sample("GPU-a", DAY + number / 100, holders=(f"name{number}",))
+        for number in range(CROWDS_PER_NODE)
+    ]
+    history.write(Batch(places=[place("GPU-a")], gpu_samples=samples), now=DAY + 100)
+    later = DAY + 40 * HOUR
+    tidy(history, later)
+    history.write(Batch(gpu_samples=[gpu_sample("GPU-a", later, holders=("chen",))]), now=later)
+    assert history.states("GPU-a", later, later + 10)[0].holders == ("chen",)
 
 
 def test_a_damaged_chunk_is_a_gap_and_no_more(make: MakeHistory, tmp_path: Path) -> None:

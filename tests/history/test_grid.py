@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuboard.history.cells import Cells
+from gpuboard.history.figures import NOTHING
 from gpuboard.history.grid import carry, in_order, join, to_cells
 from tests.history.naive import START_MS, STATES, Plain, cell_in, cell_of, held, samples_in, table
 
@@ -27,6 +28,27 @@ def test_every_cell_is_as_if_reckoned_by_itself(samples: list[Plain]) -> None:
             start = START_MS + place * CELL_MS
             expected = cell_of(samples, series, start, start + CELL_MS)
             assert cell_in(cells, series, place) == expected
+
+
+@given(samples=SAMPLES)
+def test_extremes_are_those_of_the_samples_that_held(samples: list[Plain]) -> None:
+    """A peak is not smeared over two cells; means are the same with them and without."""
+    rows = in_order(table(samples))
+    cells = to_cells(rows, STATES, START_MS, CELL_MS, series=SERIES, count=COUNT, with_extremes=True)
+    plain, values = grid(samples).values[0], cells.values[0]
+    assert np.array_equal(plain.mean, values.mean)
+    for series in range(SERIES):
+        for place in range(COUNT):
+            start = START_MS + place * CELL_MS
+            told = [
+                row.figures[0]
+                for row, begin, end in held(samples)
+                if row.series == series
+                and max(begin, start) < min(end, start + CELL_MS)
+                and row.figures[0] != NOTHING
+            ]
+            found = int(values.least[series, place]), int(values.most[series, place])
+            assert found == ((min(told), max(told)) if told else (NOTHING, NOTHING))
 
 
 @given(samples=SAMPLES)

@@ -32,7 +32,7 @@ async def test_a_sample_is_written_with_its_figures_verdict_and_holders() -> Non
     assert verdicts(lab) == ["busy"]
     (batch,) = lab.history.batches
     (host,) = batch.host_samples
-    assert host[0] == "dgx"
+    assert host.node == "dgx"
     assert host.numbers[0] == 50.0
     (place,) = batch.places
     assert (place.gpu, place.node, place.label, place.counted) == ("GPU-0", "dgx", "0", True)

@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from gpuboard.fleet.names import Names
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.recorder import Recorder
 from gpuboard.history.records import CurvesQuery, Member
 from gpuboard.model.problems import problem
 from gpuboard.model.verdict import is_just_freed
+from tests.history.fleets import tidy
 from tests.history.lab import Lab, made_up, reading
 
 HOUR = 3600.0
@@ -56,6 +59,59 @@ async def test_an_hour_that_was_back_filled_has_no_gap(history: EmbeddedHistory)
     assert found.tier == "full"
     assert set(found.curves[0].mean) == {50.0}
     assert lab.recorder.taken("dgx", "boot") == 720
+
+
+async def who_was_on_it(history: EmbeddedHistory, start: float, end: float) -> list[tuple[float, float, str]]:
+    """The first GPU's people, from when to when, counted from the start."""
+    found = await history.run(lambda: history.states("GPU-0", start, end))
+    return [(one.start - start, one.end - start, " ".join(one.holders or ())) for one in found]
+
+
+@pytest.mark.parametrize("is_backfill", [True, False])
+@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize("boot", ["boot", "another"])
+async def test_what_the_board_observed_is_not_told_anew_by_its_node(
+    history: EmbeddedHistory, boot: str, *, is_restarted: bool, is_backfill: bool
+) -> None:
+    """Ana was seen; afterwards the node says that it was Mallory, in this boot or in another."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(60):
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(1.0)
+    await lab.write()
+    seen = await who_was_on_it(history, start, start + 59)
+    assert {who for _, _, who in seen} == {"ana"}
+    if is_restarted:
+        await stop(lab)
+        lab = await lab_on(history, lab.clock.time)
+    for number in range(50):
+        told = [reading(use=50.0, user="mallory")]
+        assert lab.say(told, sequence=100 + number, age=55.0 - number, boot=boot, is_backfill=is_backfill)
+    await lab.write()
+    lab.tick()
+    await lab.write()
+    assert await who_was_on_it(history, start, start + 59) == seen
+    assert lab.recorder.counts.refused == 50
+    assert lab.recorder.taken("dgx", boot) == 149
+
+
+async def test_an_hour_in_which_its_machine_was_booted_is_back_filled_too(history: EmbeddedHistory) -> None:
+    """The agent has what it saw since; before, nobody knows."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(4):
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(5.0)
+    lab.tick(HOUR - 20.0)
+    for number in range(360):
+        age = 1800.0 - 5.0 * number
+        lab.say([reading(use=50.0, user="ben")], sequence=number, age=age, boot="next", is_backfill=True)
+    lab.say([reading(use=50.0, user="ben")], sequence=360, boot="next")
+    lab.tick(5.0)
+    await lab.write()
+    assert await who_was_on_it(history, start, start + HOUR) == [(0.0, 30.0, "ana"), (1800.0, HOUR, "ben")]
+    assert lab.recorder.counts.refused == 0
 
 
 async def test_a_store_that_hangs_delays_no_tick_and_loses_nothing() -> None:
@@ -238,6 +294,30 @@ async def test_a_history_that_was_deleted_is_told_everything_again(history: Embe
     assert [one.person for one in await history.run(history.open_episodes)] == ["ana"]
 
 
+async def test_whoever_is_called_otherwise_from_some_day_on_has_the_time_from_then(
+    history: EmbeddedHistory,
+) -> None:
+    """An hour is of the name of that day, sealed or not; together they have all of it."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time + 1
+    for number in range(1440):
+        if number == 500:
+            lab.fleet.judge_by(lab.fleet.thresholds, Names(people={"ana": "Ana Silva"}))
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(5.0)
+        if not number % 100:
+            await lab.write()
+    await lab.write()
+    end = lab.clock.time
+    for now in (end, end + 10 * HOUR):
+        await history.run(partial(tidy, history, now), is_write=True)
+        (found,) = (await history.run(lambda: history.usage(start, end + HOUR))).places
+        used = {name: part.used / 1000 for name, part in found.people.items()}
+        assert sum(used.values()) == found.times.used / 1000
+        # To the next closer look, and the next cell.
+        assert used == {"ana": pytest.approx(2500, abs=30), "Ana Silva": pytest.approx(4700, abs=30)}
+
+
 async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history: EmbeddedHistory) -> None:
     """What was seen in that future ends as if it had been seen now; what befell nodes, too."""
     lab = await lab_on(history, 1_800_000_000.0)
@@ -252,6 +332,7 @@ async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history
 
     say_for(60, "ana")
     lab.tick(40.0)
+    await lab.write()
     lab.clock.time += 20 * HOUR
     say_for(30, "ben")
     await lab.write()

@@ -6,7 +6,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gpuboard.history.averaging import trend_of
-from gpuboard.history.spans import as_long_before, hour_of_week, month_before, month_of, week_before
+from gpuboard.history.spans import (
+    as_long_before,
+    hour_of_week,
+    month_before,
+    month_of,
+    week_before,
+    whole_hours,
+)
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -32,6 +39,28 @@ def test_any_other_span_is_compared_with_one_as_long() -> None:
 def test_the_week_before_begins_on_monday_also_when_clocks_are_set() -> None:
     """Clocks go forward on 29 March 2026."""
     assert week_before(at(2026, 4, 2, 13), BERLIN) == (at(2026, 3, 23), at(2026, 3, 30))
+
+
+@pytest.mark.parametrize("name", ["Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "Europe/Berlin"])
+def test_no_hour_is_of_two_months(name: str) -> None:
+    """Days begin at half an hour of UTC in some zones: each month begins where the one before ends."""
+    zone = ZoneInfo(name)
+    now = at(2028, 1, 1, zone=zone)
+    spans = [
+        whole_hours(*month_of(f"{year}-{month:02}", now=now, zone=zone), now=now, zone=zone)
+        for year in (2026, 2027)
+        for month in range(1, 13)
+    ]
+    assert [start for start, _ in spans[1:]] == [end for _, end in spans[:-1]]
+    assert all(second % 3600 == 0 for span in spans for second in span)
+
+
+def test_a_span_of_half_an_hour_is_of_its_whole_hour() -> None:
+    """Only the last hour ends with now."""
+    kolkata = ZoneInfo("Asia/Kolkata")
+    noon = at(2026, 3, 1, 12, 30, zone=kolkata)
+    assert whole_hours(noon + 600, noon + 1200, now=noon + 86_400, zone=kolkata) == (noon, noon + 3600)
+    assert whole_hours(noon + 600, noon + 1200, now=noon + 1500, zone=kolkata) == (noon, noon + 1500)
 
 
 def test_hours_of_the_week_are_those_on_the_wall() -> None:

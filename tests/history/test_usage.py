@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gpuboard.history.figures import VERDICTS
 from gpuboard.history.records import Batch, Episode, GpuSamples, Place
 from gpuboard.history.usage import OWNED, USAGE_KINDS, Usage, kind_of, shares, total_of
 from tests.history.fleets import DAY, GIB, HOUR, gpu_sample, place, tidy
+from tests.history.naive import Said, hours_of
 
 PEOPLE = st.none() | st.lists(st.sampled_from(["ana", "ben", "uid 1000", "unknown"]), max_size=3, unique=True)
 
@@ -43,6 +45,7 @@ def check_sums(found: Usage) -> None:
         assert times.span == round(1000 * end) - round(1000 * max(found.start, one.place.start))
         for kind in OWNED:
             assert sum(getattr(part, kind) for part in one.people.values()) == getattr(times, kind)
+        assert sum(part.memory or 0 for part in one.people.values()) == (times.memory or 0)
         assert sum(part.span for part in one.people.values()) == times.used + times.idle + times.booked
 
 
@@ -77,13 +80,15 @@ def happenings(draw: st.DrawFn) -> list[tuple[str, float, Batch | None]]:
 
 
 @st.composite
-def sample_of(draw: st.DrawFn, gpu: str, at: float) -> GpuSamples:
+def sample_of(
+    draw: st.DrawFn, gpu: str, at: float, *, use: tuple[float | None, ...] = (0.0, 50.0, None)
+) -> GpuSamples:
     """One GPU at one moment, with anybody on it."""
     people = draw(PEOPLE)
     return gpu_sample(
         gpu,
         at,
-        utilization=draw(st.sampled_from([0.0, 50.0, None])),
+        utilization=draw(st.sampled_from(use)),
         holds=draw(st.sampled_from([0.0, 15.0, 30.0, 7200.0])),
         verdict=draw(st.sampled_from(VERDICTS)),
         holders=None if people is None else tuple(sorted(people)),
@@ -129,6 +134,79 @@ def test_the_six_kinds_are_the_span_whatever_happens(steps: list[tuple[str, floa
         check_sums(whole)
         check_sums(programs)
         assert [one.times for one in programs.places] == [one.times for one in whole.places]
+
+
+# What has been over for so long is sealed. Nothing that is told here is older, whatever the clock did.
+SEALED_SECONDS = 4500.0
+
+
+@st.composite
+def tellings(draw: st.DrawFn) -> list[tuple[float, Batch | None]]:
+    """The same without anything that is found idle later, or comes when its hour was sealed."""
+    found: list[tuple[float, Batch | None]] = []
+    now = latest = DAY
+    is_cut, known = False, set[tuple[str, int]]()
+    for _ in range(draw(st.integers(1, 25))):
+        now = max(
+            now + draw(st.sampled_from([1.0, 7.25, 10.0, 600.0, 3600.0, 9000.0, -1800.0])), latest - HOUR
+        )
+        latest = max(now, latest)
+        what = draw(st.sampled_from(["sample"] * 5 + ["move", "cut", "nothing"]))
+        if what == "sample":
+            at = now - draw(st.sampled_from([0.0, 0.0, 3.25, 1000.0, 3999.75]))
+            gpu = draw(st.sampled_from([OTHER, *(INSTANCES if is_cut else (CARD,))]))
+            sample = draw(sample_of(gpu, max(at, latest - SEALED_SECONDS + 1), use=(50.0, None)))
+            # Of two for the same moment one counts, and which is nobody's promise.
+            if (gpu, sample.at_ms) not in known:
+                known.add((gpu, sample.at_ms))
+                found.append((now, Batch(gpu_samples=[sample])))
+        elif what == "move":
+            where = place(OTHER, node=draw(st.sampled_from(["n1", "n2"])), start=now)
+            found.append((now, Batch(places=[replace(where, counted=draw(st.booleans()))])))
+        elif what == "cut":
+            is_cut = not is_cut
+            found.append((now, Batch(places=_cut(now, is_cut=is_cut))))
+        else:
+            found.append((now, None))
+    return found
+
+
+def check_against_samples(found: Usage, said: dict[str, list[Said]]) -> None:
+    """Every kind of every GPU, and of everybody on it, is what its samples say."""
+    for one in found.places:
+        end = found.end if one.place.end is None else min(found.end, one.place.end)
+        begin = max(found.start, one.place.start)
+        expected = hours_of(said.get(one.place.gpu, ()), round(1000 * begin), round(1000 * end))
+        told = Counter({(kind, ""): getattr(one.times, kind) for kind in USAGE_KINDS if kind not in OWNED})
+        for person, times in one.people.items():
+            told.update({(kind, person): getattr(times, kind) for kind in OWNED})
+        assert +told == +expected, one.place
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(tellings())
+def test_each_kind_is_what_samples_say_one_by_one(steps: list[tuple[float, Batch | None]]) -> None:
+    """Sealed or not; also of instances, of a GPU that moves, and with a clock that is set back."""
+    said: dict[str, list[Said]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        history = stack.enter_context(opened(folder))
+        history.write(Batch(places=[place(CARD), place(OTHER, node="n1", index=1)]), now=DAY)
+        latest = DAY
+        for now, batch in steps:
+            latest = max(now, latest)
+            if batch is None:
+                tidy(history, now)
+                stack.close()
+                history = stack.enter_context(opened(folder))
+                continue
+            history.write(batch, now=now)
+            for one in batch.gpu_samples:
+                (gpu,), (people,), (code,) = one.gpus, one.holders, one.verdicts
+                said[gpu].append(Said(one.at_ms, one.holds_ms, VERDICTS[code or 0], people))
+        span = DAY - HOUR, latest + 10 * HOUR
+        check_against_samples(history.usage(*span), said)
+        tidy(history, latest + 10 * HOUR)
+        check_against_samples(history.usage(*span), said)
 
 
 @given(st.integers(0, 10**9), st.lists(st.sampled_from(["ana", "ben", "uid 1000", "zoe"]), unique=True))
@@ -210,6 +288,26 @@ def test_memory_is_counted_as_long_as_it_was_held(tmp_path: Path) -> None:
         {"chen": None},
     ]
     assert [one.times.memory for one in found] == [8 * an_hour, 8 * an_hour, None]
+
+
+def test_memory_of_people_is_all_that_was_held(tmp_path: Path) -> None:
+    """The rest of a division is the first one's, and so it is of programs."""
+    with opened(str(tmp_path)) as history:
+        ran = [
+            Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program=name, start=DAY + start)
+            for name, start in (("eval", 1), ("train", 0))
+        ]
+        held = gpu_sample(
+            "GPU-a", DAY, holds=100, holders=("ana", "ben", "chen"), memory_used_bytes=7.0 * 1024**2
+        )
+        history.write(Batch(places=[place("GPU-a")], episodes=ran, gpu_samples=[held]), now=DAY)
+        (by_person,) = history.usage(DAY, DAY + 100).places
+        (by_program,) = history.usage_of_programs(DAY, DAY + 100).places
+    assert {name: part.memory for name, part in by_person.people.items()} == {
+        "ana": 234, "ben": 233, "chen": 233,
+    }  # fmt: skip
+    assert by_program.times.memory == 700
+    assert sum(part.memory or 0 for part in by_program.people.values()) == 700
 
 
 def test_what_is_booked_is_the_claimants_and_nobody_is_on_it(tmp_path: Path) -> None:
@@ -294,9 +392,9 @@ def test_hours_say_how_full_the_gpus_were(tmp_path: Path) -> None:
         tidy(history, DAY + 10 * HOUR)
         after = history.usage_by_hour(DAY, DAY + 3 * HOUR)
     assert after == before
-    assert [(one.start, one.taken, one.observed) for one in after] == [
-        (DAY, 3_600_000, 7_200_000),
-        (DAY + HOUR, 3_600_000, 3_600_000),
+    assert [(one.start, one.taken, one.observed, one.seen) for one in after] == [
+        (DAY, 3_600_000, 7_200_000, 3_600_000),
+        (DAY + HOUR, 3_600_000, 3_600_000, 3_600_000),
     ]
 
 

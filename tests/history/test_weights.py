@@ -28,8 +28,6 @@ def test_a_model_counts_for_what_the_settings_say(model: str | None, weight: flo
     assert WORTH.weight_of(model) == pytest.approx(weight)
 
 
-def test_a_price_is_of_weighted_hours() -> None:
-    """Where there is none, nothing is told."""
-    assert WORTH.price_of(2.5 * 3_600_000) == pytest.approx(1.0)
-    assert (Worth().price_of(1.0), WORTH.price_of(None)) == (None, None)
+def test_without_weights_and_price_nothing_is_weighed() -> None:
+    """A price of nothing is one."""
     assert [one.is_set for one in (Worth(), Worth(price=0.0), Worth(weights={"A": 1}))] == [False, True, True]

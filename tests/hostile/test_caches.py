@@ -30,6 +30,7 @@ judging: Final = sys.modules["gpuboard.verdict.judge"]
 SOURCE: Final = Path(gpuboard.__file__).parent
 # Every cache that forgets only by count, with what bounds the size of an entry.
 BOUNDED: Final = {
+    "history/samples.py": "numbers of GPUs, of which a report has 256 at most",
     "model/names.py": "models are at most 256 characters",
     "model/node.py": "names of at most 253 characters",
     "storage/rows.py": "tables of our own",
@@ -50,6 +51,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "fleet/candidates.py Candidates._told",
         "fleet/changes.py ChangeTracker.nodes",
         "fleet/changes.py ChangeTracker._gpus_of",
+        "fleet/changes.py ChangeTracker._judged",
         "fleet/identities.py Identities._uuids",
         "fleet/identities.py Identities._left",
         "fleet/identities.py _Shared.present",
@@ -62,6 +64,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "fleet/state.py Fleet._touched",
         "fleet/state.py Fleet._changed",
         "fleet/state.py Fleet._gone",
+        "history/covered.py Covered._spans",
         "history/gathering.py Gatherer._heard",
         "history/gathering.py Gatherer._present",
         "history/positions.py Positions._gone",
@@ -88,7 +91,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "history/embedded/recent.py RecentCache._found",
         "history/embedded/tail.py Tail._kept",
         "history/bounds.py Allowance._left",
-        "history/bounds.py Crowds._known",
+        "history/bounds.py KnownCrowds._known",
     ),
     "one entry for each GPU that is shown, at most 256 of a node": (
         "fleet/changes.py ChangeTracker.gpus",
@@ -188,6 +191,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "accounts/view.py AccountView._tokens",
         "accounts/view.py AccountView._tokens_used",
         "bookings/desk.py BookingDesk._known",
+        "bookings/watching.py BookingWatch._newly_told",
         "bookings/watching.py BookingWatch._told",
         "bookings/watching.py BookingWatch._uses",
     ),

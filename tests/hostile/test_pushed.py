@@ -66,6 +66,7 @@ class Agent:
             answer = self._http.post(f"{self.board.url}api/v1/reports", headers=sent, content=content)
             if answer.status_code != 429:
                 break
+            # Its allowance comes back with time alone.
             time.sleep(1)
         return answer
 

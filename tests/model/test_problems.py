@@ -3,7 +3,16 @@ from typing import get_args
 import pytest
 
 from gpuboard.model.chips import shares_host_memory
-from gpuboard.model.problems import BREAKING, SEVERITIES, ProblemKind, heaviest_first, problem
+from gpuboard.model.problems import (
+    BREAKING,
+    SEVERITIES,
+    ProblemKind,
+    heaviest_first,
+    place_name,
+    problem,
+    sentence_of,
+    without_details,
+)
 from gpuboard.model.report import Problem
 
 
@@ -28,6 +37,16 @@ def test_the_detail_follows_the_words() -> None:
     assert found.text.endswith(": 0000:81:00.0")
     assert (found.gpu_uuid, found.since) == ("GPU-1", 5.0)
     assert found.detail == "0000:81:00.0"
+
+
+def test_which_gpu_it_is_stands_apart_and_before_a_sentence_of_its_own() -> None:
+    """Beside its GPU nobody says it again; on a terminal it stands nowhere else."""
+    place = place_name(3, "GPU-1", "NVIDIA A100")
+    found = problem("ecc-uncorrected", "7 since the driver was loaded", gpu_uuid="GPU-1", place=place)
+    assert "GPU 3" not in found.text
+    assert sentence_of(found) == f"GPU 3 (NVIDIA A100, GPU-1): {found.text}"
+    assert sentence_of(problem("clock-off")) == problem("clock-off").text
+    assert without_details(found).place is None
 
 
 def test_a_detail_of_any_length_fits_a_report() -> None:

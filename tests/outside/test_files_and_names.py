@@ -164,6 +164,7 @@ async def test_a_followed_file_on_a_hung_mount_is_told_and_read_again_afterwards
     assert isinstance(trouble, OutsideError)
     assert trouble.code == "file-hung"
     begun = len(reads)
+    # Time for twenty more: while one hangs none may begin.
     await asyncio.sleep(0.2)
     assert len(reads) == begun
     hangs.clear()

@@ -22,7 +22,14 @@ NGINX = ROOT / "deploy" / "nginx" / "gpuboard.conf"
 CADDY = ROOT / "deploy" / "caddy" / "Caddyfile"
 VIEWER = "127.0.0.2"
 TRUSTING = '[access]\ntrusted_proxies = ["127.0.0.1"]\n'
-START = "http {{ access_log off; {paths} include {recipe}; }}\nevents {{}}\ndaemon off;\npid {folder}/pid;\n"
+# Its workers must read what belongs to the test.
+START = """
+user root;
+http {{ access_log off; {paths} include {recipe}; }}
+events {{}}
+daemon off;
+pid {folder}/pid;
+"""
 
 Start = Callable[[Path, int, RunningBoard], contextlib.AbstractContextManager[str]]
 
@@ -93,12 +100,12 @@ def nginx_that_passes_the_path_on(
 
 
 @contextlib.contextmanager
-def caddy(folder: Path, port: int, board: RunningBoard) -> Iterator[str]:
+def caddy(folder: Path, port: int, board: RunningBoard, *, origin: Path = CADDY) -> Iterator[str]:
     """Our recipe for Caddy."""
     require("caddy")
     config = folder / "Caddyfile"
     recipe = substituted(
-        CADDY,
+        origin,
         ("\ngpus.lab.example {", f"\nhttp://:{port} {{"),
         ("127.0.0.1:8042", address_of(board)),
     )

@@ -37,6 +37,16 @@ def test_a_table_in_the_table_is_read_like_any_other() -> None:
         ({"oidc": {"issuer": "http://login.example"}}, r"\[access\.oidc\]: issuer = .*https://"),
         ({"oidc": {"issuer": "ftp://login.example"}}, r"https://"),
         ({"oidc": {"issuer": "https://[x"}}, r"https://"),
+        (
+            {"oidc": {"client_id": "b"}},
+            r"\[access\.oidc\]: client_id has no effect without issuer; write issuer = \"https://",
+        ),
+        (
+            {"oidc": {"issuer": "https://login.example"}},
+            r"issuer has no effect without client_id; write client_id = \"gpuboard\"",
+        ),
+        ({"oidc": {"admin_groups": ["a"]}}, r"admin_groups has no effect without issuer"),
+        ({"proxy_header": "X-User"}, r"\[access\]: proxy_header .*; write trusted_proxies = \[\"127"),
         ({"oidc": "https://login.example"}, r"\[access\.oidc\]: write it on a line of its own"),
         ({"proxy_header": "Cookie"}, r"X-Remote-User"),
         ({"proxy_header": "X Remote"}, r"X-Remote-User"),

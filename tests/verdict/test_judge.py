@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
 from gpuboard.model.units import GIB, MIB
 from gpuboard.model.verdict import Claim, Reason
-from gpuboard.verdict import Activity, Freshness, judge
+from gpuboard.verdict import Activity, Freshness, holders, judge
+from gpuboard.verdict.holders import people_on
 
 NOW = 1_800_000_000.0
 GPU = GpuReading(
@@ -170,6 +171,32 @@ def test_somebody_else_on_a_claimed_gpu_is_a_trespasser() -> None:
     other = judge(replace(GPU, processes=(ANA,)), now=NOW, claim=CLAIM)
     own = judge(replace(GPU, processes=(replace(ANA, user="bob"),)), now=NOW, claim=CLAIM)
     assert ("trespass" in other.flags, "trespass" in own.flags) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("process", "is_on"),
+    [
+        (ANA, True),
+        (replace(ANA, kind=None, state=None), True),
+        (replace(ANA, state="zombie"), False),
+        (replace(ANA, state="gone"), False),
+        (replace(ANA, kind="graphics", memory_used_bytes=GIB), False),
+        (replace(ANA, kind="graphics", memory_used_bytes=None), False),
+        (replace(ANA, kind="graphics", memory_used_bytes=2 * GIB), True),
+        (replace(ANA, user="root", uid=0), False),
+        (replace(ANA, user="gdm", uid=120), False),
+        (replace(ANA, user=None, uid=2000), False),
+    ],
+)
+def test_a_person_is_on_a_gpu_by_a_living_process_that_is_more_than_a_display(
+    process: GpuProcess, *, is_on: bool
+) -> None:
+    """Alone and beside others; who is not on it is no trespasser."""
+    bob = replace(ANA, pid=8, user="bob")
+    for processes in ((process,), (process, bob), (bob, process)):
+        gpu = replace(GPU, processes=processes)
+        assert ("ana" in people_on(holders(gpu))) == is_on
+        assert ("trespass" in judge(gpu, now=NOW, claim=CLAIM).flags) == is_on
 
 
 def test_memory_without_a_process_is_flagged_as_orphaned() -> None:

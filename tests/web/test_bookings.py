@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gpuboard.bookings.limits import week_of
 from gpuboard.storage.sqlite import FILE_NAME
 from tests.booking_lab import NODE, Lab, booking_lab, gpu
 from tests.pushing import wait_until
@@ -117,6 +118,16 @@ def test_a_token_that_sees_no_names_is_told_none(lab: Lab, ana: TestBrowser) -> 
     assert "ana" not in answer.text
 
 
+def test_a_name_that_is_part_of_a_nodes_name_is_not_given_away(lab: Lab) -> None:
+    """The node is called in the sentence as it is: what is missing there would be the name."""
+    book(signed_in(lab.board, "gpu"))
+    _, token = make_token(lab.board.state, "carl", "book")
+    headers = {"authorization": f"Bearer {token}"}
+    problem = httpx.post(f"{lab.board.url}api/v1/bookings", json=ONE, headers=headers).json()
+    assert problem["detail"].startswith(f"{NODE}:0 is booked by somebody until")
+    assert (problem["values"]["node"], problem["values"]["who"]) == (NODE, None)
+
+
 def test_a_token_without_the_scope_books_nothing(lab: Lab) -> None:
     """Reading is something else."""
     _, token = make_token(lab.board.state, "carl", "read")
@@ -162,6 +173,36 @@ def test_policies_hold_and_are_named_and_a_group_has_its_own(lab: Lab, ana: Test
     assert book(vera, for_seconds=9 * HOUR)["booking"]["who"] == "vera"
     (limit,) = vera.http.get("api/v1/bookings/limits").json()["limits"]
     assert (limit["policy"], limit["most"], limit["group"]) == ("longest", 10 * 86400, "vip")
+
+
+def test_what_is_left_is_that_of_the_span_that_is_asked_for(lab: Lab) -> None:
+    """A booking of next week takes no hours of this one, and no GPU of now."""
+    wim = signed_in(lab.board, "wim")
+    monday = week_of(time.time(), None)[1]
+    book(wim, start=monday + HOUR, for_seconds=4 * HOUR)
+
+    def left(start: float, end: float) -> dict[str, float | None]:
+        told = wim.http.get("api/v1/bookings/limits", params={"from": start, "to": end})
+        return {one["policy"]: one["left"] for one in told.raise_for_status().json()["limits"]}
+
+    assert left(monday - 2 * HOUR, monday - HOUR) == {
+        "longest": None,
+        "gpus_at_once": 2,
+        "hours_per_week": 10,
+    }
+    assert left(monday, monday + 2 * HOUR) == {"longest": None, "gpus_at_once": 1, "hours_per_week": 6}
+    assert left(monday + 6 * HOUR, monday + 8 * HOUR)["gpus_at_once"] == 2
+    # Over two weeks the one with least is told, and each beside it.
+    assert left(monday - HOUR, monday + HOUR) == {"longest": None, "gpus_at_once": 2, "hours_per_week": 6}
+    told = wim.http.get("api/v1/bookings/limits", params={"from": monday - HOUR, "to": monday + HOUR}).json()
+    assert [(one["end"], one["left"]) for one in told["weeks"]] == [
+        (monday, 10),
+        (week_of(monday, None)[1], 6),
+    ]
+    (longest, *_) = wim.http.get("api/v1/bookings/limits").raise_for_status().json()["limits"]
+    assert longest["most"] == 8 * HOUR
+    backwards = wim.http.get("api/v1/bookings/limits", params={"from": monday, "to": monday})
+    assert (backwards.status_code, "must be before to" in backwards.text) == (400, True)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +280,14 @@ def test_a_booking_is_extended_moved_and_described_by_its_owner(ana: TestBrowser
     changed = ana.http.patch(url, json=change, headers={"x-csrf-token": ana.csrf}).json()["booking"]
     assert changed["end"] == made["end"] + 600
     assert (changed["comment"], changed["places"]) == ("longer", [{"node": NODE, "gpus": [2]}])
+
+
+def test_a_part_of_a_second_is_booked_by_nobody(ana: TestBrowser) -> None:
+    """All times are whole seconds, also after one was extended by more than that."""
+    made = book(ana)["booking"]
+    url, headers = f"api/v1/bookings/{made['id']}", {"x-csrf-token": ana.csrf}
+    longer = ana.http.patch(url, json={"extend_seconds": 60.7}, headers=headers).json()["booking"]
+    assert longer["end"] == made["end"] + 60
 
 
 def test_an_admins_block_cuts_bookings_and_says_whose(ana: TestBrowser, admin: TestBrowser) -> None:

@@ -4,7 +4,8 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx
 import msgspec
@@ -24,6 +25,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.web import past
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.components import Components
+from gpuboard.web.routes.health import _history_families
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
@@ -179,6 +181,8 @@ async def test_the_fleet_of_an_earlier_moment(told: Past) -> None:
     snapshot = await told.get("stream", at=at)
     assert (snapshot["kind"], snapshot["at"]) == ("snapshot", at)
     assert snapshot["gpus"]["verdict"] == ["busy", "free", "free"]
+    nodes = {node["name"]: node for node in (await told.get("fleet", at=told.now))["nodes"]}
+    assert nodes["dgx"]["problems"][0]["place"] == "GPU 1 (A100 80G, GPU-1)"
     later = await told.get("stream", at=told.now - 1)
     assert later["gpus"]["verdict"] == ["busy", "broken", "stale"]
     assert dict(zip(later["nodes"]["name"], later["nodes"]["state"], strict=True))["other"] in (
@@ -216,7 +220,8 @@ async def test_a_gpu_that_was_only_told_of_afterwards_does_not_stay(told: Past) 
     lab = told.lab
     start = lab.clock.time
     for step in range(60):
-        lab.say([reading(7)], node="honest", sequence=step + 1)
+        if step not in range(20, 30):
+            lab.say([reading(7)], node="honest", sequence=step + 1)
         lab.tick(5.0)
     lab.say([reading(0, uuid="GPU-vic")], node="honest", sequence=1, boot="b", age=200, is_backfill=True)
     lab.tick(1.0)
@@ -450,3 +455,15 @@ async def test_the_snapshot_says_since_when_the_past_is_known(told: Past) -> Non
     board = (await told.get("stream"))["board"]
     assert board["history"]["paused"] is False
     assert told.now - 120 < board["history"]["since"] <= told.now
+
+
+async def test_metrics_say_what_the_history_costs(told: Past) -> None:
+    """Seven families, each with a figure: what it takes, and whether it is written at all."""
+    services = cast("Services", SimpleNamespace(history=told.desk))
+    families = list(_history_families(services, told.lab.clock.time))
+    figures = {one.name: value for one in families for _, value in one.samples}
+    counted = ("batches_total", "samples_total", "refused_total", "cpu_seconds_total")
+    measured = ("size_bytes", "oldest_seconds", "paused")
+    assert figures.keys() == {f"gpuboard_history_{name}" for name in (*counted, *measured)}
+    zero = {"gpuboard_history_refused_total", "gpuboard_history_paused"}
+    assert {name for name, value in figures.items() if not value} == zero

@@ -11,8 +11,10 @@ from gpuboard.client.answer import decode_fleet
 from gpuboard.export.html import to_html
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.clock import SteadyClock
+from gpuboard.fleet.groups import NodeGroups
+from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.report import NodeReport
+from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.components import Components
@@ -61,6 +63,34 @@ class Starting:
     def json(self, path: str) -> Any:  # noqa: ANN401 - JSON
         """An answer of the API."""
         return self.get(path).json()
+
+
+def test_what_changed_between_two_ticks_is_told_with_the_next() -> None:
+    """A node that was forgotten, a name from the settings: whole things, rows and ETag are of one tick."""
+    board = Starting()
+    for name in ("a", "b"):
+        gpu = GpuReading(uuid=f"GPU-{name}", index=0, memory_used_bytes=0, processes=())
+        board.sink.report(name, NodeReport(node=name, gpus=(gpu,)))
+    board.tick()
+    version = board.services.broadcaster.version
+    board.fleet.forget("a")
+    board.fleet.judge_by(board.fleet.thresholds, Names(nodes={"b": "Red"}))
+    board.fleet.group_by(NodeGroups({"lab": ("b",)}))
+    now = board.get("/api/v1/fleet")
+    assert now.headers["etag"].startswith(f'"{version}-')
+    assert [(node["name"], node["display_name"], node["groups"]) for node in now.json()["nodes"]] == [
+        ("a", None, []),
+        ("b", None, []),
+    ]
+    assert [board.get(f"/api/v1/{path}").status_code for path in ("nodes/a", "gpus/GPU-a")] == [200, 200]
+    board.tick()
+    told = board.json("/api/v1/fleet")["nodes"]
+    assert [(node["name"], node["display_name"], node["groups"]) for node in told][-1] == (
+        "b",
+        "Red",
+        ["lab"],
+    )
+    assert board.json("/api/v1/nodes/red")["name"] == "b"
 
 
 def test_nothing_is_said_to_be_none_before_every_source_has_named_its_nodes() -> None:

@@ -99,3 +99,13 @@ def test_the_api_says_where_a_personal_token_is_needed_and_where_it_lets_one_see
         ("/healthz", "get"): None,
     }
     assert {cell: document["paths"][cell[0]][cell[1]].get("security") for cell in said} == said
+
+
+def test_a_viewer_who_books_is_told_that_it_is_the_role() -> None:
+    """Another token would not help; one without the scope is told so."""
+    for connection, words in (
+        (asked_by("names", "book", role="viewer"), "an admin of the board gives the role"),
+        (asked_by("names", "read"), "a token needs the scope book"),
+    ):
+        with pytest.raises(HTTPException, match=words):
+            check_needs(connection, cast("Any", _Route("book")))

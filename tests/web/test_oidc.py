@@ -135,7 +135,13 @@ def test_a_provider_that_is_away_is_said_on_the_card(tmp_path: Path) -> None:
 
 def test_groups_give_roles_the_highest_first() -> None:
     """Without user_groups everybody whom the provider knows is a user."""
-    options = OidcTable(admin_groups=("a",), user_groups=("u",), viewer_groups=("v",))
+    options = OidcTable(
+        issuer="https://x.example",
+        client_id="b",
+        admin_groups=("a",),
+        user_groups=("u",),
+        viewer_groups=("v",),
+    )
     assert [role_of(options, groups) for groups in (("v", "a"), ("v", "u"), ("v",))] == [
         "admin",
         "user",

@@ -96,6 +96,26 @@ def test_a_stolen_cookie_dies_with_signing_out_everywhere(counting: RunningBoard
     assert owner.session()["person"] is None
 
 
+def test_a_session_by_a_nodes_word_reaches_nothing_that_began_otherwise(counting: RunningBoard) -> None:
+    """Root of a node is any of its users there: what they have by another way it neither sees nor ends."""
+    owner = signed_in(counting, "olga")
+    cron = owner.post("api/v1/tokens", {"name": "cron", "scopes": ["read"]}).json()["id"]
+    owner.post("api/v1/bookings/feed", {}).raise_for_status()
+    (own,) = [one["id"] for one in owner.http.get("api/v1/sessions").json()]
+    root = TestBrowser(counting)
+    root.use_link(log_in(counting.state, "olga", way="node").code).raise_for_status()
+    assert [one["way"] for one in root.http.get("api/v1/sessions").json()] == ["node"]
+    assert [one["name"] for one in root.http.get("api/v1/tokens").json()] == ["terminal of olga"]
+    assert root.http.get("api/v1/bookings/feed").json()["created_at"] is None
+    for what in (f"sessions/{own}", f"tokens/{cron}", "bookings/feed"):
+        assert root.delete(f"api/v1/{what}").status_code == 404
+    assert len(owner.http.get("api/v1/sessions").json()) == 2
+    assert root.post("api/v1/session/sign-out", {"everywhere": True}).status_code == 204
+    assert root.session()["person"] is None
+    assert owner.session()["person"] == "olga"
+    assert {one["name"] for one in owner.http.get("api/v1/tokens").json()} >= {"cron", "calendar feed"}
+
+
 def closing(stream: object, seconds: float = 60.0) -> tuple[int, str] | None:
     """How a stream ends."""
     deadline = time.monotonic() + seconds

@@ -2,7 +2,10 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,10 @@ from msgspec.structs import replace
 
 from gpuboard.export.rounding import rounded_parts
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
+from gpuboard.history.reckoning import _Sum, _Worths
 from gpuboard.history.spans import month_of
+from gpuboard.history.usage import Times
+from gpuboard.history.weights import Worth
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 from tests.web.test_history import CANARY, Past, history, told
 
@@ -84,12 +90,8 @@ async def test_averages_say_how_many_gpus_somebody_uses(told: Past) -> None:
     found = await told.get("usage/averages")
     (person,) = found["people"]
     assert (person["name"], [mean["hours"] for mean in person["means"]]) == (CANARY, [2, 24, 168])
-    window = found["windows"][0]
-    total = (await told.get("usage"))["total"]
-    gpus = total["span_ms"] / 1000 / (window["to"] - window["from"])
     # What nobody saw is no time in which nothing was used.
-    observed = total["span_ms"] - total["unobserved_ms"]
-    assert person["means"][0]["used"] == pytest.approx(gpus * total["used_ms"] / observed, rel=0.05)
+    assert person["means"][0]["used"] == pytest.approx(1.0, rel=0.05)
     assert [mean["trend"] for mean in person["means"]] == ["level", "level", None]
 
 
@@ -126,6 +128,19 @@ async def test_a_spreadsheet_gets_the_same_sums(told: Past) -> None:
     for kind in KINDS:
         assert sum(int(row[kind]) for row in rows) == int(total[kind])
     assert datetime.fromisoformat(total["from"]).tzinfo is not None
+
+
+async def test_the_spreadsheet_of_a_month_is_called_by_it(told: Past) -> None:
+    """Several lie in one folder of downloads; who is in no group has a line with words."""
+    async with told.client() as client:
+        month, days = [
+            await client.get("usage.csv", params={"by": "group", **asked})
+            for asked in ({"month": "1970-01"}, {})
+        ]
+    assert 'filename="usage-1970-01.csv"' in month.headers["content-disposition"]
+    assert 'filename="usage.csv"' in days.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(days.text)))
+    assert "in no group" in [row["name"] for row in rows[:-1]]
 
 
 async def test_what_is_no_span_is_refused(told: Past) -> None:
@@ -185,6 +200,60 @@ def test_parts_are_rounded_by_less_than_a_unit_and_add_up(parts: list[int]) -> N
     assert all(abs(one * 1000 - part) < 1000 for one, part in zip(found, parts, strict=True))
 
 
+# What has a row a person: those kinds of time that are somebody's, and all that stands beside them.
+COLUMNS = ("used_ms", "idle_ms", "booked_ms", "previous_used_ms", "reserved_ms", "reserved_used_ms")
+WORTH = ("weighted_ms", "memory_gib_hours", "price")
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> UsageAnswer:
+    """Hours of anybody, with all columns, as the API tells them."""
+    milliseconds = st.lists(st.integers(0, 10**8), min_size=len(COLUMNS), max_size=len(COLUMNS))
+    worth = Worth(weights={}, price=draw(st.floats(0.0, 20.0)), currency="EUR")
+    sums, rows = _Worths(worth), []
+    for number, (parts, memory) in enumerate(
+        draw(st.lists(st.tuples(milliseconds, st.integers(0, 10**9)), max_size=9))
+    ):
+        times = Times(span=sum(parts), used=parts[0], idle=parts[1], booked=parts[2], memory=memory)
+        told = sums.add(_Sum(times, weighted=draw(st.floats(0.0, 3.0)) * parts[0]))
+        kinds: dict[str, Any] = dict(zip(COLUMNS, parts, strict=True))
+        rows.append(UsageRow(name=f"p{number}", **kinds, **told._asdict()))
+    whole: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in (*COLUMNS, *WORTH)}
+    whole["price"] = round(whole["price"], 4)
+    whole["memory_gib_hours"] = round(whole["memory_gib_hours"], 3)
+    others = {"free_ms": draw(st.integers(0, 10**8)), "broken_ms": 77_777, "unobserved_ms": 0}
+    span = sum(whole[name] for name in COLUMNS[:3]) + sum(others.values())
+    return UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", currency="EUR",
+        total=UsageTotal(span_ms=span, **whole, **others), rows=rows,
+    )  # fmt: skip
+
+
+def cells_of(text: str) -> list[list[Decimal]]:
+    """The figures of a table of text, row by row; what is nobody's is left out."""
+    lines = [line.split() for line in text.splitlines()[3:] if line]
+    return [[Decimal(cell.replace(",", "")) for cell in line[1:]] for line in lines]
+
+
+@given(answers())
+def test_rows_add_up_to_the_total_in_every_column_of_every_output(answer: UsageAnswer) -> None:
+    """Terminal, sheet and spreadsheet: nobody who adds up what is printed finds another sum."""
+    *rows, total = csv.DictReader(io.StringIO(usage_to_csv(answer)))
+    for name in (*COLUMNS, *WORTH):
+        if name in total:
+            # To the digits that are told: what a spreadsheet adds up has those of its floats.
+            assert sum(round(Decimal(row[name]), 4) for row in rows) == round(Decimal(total[name]), 4)
+    *lines, last = cells_of(usage_to_text(answer))
+    # A kind of time that is nobody's has no cell in a row.
+    del last[3:6]
+    for at, whole in enumerate(last):
+        assert sum(line[at] for line in lines) == whole
+    body = usage_to_html(answer).partition("<tbody>")[2].partition("</tbody>")[0]
+    cells = [re.findall(r"<td>([^<]*)</td>", line) for line in body.split("</tr>") if line]
+    printed = [line.split() for line in usage_to_text(answer).splitlines()[3:] if line]
+    assert [[cell for cell in line if cell] for line in cells] == printed
+
+
 def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     """Whoever reads it on paper asks nobody."""
     answer = UsageAnswer(
@@ -195,6 +264,10 @@ def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     assert "<title>&lt;Lab&gt;: GPU-hours</title>" in sheet
     assert "1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin)" in sheet
     assert "booked, unused: it was booked, and nobody was on it" in sheet
+    text = usage_to_text(answer)
+    assert text.startswith("1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin): t")
+    unknown = usage_to_text(replace(answer, time_zone=None))
+    assert unknown.startswith("1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z (UTC): t")
 
 
 def test_what_is_not_told_is_no_column() -> None:

@@ -20,7 +20,9 @@ export class Bookings extends Asker {
       'GET',
       `bookings?from=${Math.floor(from)}&to=${Math.floor(to)}${node === null ? '' : `&node=${encodeURIComponent(node)}`}`,
     );
-  limits = (): Promise<LimitsView> => this.call('GET', 'bookings/limits');
+  /** How much one may book in a span. */
+  limits = (from: number, to: number): Promise<LimitsView> =>
+    this.call('GET', `bookings/limits?from=${Math.floor(from)}&to=${Math.floor(to)}`);
   book = (wish: Partial<BookingWish>): Promise<BookingAnswer> => this.change('POST', 'bookings', wish);
   edit = (id: string, change: Partial<BookingChange>): Promise<BookingAnswer> =>
     this.change('PATCH', `bookings/${encodeURIComponent(id)}`, change);

@@ -41,6 +41,7 @@ export interface BoardInfo {
   host_lines: (number)[];
   gpu_lines: (number)[];
   severities: Record<string, (string)[]>;
+  absences: (string)[];
   contact: string | null;
   time_zone: string | null;
   history: HistoryInfo | null;
@@ -205,6 +206,8 @@ export interface FreeAnswer {
   sources_unknown: number;
   could_be_enough: boolean;
   blocks: (FreeBlock)[];
+  fits_from: number | null;
+  fits_on: string | null;
 }
 
 export interface FreeBlock {
@@ -396,6 +399,7 @@ export interface LimitsView {
   limits: (LimitView)[];
   week_start: number;
   week_end: number;
+  weeks: (WeekView)[];
 }
 
 export interface LinkUse {
@@ -512,6 +516,7 @@ export interface Problem {
   remedy: string;
   detail: string | null;
   gpu_uuid: string | null;
+  place: string | null;
   since: number | null;
 }
 
@@ -646,6 +651,7 @@ export interface UsageAnswer {
   text: string;
   total: UsageTotal;
   rows: (UsageRow)[];
+  is_alone: boolean;
   currency: string | null;
   asked_from: number | null;
   asked_to: number | null;
@@ -764,4 +770,10 @@ export interface WayCard {
   kind: "node" | "password" | "oidc" | "proxy";
   label: string;
   href: string | null;
+}
+
+export interface WeekView {
+  start: number;
+  end: number;
+  left: number | null;
 }

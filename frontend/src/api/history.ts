@@ -39,7 +39,7 @@ export interface Of {
   node?: string[];
 }
 
-export interface Span {
+export interface PastSpan {
   from: number;
   to: number;
 }
@@ -50,7 +50,11 @@ export function historyOf(board: BoardInfo | null): HistoryInfo | null {
   return board?.history ?? null;
 }
 
-function query({ gpu = [], node = [] }: Of, span: Span, more: Record<string, string | number> = {}): string {
+function query(
+  { gpu = [], node = [] }: Of,
+  span: PastSpan,
+  more: Record<string, string | number> = {},
+): string {
   const asked = new URLSearchParams();
   for (const each of gpu) asked.append('gpu', each);
   for (const each of node) asked.append('node', each);
@@ -62,29 +66,29 @@ function query({ gpu = [], node = [] }: Of, span: Span, more: Record<string, str
 }
 
 /** Figures over time, as points of mean, least and most. */
-export const figures = (client: Client, of: Of, names: Figure[], span: Span, points: number) =>
+export const figures = (client: Client, of: Of, names: Figure[], span: PastSpan, points: number) =>
   client.get<HistoryAnswer>(`history?${query(of, span, { figure: names.join(','), points })}`);
 
 /** The use of every GPU of these nodes: one series each. */
-export const strips = (client: Client, node: string[], span: Span, points: number) =>
+export const strips = (client: Client, node: string[], span: PastSpan, points: number) =>
   client.get<HistoryAnswer>(
     `history?${query({ node }, span, { figure: 'utilization_percent', each: 'gpu', points })}`,
   );
 
-export const states = (client: Client, gpu: string, span: Span) =>
+export const states = (client: Client, gpu: string, span: PastSpan) =>
   client.get<StatesAnswer>(`history/states?${query({ gpu: [gpu] }, span)}`);
 
 /** What somebody ran. */
-export const episodesOf = (client: Client, person: string, span: Span, limit: number) =>
+export const episodesOf = (client: Client, person: string, span: PastSpan, limit: number) =>
   client.get<EpisodesAnswer>(`episodes?${query({}, span, { person, limit })}`);
 
-export const episodes = (client: Client, of: Of, span: Span, limit: number) =>
+export const episodes = (client: Client, of: Of, span: PastSpan, limit: number) =>
   client.get<EpisodesAnswer>(`episodes?${query(of, span, { limit })}`);
 
-export const events = (client: Client, of: Of, span: Span) =>
+export const events = (client: Client, of: Of, span: PastSpan) =>
   client.get<EventsAnswer>(`events?${query(of, span)}`);
 
-export const track = (client: Client, span: Span, points: number) =>
+export const track = (client: Client, span: PastSpan, points: number) =>
   client.get<TrackAnswer>(`history/track?${query({}, span, { points })}`);
 
 /** The whole board at a moment, as the stream tells it. */

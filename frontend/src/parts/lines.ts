@@ -4,6 +4,7 @@ import type { GpuProcess, GpuRow, NodeRow } from '../api/wire';
 import { steadyUse } from '../state/figures';
 import { nominalModel } from '../state/models';
 import type { Language } from '../text/language.svelte';
+import { widthOf } from '../text/width';
 import { flagWords, hardware, isIgnored, nodeProblem } from './words';
 
 const PROGRAM_LENGTH = 60;
@@ -19,8 +20,8 @@ export function widthsOf(gpus: Iterable<GpuRow>, { say }: Language): Widths {
   const widths = { label: 1, model: 0, verdict: 0 };
   for (const gpu of gpus) {
     widths.label = Math.max(widths.label, gpu.label.length);
-    widths.model = Math.max(widths.model, width(nominalModel(gpu)));
-    widths.verdict = Math.max(widths.verdict, width(say(gpu.verdict)));
+    widths.model = Math.max(widths.model, widthOf(nominalModel(gpu)));
+    widths.verdict = Math.max(widths.verdict, widthOf(say(gpu.verdict)));
   }
   return widths;
 }
@@ -87,11 +88,6 @@ function programsOf(processes: GpuProcess[] | null | undefined): string[] {
 
 /** To so many characters; a negative number puts the room before the text. */
 export function pad(text: string, to: number): string {
-  const room = ' '.repeat(Math.max(0, Math.abs(to) - width(text)));
+  const room = ' '.repeat(Math.max(0, Math.abs(to) - widthOf(text)));
   return to < 0 ? room + text : text + room;
-}
-
-/** Chinese takes two places of a monospaced line. */
-function width(text: string): number {
-  return text.length + (text.match(/[\u2e80-\uffdc]/g)?.length ?? 0);
 }

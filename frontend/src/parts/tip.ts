@@ -5,7 +5,7 @@ import type { Language } from '../text/language.svelte';
 import { reasonText } from '../text/reasons';
 import { steadyUse } from '../state/figures';
 import { lasting } from './lasting';
-import { endedWords, flagWords, isIgnored, userNames } from './words';
+import { cellWords, endedWords, flagWords, isIgnored, isInBooking, leftOf, userNames } from './words';
 
 export function tipWords(gpu: GpuRow, now: number, language: Language): string {
   const { memory, number, say } = language;
@@ -17,6 +17,10 @@ export function tipWords(gpu: GpuRow, now: number, language: Language): string {
     lasting(gpu, now, language),
     endedWords(gpu, now, language),
   ];
+  if (leftOf(gpu, now) !== null) {
+    const { main, time } = cellWords(gpu, now, language);
+    facts.push(`${main} ${time}`);
+  }
   if (gpu.verdict === 'booked') facts.push(gpu.claim?.who ?? '');
   else if (gpu.verdict !== 'free') {
     if (use !== null) facts.push(`${number(use)} %`);
@@ -27,7 +31,7 @@ export function tipWords(gpu: GpuRow, now: number, language: Language): string {
       facts.push(
         say('usedOf', { used: memory(gpu.memory_used_bytes), total: memory(gpu.memory_total_bytes) }),
       );
-    facts.push(...userNames(gpu, language));
+    facts.push(...userNames(gpu, language), isInBooking(gpu) ? say('inBooking') : '');
   }
   return [...facts, ...flagWords(gpu, language)].filter(Boolean).join(' · ');
 }

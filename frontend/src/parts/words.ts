@@ -4,7 +4,7 @@ import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import { steadyUse } from '../state/figures';
 import type { Gpu } from '../state/fleet.svelte';
 import { nominalModel, summarizeModels } from '../state/models';
-import { isEnded, type Holder } from '../state/people';
+import { isEnded, isSamePerson, type Holder } from '../state/people';
 import type { Language } from '../text/language.svelte';
 import { problemLine, reasonText } from '../text/reasons';
 
@@ -31,6 +31,18 @@ export function userNames(gpu: GpuRow, { person }: Language): string[] {
   return [...new Set((gpu.users ?? []).map((use) => person(use.name)))];
 }
 
+/** A booking that ends within the hour counts down: how long is left; null: it does not. */
+export function leftOf({ claim, verdict }: GpuRow, now: number): number | null {
+  const left = verdict === 'booked' && claim?.until ? claim.until - now : null;
+  return left !== null && left < 3600 ? Math.max(0, left) : null;
+}
+
+/** Whether somebody uses what is booked for them. */
+export function isInBooking({ claim, users, verdict }: GpuRow): boolean {
+  const isUsed = verdict === 'busy' || verdict === 'idle';
+  return isUsed && !!users?.some(({ name }) => isSamePerson(name, claim?.who ?? null));
+}
+
 export function cellWords(gpu: GpuRow, now: number, language: Language): CellWords {
   const { say, duration } = language;
   const words = (main: string, time = '', side = '', others = '') => ({ main, time, side, others });
@@ -51,6 +63,8 @@ export function cellWords(gpu: GpuRow, now: number, language: Language): CellWor
     case 'idle':
       return held(say('idle'), gpu.since === null ? '' : duration(now - gpu.since, true));
     case 'booked': {
+      const left = leftOf(gpu, now);
+      if (left !== null) return words(duration(left), say('remaining'), gpu.claim?.who ?? '');
       const until = gpu.claim?.until;
       const end = until ? language.shortEnd(until, now) : '';
       return words(say(end ? 'to' : 'booked'), end, gpu.claim?.who ?? '');
@@ -80,10 +94,13 @@ export function cellSentence(gpu: GpuRow, now: number, language: Language): stri
   const { main, time, side, others } = cellWords(gpu, now, language);
   const word = gpu.reason.code === 'divided' ? say('divided') : say(gpu.verdict);
   const facts = [`${gpu.node} GPU ${gpu.label}`, nominalModel(gpu), word];
-  if (gpu.verdict === 'booked' && time) facts.push(say('until', { time }));
+  if (leftOf(gpu, now) !== null)
+    facts.push(`${main} ${time}`, say('until', { time: language.time(gpu.claim!.until, now) }));
+  else if (gpu.verdict === 'booked' && time) facts.push(say('until', { time }));
   else if (main !== word) facts.push(main);
   else if (time) facts.push(time);
   if (side) facts.push(others ? `${side} ${others}` : side);
+  if (isInBooking(gpu)) facts.push(say('inBooking'));
   return [...facts, ...flagWords(gpu, language)].join(', ');
 }
 

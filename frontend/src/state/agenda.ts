@@ -2,7 +2,7 @@
 
 import type { BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
-import { isSamePerson } from './people';
+import { isSamePerson, isSomebody } from './people';
 
 const OVERRUN_SECONDS = 3600;
 
@@ -35,6 +35,12 @@ export function isOn({ places }: BookingView, node: string, index: number): bool
   return places.some((place) => place.node === node && (place.gpus?.includes(index) ?? true));
 }
 
+/** Who is there whom no claim allows it; whoever has one of those behind is none either. */
+function trespasser({ claim, users }: GpuRow): string | undefined {
+  const allowed = [claim, ...(claim?.behind ?? [])].map((one) => one?.who ?? null);
+  return users?.find((use) => isSomebody(use) && !allowed.some((who) => isSamePerson(use.name, who)))?.name;
+}
+
 /** One thing that is not as it was booked. */
 export type Oddity =
   | { kind: 'no-show'; booking: BookingView; who: string }
@@ -48,7 +54,7 @@ export function odditiesOf(bookings: readonly BookingView[], gpus: Iterable<GpuR
   for (const gpu of gpus) {
     const names = gpu.users?.map(({ name }) => name) ?? [];
     const booker = gpu.claim?.who;
-    const other = names.find((name) => !isSamePerson(name, booker ?? null));
+    const other = trespasser(gpu);
     if (booker && other !== undefined && gpu.flags.includes('trespass'))
       found.push({ kind: 'trespass', gpu, who: other, booker });
     const { who, until } = gpu.ended_claim ?? {};

@@ -2,11 +2,15 @@
 
 import type { BookedPlaces, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
+import { BOX_SHARE } from './models';
 import { folded, isSamePerson, usersOf } from './people';
 
 export const HOUR = 3600;
 /** So far the page looks. */
 export const AHEAD_SECONDS = 14 * 86_400;
+
+/** What begins sooner begins now, on a GPU where somebody else is; as the board has it. */
+export const SOON_SECONDS = HOUR / 4;
 
 /** Somebody has a GPU from a start until an end. */
 export interface Hold {
@@ -20,6 +24,10 @@ export interface Span {
   start: number;
   end: number;
 }
+
+/** How long two spans are both there. */
+export const shared = (one: Span, other: Span): number =>
+  Math.max(0, Math.min(one.end, other.end) - Math.max(one.start, other.start));
 
 /** Whether it is to come, or runs. */
 export const isOpen = ({ state }: BookingView) => state === 'upcoming' || state === 'running';
@@ -54,6 +62,26 @@ export function holdsOf(
   return found;
 }
 
+// So a list that is asked for again and again is the same question for a while.
+const STEP_SECONDS = 300;
+
+/** What is listed of bookings: what has just ended is seen for a while. */
+export function listedSpan(now: number): Span {
+  const start = Math.floor(now / STEP_SECONDS) * STEP_SECONDS - HOUR;
+  return { start, end: start + HOUR + AHEAD_SECONDS };
+}
+
+/** What is known of bookings, with what the board has just answered to a change: nobody waits for the next list. */
+export function withChanged(known: readonly BookingView[], changed: readonly BookingView[]): BookingView[] {
+  const news = new Map(changed.map((one) => [one.id, one]));
+  const kept = known.map((one) => {
+    const now = one.id === null ? undefined : news.get(one.id);
+    return now ? { ...one, ...now } : one;
+  });
+  const ids = new Set(known.map(({ id }) => id));
+  return [...kept, ...changed.filter(({ id }) => !ids.has(id))];
+}
+
 /** What is in the way of a span on one GPU, the first first. */
 export function clashOn(number: number, { start, end }: Span, holds: readonly Hold[]): Hold | null {
   const found = holds.filter((hold) => hold.number === number && hold.start < end && hold.end > start);
@@ -83,24 +111,50 @@ export function obstacleOf(
   const { verdict, users } = gpu;
   if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow(now))
     return { kind: 'away', word: verdict };
-  if (span.start > now || (verdict !== 'busy' && verdict !== 'idle')) return null;
-  const others = users?.filter(({ name }) => !isSamePerson(name, me));
+  if (span.start >= now + SOON_SECONDS || (verdict !== 'busy' && verdict !== 'idle')) return null;
+  // Whoever has it until then will have left.
+  const leaving = holds.filter((one) => one.number === gpu.index && one.start <= now && one.end > now);
+  const others = users?.filter(
+    ({ name }) =>
+      !isSamePerson(name, me) && !leaving.some(({ who }) => who !== null && isSamePerson(name, who)),
+  );
   if (others && !others.length) return null;
   return { kind: 'in-use', who: others?.[0]?.name ?? null };
 }
 
-/** From when on all of these are there for so long. */
+/** From when on nothing is in the way of all of these for so long. */
 export function nextGap(
-  numbers: readonly number[],
-  from: number,
-  seconds: number,
+  gpus: readonly GpuRow[],
+  { start: from, end }: Span,
   holds: readonly Hold[],
+  about: { me: string | null; now: number },
 ): number | null {
-  const inWay = holds.filter((hold) => numbers.includes(hold.number));
-  const starts = [from, ...inWay.map(({ end }) => end).filter((end) => end > from)].sort((a, b) => a - b);
+  const seconds = end - from;
   const fits = (start: number) =>
-    numbers.every((number) => !clashOn(number, { start, end: start + seconds }, inWay));
-  return starts.find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null;
+    gpus.every((gpu) => !obstacleOf(gpu, { start, end: start + seconds }, holds, about));
+  return (
+    startsFrom(from, holds, about.now).find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null
+  );
+}
+
+/** When something in the way may be over, the first first. */
+function startsFrom(from: number, holds: readonly Hold[], now: number): number[] {
+  // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
+  const starts = [from, now + HOUR, tomorrow(now), ...holds.map(({ end }) => end)];
+  return [...new Set(starts)].filter((start) => start >= from).sort((a, b) => a - b);
+}
+
+/** A GPU like this one that nothing is in the way of. */
+export function spareFor(
+  gpu: GpuRow,
+  others: readonly GpuRow[],
+  span: Span,
+  holds: readonly Hold[],
+  about: { me: string | null; now: number },
+): GpuRow | null {
+  const memory = gpu.memory_total_bytes ?? 0;
+  const isLike = (other: GpuRow) => other.counted && (other.memory_total_bytes ?? 0) >= memory;
+  return others.find((other) => isLike(other) && !obstacleOf(other, span, holds, about)) ?? null;
 }
 
 /** Usual ends: what they are called, and when they are. */
@@ -146,8 +200,9 @@ export interface Slot extends Span {
   places: { node: string; gpus: number[] }[];
 }
 
-interface Wish {
+interface SlotWish {
   count: number;
+  /** The size on the box, of each GPU. */
   memoryBytes: number;
   seconds: number;
   /** Else they may be of several. */
@@ -165,14 +220,16 @@ const MOST_STARTS = 100;
 
 export function findSlot(
   nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
-  wish: Wish,
+  wish: SlotWish,
   bookings: readonly BookingView[],
   about: { me: string | null; now: number },
 ): Slot | null {
   const { now } = about;
   const candidates = nodes.map(({ name, gpus }): Candidate => ({
     node: name,
-    cards: cardsOf(gpus).filter((gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= wish.memoryBytes),
+    cards: cardsOf(gpus).filter(
+      (gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= BOX_SHARE * wish.memoryBytes,
+    ),
     holds: holdsOf(name, bookings, gpus, now),
   }));
   let best = null as Slot | null;
@@ -184,16 +241,13 @@ export function findSlot(
 /** The first slot on these, taken together, before a moment. */
 function firstSlot(
   candidates: readonly Candidate[],
-  { count, seconds }: Wish,
+  { count, seconds }: SlotWish,
   about: { me: string | null; now: number },
   before = about.now + AHEAD_SECONDS,
 ): Slot | null {
   const { now } = about;
-  const ends = candidates.flatMap(({ holds }) => holds.map(({ end }) => end));
-  // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
-  const starts = [...new Set([now, now + HOUR, tomorrow(now), ...ends])]
-    .filter((start) => start >= now && start < before)
-    .sort((a, b) => a - b);
+  const holds = candidates.flatMap((one) => one.holds);
+  const starts = startsFrom(now, holds, now).filter((start) => start < before);
   for (const start of starts.slice(0, MOST_STARTS)) {
     const span = { start, end: start + seconds };
     const fit = candidates.map(({ node, cards, holds }) => ({

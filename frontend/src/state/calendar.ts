@@ -1,6 +1,6 @@
 /** Weeks, months, quarters and years of the board's own calendar, as spans of time. Pure. */
 
-import type { Span } from '../api/history';
+import type { PastSpan } from '../api/history';
 
 const DAY_MS = 86_400_000;
 // The board counts no more weeks at once.
@@ -58,7 +58,7 @@ function wall(at: number, zone: string): number {
 const offset = (at: number, zone: string) => wall(at, zone) - Math.floor(at / 1000) * 1000;
 
 /** Whether the clocks of two zones show the same all through a span. */
-export function isSameClock(one: string, other: string, { from, to }: Span): boolean {
+export function isSameClock(one: string, other: string, { from, to }: PastSpan): boolean {
   return (
     one === other ||
     [from, (from + to) / 2, to].every((at) => offset(at * 1000, one) === offset(at * 1000, other))
@@ -107,13 +107,13 @@ export function neighbour({ period, first, next }: Stretch, step: -1 | 1): Stret
   return { period, first: shifted(first, days), next: shifted(next, days) };
 }
 
-export const spanOfStretch = ({ first, next }: Stretch, zone: string): Span => ({
+export const spanOfStretch = ({ first, next }: Stretch, zone: string): PastSpan => ({
   from: beginOf(first, zone),
   to: beginOf(next, zone),
 });
 
 /** Days on which the clocks of a zone change within a span, and by how many seconds they go forward. */
-export function clockChanges({ from, to }: Span, zone: string): { day: Day; seconds: number }[] {
+export function clockChanges({ from, to }: PastSpan, zone: string): { day: Day; seconds: number }[] {
   const found = [];
   for (let day = dayOf(from, zone); beginOf(day, zone) < to; day = shifted(day, 1)) {
     const begin = Math.max(from, beginOf(day, zone));

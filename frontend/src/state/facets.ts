@@ -99,11 +99,11 @@ function fragment(text: string): Fragment {
 /** More than one facet's terms fail. */
 const NONE = '-';
 
-type Counts = Record<Exclude<FacetKey, 'word'>, Map<string, number>>;
+type FacetCounts = Record<Exclude<FacetKey, 'word'>, Map<string, number>>;
 
 /** One pass over the fleet. A facet counts by the terms of all others, so that its own choice leaves the rest to see. */
-function count(nodes: FleetNode[], filter: Filter, now: number, me: string | null): Counts {
-  const counts: Counts = {
+function count(nodes: FleetNode[], filter: Filter, now: number, me: string | null): FacetCounts {
+  const counts: FacetCounts = {
     is: new Map(VERDICTS.map((verdict) => [verdict, 0])),
     memory: new Map(),
     model: new Map(),
@@ -150,7 +150,7 @@ function count(nodes: FleetNode[], filter: Filter, now: number, me: string | nul
 }
 
 function add(
-  counts: Counts,
+  counts: FacetCounts,
   sizes: Map<number, number>,
   node: FleetNode,
   gpu: Gpu,
@@ -180,7 +180,7 @@ function raise<Key>(counts: Map<Key, number>, key: Key, by: number): void {
 }
 
 function valuesOf(
-  key: keyof Counts,
+  key: keyof FacetCounts,
   counts: Map<string, number>,
   { base, key: only, word }: Fragment,
 ): string[] {

@@ -10,6 +10,10 @@ export class Followed<Answer> {
   #value = $state.raw<Answer | null>(null);
   #error = $state.raw<ApiError | null>(null);
   #asking = $state(false);
+  #count = 0;
+  /** The newest question that has an answer, and what the newest one is about. */
+  #answered = 0;
+  #about: string | null = null;
 
   get value(): Answer | null {
     return this.#value;
@@ -24,20 +28,33 @@ export class Followed<Answer> {
     return this.#asking;
   }
 
-  /** Ask now and, for what goes on, again and again; returns the stop. */
-  follow(ask: () => Promise<Answer>, everySeconds: number | null, restSeconds = REST_SECONDS): () => void {
+  /**
+   * Ask now and, for what goes on, again and again; returns the stop. `about`: an answer that comes after the stop is
+   * shown still, if what is asked then is about the same.
+   */
+  follow(
+    ask: () => Promise<Answer>,
+    everySeconds: number | null,
+    restSeconds = REST_SECONDS,
+    about: string | null = null,
+  ): () => void {
     let stopped = false;
+    this.#about = about;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const again = (seconds: number) => {
       timer = setTimeout(() => void round(), seconds * 1000);
     };
     const round = async () => {
       if (document.visibilityState !== 'visible' && this.#value && !this.#asking) return again(RETRY_SECONDS);
+      const number = ++this.#count;
       try {
         const value = await ask();
-        if (stopped) return;
+        const isLate = stopped && (about === null || about !== this.#about || number < this.#answered);
+        if (isLate) return;
+        this.#answered = number;
         this.#value = value;
         this.#error = null;
+        if (stopped) return;
       } catch (error) {
         if (stopped) return;
         this.#error = error instanceof ApiError ? error : new ApiError(0, String(error));
@@ -51,7 +68,7 @@ export class Followed<Answer> {
     };
     this.#asking = true;
     if (untrack(() => this.#value)) again(restSeconds);
-    else void round();
+    else untrack(() => void round());
     return () => {
       stopped = true;
       clearTimeout(timer);

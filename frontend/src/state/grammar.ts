@@ -14,14 +14,14 @@ export { split, verdictOf } from './pieces';
 const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use' };
 
-interface Figure {
+interface NumberWord {
   of: (facts: Facts) => number | null;
   read: (text: string) => number | null;
   /** From which value on it counts as the one asked for; the value itself where there is no such rule. */
   from?: (asked: number) => number;
 }
 
-const NUMBERS: Record<string, Figure> = {
+const NUMBERS: Record<string, NumberWord> = {
   // The card's size, as it stands on its box.
   memory: {
     of: ({ gpu }) => gpu.memory_total_bytes,
@@ -210,7 +210,7 @@ function readKey(name: string, sign: string, value: string): Reading {
   };
 }
 
-function comparison(figure: Figure, sign: string, text: string): Test | null {
+function comparison(figure: NumberWord, sign: string, text: string): Test | null {
   // `memory:>=40G`, and `memory:24..48`.
   const [, inner, plain] = /^([<>]=?)?(.*)$/s.exec(text)!;
   const way = inner ?? sign;

@@ -3,7 +3,7 @@
 import { natural, type FleetNode } from './fleet.svelte';
 import { people } from './people';
 
-export type Place =
+export type Destination =
   | { kind: 'page'; name: string; path: string }
   | { kind: 'node'; name: string; about: string }
   | { kind: 'gpu'; name: string; uuid: string; about: string }
@@ -20,11 +20,11 @@ interface Asked {
 const MOST = 12;
 
 /** The best first; without a word the pages, then who and what comes first. */
-export function places({ query, nodes, named, pages }: Asked): Place[] {
+export function places({ query, nodes, named, pages }: Asked): Destination[] {
   const asked = query.trim().toLowerCase();
   const fleet = [...nodes];
-  const found: [score: number, place: Place][] = [];
-  const add = (score: number | null, place: Place) => {
+  const found: [score: number, place: Destination][] = [];
+  const add = (score: number | null, place: Destination) => {
     if (score !== null) found.push([score, place]);
   };
   for (const page of pages) add(likeness(asked, page.name), { kind: 'page', ...page });
@@ -41,7 +41,7 @@ export function places({ query, nodes, named, pages }: Asked): Place[] {
     .map(([, place]) => place);
 }
 
-function placeOf({ record }: FleetNode): Place {
+function placeOf({ record }: FleetNode): Destination {
   return { kind: 'node', name: record.name, about: record.display_name ?? '' };
 }
 
@@ -55,8 +55,8 @@ function least(a: number | null, b: number | null): number | null {
 }
 
 /** `dgx-01 3`, `dgx 1:3` or the beginning of a UUID. */
-function gpus(asked: string, fleet: FleetNode[]): [number, Place][] {
-  const found: [number, Place][] = [];
+function gpus(asked: string, fleet: FleetNode[]): [number, Destination][] {
+  const found: [number, Destination][] = [];
   const [, host, label] = /^(.*?)(?:\s+gpu)?[\s:#]+(\d[\d:]*)$/.exec(asked) ?? [];
   const uuid = /^(gpu|mig)-[\da-f]/.test(asked) || /^[\da-f]{6,}/.test(asked);
   if (!label && !uuid) return found;

@@ -121,20 +121,20 @@ const shareLanes = (one: LaneBox, other: LaneBox) =>
   one.first < other.first + other.count && one.first + one.count > other.first;
 
 /** A stretch of a folded node: how many of its GPUs are booked, and by whoever looks. */
-export interface Stretch extends Span {
+export interface BookedShare extends Span {
   count: number;
   mine: number;
   isPast: boolean;
 }
 
 /** A folded node, from change to change; stretches with nothing are left out, as are blocks. */
-export function stretchesOf(boxes: readonly LaneBox[], span: Span, now: number): Stretch[] {
+export function stretchesOf(boxes: readonly LaneBox[], span: Span, now: number): BookedShare[] {
   const booked = boxes.filter(({ look }) => look !== 'block');
   const edges = new Set<number>();
   for (const { start, end } of booked) edges.add(Math.max(start, span.start)).add(Math.min(end, span.end));
   if (edges.size && now > span.start && now < span.end) edges.add(now);
   const order = [...edges].sort((a, b) => a - b);
-  const found: Stretch[] = [];
+  const found: BookedShare[] = [];
   order.slice(0, -1).forEach((start, place) => {
     const end = order[place + 1]!;
     const here = booked.filter((box) => touches(box, { start, end }));

@@ -1,5 +1,5 @@
 import type { Client } from '../api/client';
-import type { FreeBlock } from '../api/wire';
+import type { FreeAnswer } from '../api/wire';
 import { freeByModel, type ModelCount } from './answers';
 import { toggleTerm, wordTerm, type Filter, type Term } from './filter';
 import { BOX_SHARE } from './models';
@@ -28,7 +28,7 @@ const suffices = (offers: Offer[], count: number, oneNode: boolean) =>
  * address (`need=4`: four, wherever); and what of the fleet fits.
  */
 export class Need {
-  #answer = $state.raw<{ question: string; blocks: FreeBlock[] } | null>(null);
+  #answer = $state.raw<{ question: string; told: FreeAnswer } | null>(null);
   #picked = $state.raw<ReadonlyMap<string, ReadonlySet<string>>>(new Map());
   #timer: ReturnType<typeof setTimeout> | undefined;
   #askedAt = -Infinity;
@@ -42,13 +42,18 @@ export class Need {
   readonly #found = $derived(this.#find());
   /** What fits, in the board's own order as soon as that is known. */
   readonly offers = $derived.by((): Offer[] => {
-    const { blocks, question } = this.#answer ?? {};
-    if (!blocks || question !== this.#question) return this.#found;
+    const told = this.#told;
+    if (!told) return this.#found;
     const place = (key: string) => {
-      const at = blocks.findIndex(({ node, model }) => key === `${node} ${model ?? ''}`);
+      const at = told.blocks.findIndex(({ node, model }) => key === `${node} ${model ?? ''}`);
       return at < 0 ? Infinity : at;
     };
     return this.#found.toSorted((a, b) => place(a.key) - place(b.key) || 0);
+  });
+  /** When bookings that end leave enough, and on which node (null: several); null: there is enough, or nobody knows. */
+  readonly fitsNext = $derived.by(() => {
+    const { fits_from: at = null, fits_on: on } = (this.#knowsAll && this.#told) || {};
+    return this.isEnough || at === null ? null : { at, on };
   });
   /** Whether the wish can be met. */
   readonly isEnough = $derived(suffices(this.#found, this.count, this.oneNode));
@@ -172,7 +177,7 @@ export class Need {
         this.#askedAt = performance.now();
         const question = this.#question;
         client.free(question).then(
-          ({ blocks }) => (this.#answer = { question, blocks }),
+          (told) => (this.#answer = { question, told }),
           () => {},
         );
       },
@@ -180,7 +185,17 @@ export class Need {
     );
   }
 
-  /** What the board is asked; it does not know all the words of the filter. */
+  /** What the board has said of just this wish. */
+  get #told(): FreeAnswer | null {
+    return this.#answer?.question === this.#question ? this.#answer.told : null;
+  }
+
+  /** Whether the board is asked for all that is wished: it does not know all the words of the filter. */
+  get #knowsAll(): boolean {
+    return this.filter.terms.length === Number(!!this.memory) + Number(!!this.model);
+  }
+
+  /** What the board is asked. */
   readonly #question = $derived.by(() => {
     const query = new URLSearchParams({ gpus: String(this.count), same_node: String(this.oneNode) });
     if (this.memory) query.set('memory', this.memory);
@@ -190,8 +205,7 @@ export class Need {
       const models = new Set(this.#found.flatMap(({ gpus }) => gpus.map(({ record }) => record.model)));
       query.set('model', (models.size === 1 && [...models][0]) || model);
     }
-    const known = Number(!!this.memory) + Number(!!model);
-    if (this.filter.terms.length === known) query.set('limit', String(SHOWN));
+    if (this.#knowsAll) query.set('limit', String(SHOWN));
     return String(query);
   });
 

@@ -1,7 +1,7 @@
 /** The board at a moment of the past: which is wanted, which is shown, and how one gets from one to the next. */
 
 import { ApiError } from '../api/client';
-import type { Span } from '../api/history';
+import type { PastSpan } from '../api/history';
 import type { Snapshot } from '../api/wire';
 import type { Router } from './router.svelte';
 
@@ -119,14 +119,14 @@ export class Rewind {
 }
 
 /** A step from a moment, on whole minutes and not before the first record; null: it leads to now. */
-export function stepped(at: number, seconds: number, limits: Span): number | null {
+export function stepped(at: number, seconds: number, limits: PastSpan): number | null {
   const next = Math.round((at + seconds) / MINUTE) * MINUTE;
   if (next > limits.to - MINUTE) return null;
   return Math.max(next, Math.ceil(limits.from / MINUTE) * MINUTE);
 }
 
 /** What the slider reaches: so long, up to now, with the moment inside it and not at its very edge. */
-export function reach(at: number, length: number, now: number): Span {
+export function reach(at: number, length: number, now: number): PastSpan {
   const to = at > now - length * 0.98 ? now : Math.min(now, at + length / 2);
   return { from: to - length, to };
 }

@@ -77,6 +77,15 @@ export function speller(): (name: string) => string {
   };
 }
 
+const FIRST_PERSON_UID = 1000;
+const NOBODYS_UIDS = [0xfffe, 0xffff, 0xfffffffe, 0xffffffff];
+
+/** Whether a user is a person: a container often runs as root or as a number without a name. */
+export function isSomebody({ name, user, uid }: HolderView): boolean {
+  if (user === null || name === 'root') return false;
+  return uid === null || (uid >= FIRST_PERSON_UID && !NOBODYS_UIDS.includes(uid));
+}
+
 /** Whether it is one of those that the viewer has. */
 export function isMine({ gpu, me }: { gpu: Gpu['record']; me: string | null }): boolean {
   return me !== null && namesOn(gpu).some((name) => isSamePerson(name, me));

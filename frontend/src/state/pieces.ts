@@ -8,7 +8,7 @@ const SPOKEN = new Map<string, VerdictWord>(
     'free frei libre 可用 空闲',
     'busy belegt occupe 使用中',
     'idle untatig inactif 閒置 闲置',
-    'booked gebucht reserve 已預約 已预约',
+    'booked gebucht reserve 已預約 已预约 已预订',
     'stale veraltet perime 過時 过时',
     'broken defekt panne 故障',
     'unknown unbekannt inconnu 不明 未知',

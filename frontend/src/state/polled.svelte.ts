@@ -1,3 +1,4 @@
+import { untrack } from 'svelte';
 import { ApiError } from '../api/client';
 
 // A board that was away may be back: nobody waits a minute for that.
@@ -39,7 +40,8 @@ export class Polled<Answer> {
       const wait = this.#error ? Math.min(RETRY_SECONDS, this.everySeconds) : this.everySeconds;
       timer = setTimeout(() => void round(), wait * 1000);
     };
-    void round();
+    // What is asked about is read when it is asked: the clock on it must not start everything anew.
+    untrack(() => void round());
     return () => {
       stopped = true;
       clearTimeout(timer);

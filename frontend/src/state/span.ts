@@ -1,6 +1,6 @@
 /** Stretches of time on a plot: which, how finely, and where nobody looked. Pure. */
 
-import type { StateView, Span } from '../api/history';
+import type { PastSpan, StateView } from '../api/history';
 import type { VerdictWord } from '../api/wire';
 
 export const RANGES = { '1h': 3600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 } as const;
@@ -15,14 +15,14 @@ export function rangeOf(text: string | null): RangeName {
 }
 
 /** The range that ends now; or that has a moment of the past in its middle, as far as now allows. */
-export function spanOf(range: RangeName, now: number, around: number | null = null): Span {
+export function spanOf(range: RangeName, now: number, around: number | null = null): PastSpan {
   const length = RANGES[range];
   const to = around === null ? now : Math.min(now, around + length / 2);
   return { from: to - length, to };
 }
 
 /** So long and no longer, not before the first moment and not after the last. */
-export function within({ from, to }: Span, limits: Span): Span {
+export function within({ from, to }: PastSpan, limits: PastSpan): PastSpan {
   const length = Math.min(
     Math.max(to - from, SHORTEST_SECONDS),
     Math.max(SHORTEST_SECONDS, limits.to - limits.from),
@@ -33,12 +33,12 @@ export function within({ from, to }: Span, limits: Span): Span {
 }
 
 /** `factor` below 1 looks closer; what is at `around` stays where it is. */
-export function zoomed({ from, to }: Span, factor: number, around: number, limits: Span): Span {
+export function zoomed({ from, to }: PastSpan, factor: number, around: number, limits: PastSpan): PastSpan {
   return within({ from: around - (around - from) * factor, to: around + (to - around) * factor }, limits);
 }
 
 /** A share of what is shown to the left (below 0) or right. */
-export function panned({ from, to }: Span, share: number, limits: Span): Span {
+export function panned({ from, to }: PastSpan, share: number, limits: PastSpan): PastSpan {
   const by = (to - from) * share;
   return within({ from: from + by, to: to + by }, limits);
 }
@@ -49,13 +49,13 @@ export function pointsFor(width: number): number {
 }
 
 /** How often it is worth asking again for what ends now. */
-export function refreshSeconds({ from, to }: Span): number {
+export function refreshSeconds({ from, to }: PastSpan): number {
   return Math.max(10, Math.min(600, (to - from) / 360));
 }
 
 /** Where nobody looked: runs of points without a value. */
-export function gapsIn(times: number[], step: number, values: (number | null)[]): Span[] {
-  const gaps: Span[] = [];
+export function gapsIn(times: number[], step: number, values: (number | null)[]): PastSpan[] {
+  const gaps: PastSpan[] = [];
   times.forEach((time, place) => {
     if (values[place] !== null && values[place] !== undefined) return;
     const last = gaps.at(-1);
@@ -79,7 +79,7 @@ export function stateAt(states: StateView[], at: number): StateView | null {
 }
 
 /** What was so in a stretch, each state once, the longest first. */
-export function statesIn(states: StateView[], { from, to }: Span): StateView[] {
+export function statesIn(states: StateView[], { from, to }: PastSpan): StateView[] {
   const sums = new Map<string, { state: StateView; seconds: number }>();
   for (const state of states) {
     const seconds = Math.min(state.to, to) - Math.max(state.from, from);
@@ -94,12 +94,12 @@ export function statesIn(states: StateView[], { from, to }: Span): StateView[] {
 const LAG_SHARE = 0.05;
 
 /** Whether an answer is about what is shown, or about what was shown before. */
-export function covers(answer: Span | null, { from, to }: Span): boolean {
+export function covers(answer: PastSpan | null, { from, to }: PastSpan): boolean {
   const lag = Math.max(90, (to - from) * LAG_SHARE);
   return answer !== null && answer.from <= from + lag && answer.to >= to - lag;
 }
 
-export function overlap(one: Span, other: Span): Span {
+export function overlap(one: PastSpan, other: PastSpan): PastSpan {
   const from = Math.max(one.from, other.from);
   return { from, to: Math.max(from, Math.min(one.to, other.to)) };
 }
@@ -128,7 +128,7 @@ export function kindOf(verdict: VerdictWord | null): Kind {
 }
 
 /** How long of each kind; they add up to the span. */
-export function secondsByKind(states: StateView[], span: Span): Record<Kind, number> {
+export function secondsByKind(states: StateView[], span: PastSpan): Record<Kind, number> {
   const sums: Record<Kind, number> = { used: 0, idle: 0, booked: 0, free: 0, broken: 0, unobserved: 0 };
   let left = span.to - span.from;
   for (const { from, to, verdict } of states) {
@@ -156,7 +156,7 @@ export interface Box {
  * The lane of who was on a GPU. Pieces that nobody could see are left to their neighbour: a month of short jobs is
  * no more boxes than there are pixels.
  */
-export function lane(states: StateView[], span: Span, width: number): Box[] {
+export function lane(states: StateView[], span: PastSpan, width: number): Box[] {
   const length = span.to - span.from;
   const least = (1.5 * length) / Math.max(1, width);
   const boxes: Box[] = [];

@@ -4,7 +4,7 @@ import type { BoardInfo, Problem } from '../api/wire';
 import type { FleetNode } from './fleet.svelte';
 
 /** Where something is wrong: a node, or one of its GPUs. */
-export interface Place {
+export interface Affected {
   node: FleetNode;
   /** The number of the GPU that it is about. */
   label: string | null;
@@ -21,7 +21,7 @@ export interface Cause {
   rank: number;
   /** When it began at its newest place. */
   since: number;
-  places: Place[];
+  places: Affected[];
 }
 
 export interface Trouble {
@@ -35,19 +35,21 @@ export interface Trouble {
 }
 
 const isAway = (state: string) => !['live', 'never'].includes(state);
-// What the board says of a node because nothing comes from it.
-const ABSENCE = /^(silent-.*|not-listed|unreadable-file)$/;
 
 /** Whether anything may be wrong with a node. */
 export const isTroubled = ({ record }: FleetNode): boolean =>
   record.problems.length > 0 || isAway(record.state);
 
-/** The board says how grave what is (`severities`, the heaviest first); it also sorts the problems of one node. */
+/**
+ * The board says how grave what is (`severities`, the heaviest first), and what it says itself of a node that is
+ * silent (`absences`); it also sorts the problems of one node.
+ */
 export function findTrouble(
   nodes: Iterable<FleetNode>,
-  severities: BoardInfo['severities'] | undefined,
+  board: Pick<BoardInfo, 'severities' | 'absences'> | null,
 ): Trouble {
-  const kinds = Object.values(severities ?? {});
+  const kinds = Object.values(board?.severities ?? {});
+  const absences = board?.absences ?? [];
   const lightest = kinds.length - 1;
   const rankOf = (kind: string) => [...kinds, [kind]].findIndex((each) => each.includes(kind));
   const causes = new Map<string, Cause>();
@@ -59,7 +61,7 @@ export function findTrouble(
     const away = isAway(state);
     // What was grave before a node fell silent is so until somebody has seen otherwise.
     const known = away
-      ? problems.filter(({ kind }) => !ABSENCE.test(kind) && rankOf(kind) < lightest)
+      ? problems.filter(({ kind }) => !absences.includes(kind) && rankOf(kind) < lightest)
       : problems;
     const isLate = away && rankOf(state) === lightest;
     const found = away && !isLate ? [null, ...known] : known;

@@ -1,6 +1,6 @@
 /** GPU-hours as they are written: in whole units that add up. Pure. */
 
-import type { UsageRow, UsageTotal } from '../api/usage';
+import type { UsageAnswer, UsageRow, UsageTotal } from '../api/usage';
 import { wholeUnits, type Kind } from './span';
 
 export const HOUR_MS = 3_600_000;
@@ -97,6 +97,35 @@ export function usageLines(rows: UsageRow[], total: UsageTotal): UsageLines {
   const share = total.used_ms ? Math.round((1000 * used) / total.used_ms) : 0;
   const all = { used: whole('used'), idle: whole('idle'), booked: whole('booked'), share };
   return { lines: linesWithin(rows, unit, all), used: told.used!, idle: told.idle!, booked: told.booked! };
+}
+
+export type WorthColumnName =
+  'reserved_ms' | 'reserved_used_ms' | 'weighted_ms' | 'price' | 'memory_gib_hours';
+
+/** One figure of every row and of all together in whole units: rows add up to the last line, people to their group. */
+export function roundedWorth(
+  { rows, total }: UsageAnswer,
+  key: WorthColumnName,
+  unit: number,
+): Map<UsageRow | UsageTotal, number> {
+  const found = new Map<UsageRow | UsageTotal, number>();
+  const divide = (some: UsageRow[], whole: number | null, units: number) => {
+    const known = some.filter((row) => row[key] !== null);
+    const parts = known.map((row) => row[key]! / unit);
+    const sum = parts.reduce((one, other) => one + other, 0);
+    // Where these are not all there is, there is nothing to add up; floats are added up to next to nothing.
+    const isAll = whole !== null && Math.abs(sum - whole / unit) < 1e-3;
+    const counts = wholeUnits(parts, isAll ? units : Math.round(sum));
+    known.forEach((row, place) => {
+      found.set(row, counts[place]!);
+      divide(row.people ?? [], row[key], counts[place]!);
+    });
+  };
+  const whole = total[key];
+  const units = Math.round((whole ?? 0) / unit);
+  if (whole !== null) found.set(total, units);
+  divide(rows, whole, units);
+  return found;
 }
 
 type Units = Record<'used' | 'idle' | 'booked' | 'share', number>;

@@ -1,4 +1,4 @@
-import type { Span } from '../api/history';
+import type { PastSpan } from '../api/history';
 import type { Clock } from './clock.svelte';
 import type { Router } from './router.svelte';
 import { panned, RANGES, rangeOf, spanOf, within, zoomed, type RangeName } from './span';
@@ -19,7 +19,7 @@ export class TimeWindow {
     this.router.setQuery({ range: range === '24h' ? null : range, from: null, to: null });
   }
 
-  #chosen = $derived.by((): Span | null => {
+  #chosen = $derived.by((): PastSpan | null => {
     const [from, to] = ['from', 'to'].map((key) => Number(this.router.query.get(key) ?? NaN));
     return to! > from! ? within({ from: from!, to: to! }, this.limits) : null;
   });
@@ -28,7 +28,7 @@ export class TimeWindow {
   #now = $derived.by(() => Math.floor(this.clock.second / this.#step) * this.#step);
   #span = $derived.by(() => this.#chosen ?? spanOf(this.range, this.#now, this.router.at));
 
-  get span(): Span {
+  get span(): PastSpan {
     return this.#span;
   }
 
@@ -43,12 +43,12 @@ export class TimeWindow {
   }
 
   /** From the first record (or a month ago) to now. */
-  get limits(): Span {
+  get limits(): PastSpan {
     const now = this.clock.second;
     return { from: Math.min(this.since() ?? now, now - RANGES['30d']), to: now };
   }
 
-  choose(span: Span): void {
+  choose(span: PastSpan): void {
     const { from, to } = within(span, this.limits);
     // The first look closer is a step, so that Back leads to the whole range again.
     this.router.setQuery({ from: String(Math.round(from)), to: String(Math.round(to)) }, !this.isChosen);

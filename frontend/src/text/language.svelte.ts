@@ -192,6 +192,10 @@ export class Language {
   /** A user as the board names them: whom nothing identifies has a word of ours. */
   person = (name: string): string => (name === 'unknown' ? this.say('unknown') : name);
 
+  /** Whose a process is: who has no name here is a number, as among holders. */
+  owner = ({ user, uid }: { user: string | null; uid: number | null }): string =>
+    this.person(user || (uid === null ? 'unknown' : `uid ${uid}`));
+
   list = (items: string[]): string => this.#list.format(items);
 
   /** Day, year and time to the second: for paper, which is read on any day. */

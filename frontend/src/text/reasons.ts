@@ -30,7 +30,8 @@ export function reasonText(
         ...(who ? { who } : {}),
         ...filled(
           'time',
-          until === null ? (since === null ? number('seconds') : now - since) : null,
+          // How long it has been booked is no answer to until when.
+          until === null && code !== 'booked' ? (since === null ? number('seconds') : now - since) : null,
           duration,
         ),
         ...filled('time', until ?? number('seen_since'), (at) => time(at, now)),
@@ -45,10 +46,10 @@ export function reasonText(
     text: reason.text,
     detail: typeof values['detail'] === 'string' ? values['detail'] : null,
   };
-  return said ?? withoutPlace(problemText(kind, language));
+  return said ?? problemText(kind, language);
 }
 
-/** What is wrong, in the viewer's language; kinds we do not know keep the words of the node. */
+/** What is wrong, in the viewer's language, but not where; kinds we do not know keep the words of the node. */
 export function problemText(
   { kind, text, detail: told }: Pick<Problem, 'kind' | 'text' | 'detail'>,
   language: Language,
@@ -61,25 +62,20 @@ export function problemText(
   return told && detail ? text.replace(told, () => detail) : text;
 }
 
-// How the probes call a GPU in a sentence.
-const NAMED = /: (?:GPU|MIG instance) \d+ \((?:[^()]|\([^()]*\))*\)([:,] )?/;
-
-/** What is said beside a GPU need not say which. */
-const withoutPlace = (line: string): string => line.replace(NAMED, (_, more?: string) => (more ? ': ' : ''));
-
-/** A problem of a node as people say it: "GPU 6: fallen off the bus". GPUs are called by their numbers, each once. */
+/** A problem of a node as people say it: "GPU 6: fallen off the bus"; a GPU that is not here as the node names it. */
 export function problemLine(
   problem: Problem,
   { record, gpus }: { record: NodeRow; gpus: Gpu[] },
   language: Language,
 ): string {
   let line = problemText(problem, language, record.clock_offset_seconds);
+  let place = problem.place;
   for (const { record: gpu } of gpus) {
     const name = `${language.say('gpu')} ${gpu.label}`;
-    if (gpu.uuid === problem.gpu_uuid) line = `${name}: ${withoutPlace(line)}`;
+    if (gpu.uuid === problem.gpu_uuid) place = name;
     line = line.replaceAll(gpu.uuid, name);
   }
-  return line;
+  return place ? `${place}: ${line}` : line;
 }
 
 /** The same without saying where, and without what is true of one place alone; the number of an error is its name. */

@@ -69,9 +69,14 @@ class AccountAdmin:
             note_change(connection)
         return is_known
 
-    def remove(self, name: str, deed: Deed) -> bool:
-        """Take away somebody's account, sessions and tokens; False when there was nothing."""
+    def remove(self, name: str, deed: Deed, *, also: Callable[[Connection], object] | None = None) -> bool:
+        """Take away somebody's account, sessions and tokens; False when there was nothing.
+
+        `also` takes away what else that person has, in the same transaction.
+        """
         with self._database.write() as connection:
+            if also is not None:
+                also(connection)
             gone = remove_person(connection, name)
             if gone:
                 write_deed(connection, replace(deed, detail=name), self._clock())

@@ -13,6 +13,7 @@ from gpuboard.accounts.links import add_link, read_link, use_link
 from gpuboard.accounts.people import all_people, find_person, put_person, set_password
 from gpuboard.accounts.person_tokens import (
     FEED,
+    LOGIN,
     LOGIN_SECONDS,
     add_token,
     end_feed,
@@ -33,7 +34,7 @@ from gpuboard.accounts.sessions import (
     note_sessions_used,
 )
 from gpuboard.model.errors import LinkRefused
-from gpuboard.model.identity import Role, Scope, at_most
+from gpuboard.model.identity import Role, Scope, WayKind, at_most
 from gpuboard.storage.base import Database
 from gpuboard.wire.people import AuditEntry
 
@@ -158,7 +159,7 @@ class AccountDesk:
                 vouched,
                 role,
                 name=terminal,
-                kind="login",
+                kind=LOGIN,
                 scopes=scopes,
                 now=now,
                 expires_at=now + LOGIN_SECONDS,
@@ -192,20 +193,20 @@ class AccountDesk:
             note_change(connection)
         return secret
 
-    def end_session(self, ident: str, deed: Deed) -> bool:
-        """End one session of whoever asks; False when there is none."""
+    def end_session(self, ident: str, deed: Deed, *, way: WayKind | None = None) -> bool:
+        """End one session of whoever asks, of this way if one is named; False when there is none."""
         with self.database.write() as connection:
-            is_gone = end_session(connection, ident, deed.who or "")
+            is_gone = end_session(connection, ident, deed.who or "", way=way)
             if is_gone:
                 write_deed(connection, deed, self._clock())
                 note_change(connection)
         return is_gone
 
-    def end_everything(self, deed: Deed) -> None:
-        """End all sessions of whoever asks, and the tokens of its command lines."""
+    def end_everything(self, deed: Deed, *, way: WayKind | None = None) -> None:
+        """End all sessions of whoever asks and its command lines' tokens, of this way if one is named."""
         with self.database.write() as connection:
-            end_sessions_of(connection, deed.who or "")
-            end_logins_of(connection, deed.who or "")
+            end_sessions_of(connection, deed.who or "", way=way)
+            end_logins_of(connection, deed.who or "", way=way)
             write_deed(connection, deed, self._clock())
             note_change(connection)
 
@@ -244,15 +245,17 @@ class AccountDesk:
             note_change(connection)
         return made, token
 
-    def make_feed(self, vouched: Vouched, role: Role, deed: Deed) -> tuple[PersonToken, str]:
-        """Make the key of somebody's calendar feed; it replaces the one before.
+    def make_feed(
+        self, vouched: Vouched, role: Role, deed: Deed, *, way: WayKind | None = None
+    ) -> tuple[PersonToken, str]:
+        """Make the key of somebody's calendar feed; it replaces the one before, of this way if one is named.
 
         Raises:
             UsageError: this person has too many tokens.
         """
         now = self._clock()
         with self.database.write() as connection:
-            end_feed(connection, vouched.person)
+            end_feed(connection, vouched.person, way=way)
             made, key = add_token(
                 connection,
                 vouched,
@@ -267,19 +270,21 @@ class AccountDesk:
             note_change(connection)
         return made, key
 
-    def end_feed(self, deed: Deed) -> bool:
-        """Revoke the key of the calendar feed of whoever asks; False when there was none."""
+    def end_feed(self, deed: Deed, *, way: WayKind | None = None) -> bool:
+        """Revoke the key of the calendar feed of whoever asks; False when there was none of this way."""
         with self.database.write() as connection:
-            is_gone = end_feed(connection, deed.who or "")
+            is_gone = end_feed(connection, deed.who or "", way=way)
             if is_gone:
                 write_deed(connection, deed, self._clock())
                 note_change(connection)
         return is_gone
 
-    def end_token(self, ident: str, deed: Deed, *, person: str | None = None) -> PersonToken | None:
-        """Revoke a token, of this person if one is named; None when there is none."""
+    def end_token(
+        self, ident: str, deed: Deed, *, person: str | None = None, way: WayKind | None = None
+    ) -> PersonToken | None:
+        """Revoke a token, of this person and way if they are named; None when there is none."""
         with self.database.write() as connection:
-            gone = end_token(connection, ident, person)
+            gone = end_token(connection, ident, person, way=way)
             if gone is not None:
                 detail = f"{gone.id} {gone.name} of {gone.person}"
                 write_deed(connection, replace(deed, detail=detail), self._clock())

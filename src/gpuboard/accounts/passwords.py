@@ -16,6 +16,8 @@ Value = TypeVar("Value")
 # Each takes 64 MiB and a part of a second: so many at once, and so many that wait.
 THREADS: Final = 2
 MOST_WAITING: Final = 16
+# So many more may wait who are no strangers: who guesses at any names keeps no owner out.
+RESERVE: Final = 8
 PATIENCE_SECONDS: Final = 20.0
 
 
@@ -33,20 +35,22 @@ class Passwords:
         self._waiting = 0
 
     async def hash(self, password: str) -> str:
-        """What is stored of a password.
+        """What is stored of a password; who sets one has a good link, and is no stranger.
 
         Raises:
             BusyError: too many want that at once.
         """
-        return await self._run(functools.partial(self._hasher.hash, password))
+        return await self._run(functools.partial(self._hasher.hash, password), is_known=True)
 
-    async def fits(self, password: str, hashed: str | None) -> bool:
+    async def fits(self, password: str, hashed: str | None, *, is_known: bool = False) -> bool:
         """Whether a password is the one that was stored; takes as long where none is.
 
+        `is_known`: it comes from a browser in which its owner has signed in before.
+
         Raises:
             BusyError: too many want that at once.
         """
-        return await self._run(lambda: self._fits(password, hashed))
+        return await self._run(lambda: self._fits(password, hashed), is_known=is_known)
 
     def _fits(self, password: str, hashed: str | None) -> bool:
         try:
@@ -59,8 +63,8 @@ class Passwords:
     def _nobodys(self) -> str:
         return self._hasher.hash("of nobody at all")
 
-    async def _run(self, call: Callable[[], Value]) -> Value:
-        if self._waiting >= THREADS + MOST_WAITING:
+    async def _run(self, call: Callable[[], Value], *, is_known: bool) -> Value:
+        if self._waiting >= THREADS + MOST_WAITING + (RESERVE if is_known else 0):
             raise BusyError("Too many sign in at once; try again in a moment.")
         self._waiting += 1
         try:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.model.errors import UsageError
-from gpuboard.model.identity import SCOPES, Role, Scope
+from gpuboard.model.identity import SCOPES, Role, Scope, WayKind
 from gpuboard.storage.base import read_row
 from gpuboard.storage.tables import PERSON_TOKENS
 from gpuboard.wire.enrolment import digest
@@ -17,9 +17,13 @@ from gpuboard.wire.people import make_feed_key, make_person_token
 
 # What `gpuboard login` gets: as long as a session at most.
 LOGIN_SECONDS: Final = 30 * 86400.0
+# Of those that somebody made on purpose.
 MAX_TOKENS_OF_ONE: Final = 50
-# The kind of a calendar feed's key.
+# Command lines that one person is signed in at: a new one ends the oldest.
+MAX_LOGINS_OF_ONE: Final = 50
+# The kind of a calendar feed's key, and that of a command line's token.
 FEED: Final = "feed"
+LOGIN: Final = "login"
 # Command lines that are signed in from one node: whoever is root there can name whom it likes.
 MAX_LOGINS_OF_NODE: Final = 500
 
@@ -44,11 +48,11 @@ def add_token(
     """Make a token: what is known of it, and the token itself, which is shown once.
 
     Raises:
-        UsageError: this person has too many.
+        UsageError: this person has too many that were made on purpose.
     """
-    mine = PERSON_TOKENS.c.person == vouched.person
-    count = connection.scalar(select(func.count()).select_from(PERSON_TOKENS).where(mine)) or 0
-    if count >= MAX_TOKENS_OF_ONE:
+    mine = (PERSON_TOKENS.c.person == vouched.person, PERSON_TOKENS.c.kind != LOGIN)
+    count = connection.scalar(select(func.count()).select_from(PERSON_TOKENS).where(*mine)) or 0
+    if kind != LOGIN and count >= MAX_TOKENS_OF_ONE:
         raise UsageError(
             f"{vouched.person} has {count} tokens already, which is the most; revoke some of them"
         )
@@ -73,27 +77,29 @@ def add_token(
 
 
 def replace_login(connection: Connection, vouched: Vouched, name: str) -> None:
-    """End the token that the same person got at the same place before; and the oldest of a node with many."""
-    connection.execute(
-        delete(PERSON_TOKENS).where(
-            PERSON_TOKENS.c.person == vouched.person,
-            PERSON_TOKENS.c.kind == "login",
-            PERSON_TOKENS.c.name == name,
-        )
-    )
+    """Make room: end the login at the same place before, and the oldest of a person or a node with many."""
+    mine = (PERSON_TOKENS.c.person == vouched.person, PERSON_TOKENS.c.kind == LOGIN)
+    connection.execute(delete(PERSON_TOKENS).where(*mine, PERSON_TOKENS.c.name == name))
+    _end_oldest(connection, *mine, kept=MAX_LOGINS_OF_ONE - 1)
     if vouched.through is not None:
-        its = select(PERSON_TOKENS.c.id).where(
-            PERSON_TOKENS.c.through == vouched.through, PERSON_TOKENS.c.kind == "login"
-        )
-        newest = list(connection.scalars(its.order_by(PERSON_TOKENS.c.created_at.desc())))
-        for old in newest[MAX_LOGINS_OF_NODE - 1 :]:
-            connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
+        its = (PERSON_TOKENS.c.through == vouched.through, PERSON_TOKENS.c.kind == LOGIN)
+        _end_oldest(connection, *its, kept=MAX_LOGINS_OF_NODE - 1)
 
 
-def end_feed(connection: Connection, person: str) -> bool:
-    """End the key of somebody's calendar feed; False when there was none."""
-    its = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == FEED)
-    return connection.execute(delete(PERSON_TOKENS).where(*its)).rowcount > 0
+def _end_oldest(connection: Connection, *which: ColumnElement[bool], kept: int) -> None:
+    newest = select(PERSON_TOKENS.c.id).where(*which).order_by(PERSON_TOKENS.c.created_at.desc())
+    for old in connection.scalars(newest).all()[kept:]:
+        connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.id == old))
+
+
+def end_feed(connection: Connection, person: str, *, way: WayKind | None = None) -> bool:
+    """End the key of somebody's calendar feed, of this way if one is named; False when there was none."""
+    its = delete(PERSON_TOKENS).where(PERSON_TOKENS.c.kind == FEED, *_mine(person, way))
+    return connection.execute(its).rowcount > 0
+
+
+def _mine(person: str, way: WayKind | None) -> list[ColumnElement[bool]]:
+    return [PERSON_TOKENS.c.person == person, *([] if way is None else [PERSON_TOKENS.c.way == way])]
 
 
 def good_tokens(connection: Connection, now: float) -> list[PersonToken]:
@@ -103,11 +109,13 @@ def good_tokens(connection: Connection, now: float) -> list[PersonToken]:
     return [_read(read_row(_Stored, row)) for row in connection.execute(query)]
 
 
-def end_token(connection: Connection, ident: str, person: str | None = None) -> PersonToken | None:
-    """Revoke a token, of this person if one is named; what it was, or None when there was none."""
+def end_token(
+    connection: Connection, ident: str, person: str | None = None, *, way: WayKind | None = None
+) -> PersonToken | None:
+    """Revoke a token, of this person and way if they are named; what it was, or None when there was none."""
     which = [PERSON_TOKENS.c.id == ident]
     if person is not None:
-        which.append(PERSON_TOKENS.c.person == person)
+        which += _mine(person, way)
     row = connection.execute(select(PERSON_TOKENS).where(*which)).first()
     if row is None:
         return None
@@ -115,10 +123,9 @@ def end_token(connection: Connection, ident: str, person: str | None = None) -> 
     return _read(read_row(_Stored, row))
 
 
-def end_logins_of(connection: Connection, person: str) -> None:
-    """End the tokens that somebody's command lines have."""
-    mine = (PERSON_TOKENS.c.person == person, PERSON_TOKENS.c.kind == "login")
-    connection.execute(delete(PERSON_TOKENS).where(*mine))
+def end_logins_of(connection: Connection, person: str, *, way: WayKind | None = None) -> None:
+    """End the tokens that somebody's command lines have, of this way if one is named."""
+    connection.execute(delete(PERSON_TOKENS).where(PERSON_TOKENS.c.kind == LOGIN, *_mine(person, way)))
 
 
 def note_tokens_used(connection: Connection, used_at: Mapping[str, float], now: float) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, update
 
 from gpuboard.accounts.records import Place, Session, Vouched
-from gpuboard.model.identity import Role
+from gpuboard.model.identity import Role, WayKind
 from gpuboard.storage.base import read_row
 from gpuboard.storage.tables import KNOWN_BROWSERS, SESSIONS
 from gpuboard.wire.enrolment import digest
@@ -19,7 +19,7 @@ LONGEST_SECONDS: Final = 30 * 86400.0
 # After so long a browser gets another cookie; what the old one has under way still gets through.
 EXCHANGE_SECONDS: Final = 3600.0
 OVERLAP_SECONDS: Final = 60.0
-# More of one person are not kept: the oldest ends.
+# More of one person by one way are not kept: the oldest ends.
 MAX_SESSIONS_OF_ONE: Final = 50
 MAX_BROWSERS_OF_ONE: Final = 20
 
@@ -52,8 +52,9 @@ def begin_session(
             expires_at=now + min(LONGEST_SECONDS, vouched.good_seconds or LONGEST_SECONDS),
         )
     )
-    _keep_newest(connection, vouched.person)
-    if place.browser is not None:
+    _keep_newest(connection, vouched)
+    # Whoever is root on a node signs in as any of its users: that makes no browser the owner's.
+    if place.browser is not None and vouched.way != "node":
         _know_browser(connection, place.browser, vouched.person, now)
     return ident, secret
 
@@ -75,15 +76,19 @@ def exchange_secret(connection: Connection, session: Session, now: float) -> str
     return secret if changed.rowcount else None
 
 
-def end_session(connection: Connection, ident: str, person: str) -> bool:
-    """End one of somebody's sessions; False when there was none."""
-    mine = (SESSIONS.c.id == ident, SESSIONS.c.person == person)
-    return connection.execute(delete(SESSIONS).where(*mine)).rowcount > 0
+def end_session(connection: Connection, ident: str, person: str, *, way: WayKind | None = None) -> bool:
+    """End one of somebody's sessions, of this way if one is named; False when there was none."""
+    its = delete(SESSIONS).where(SESSIONS.c.id == ident, *_mine(person, way))
+    return connection.execute(its).rowcount > 0
 
 
-def end_sessions_of(connection: Connection, person: str) -> int:
-    """End all of somebody's sessions."""
-    return connection.execute(delete(SESSIONS).where(SESSIONS.c.person == person)).rowcount
+def end_sessions_of(connection: Connection, person: str, *, way: WayKind | None = None) -> int:
+    """End all of somebody's sessions, of this way if one is named."""
+    return connection.execute(delete(SESSIONS).where(*_mine(person, way))).rowcount
+
+
+def _mine(person: str, way: WayKind | None) -> list[ColumnElement[bool]]:
+    return [SESSIONS.c.person == person, *([] if way is None else [SESSIONS.c.way == way])]
 
 
 def note_sessions_used(connection: Connection, used_at: Mapping[str, float], now: float) -> None:
@@ -95,7 +100,7 @@ def note_sessions_used(connection: Connection, used_at: Mapping[str, float], now
 
 
 def known_browsers(connection: Connection) -> frozenset[tuple[str, str]]:
-    """Browsers in which somebody has signed in before: their digests, and who."""
+    """Browsers in which somebody has signed in before, not by a node's word: their digests, and who."""
     rows = connection.execute(select(KNOWN_BROWSERS.c.digest, KNOWN_BROWSERS.c.person))
     return frozenset((row.digest, row.person) for row in rows)
 
@@ -106,8 +111,9 @@ def _read(stored: _Stored) -> Session:
     return Session(**fields)
 
 
-def _keep_newest(connection: Connection, person: str) -> None:
-    mine = select(SESSIONS.c.id).where(SESSIONS.c.person == person)
+def _keep_newest(connection: Connection, vouched: Vouched) -> None:
+    """End the oldest by the same way: many by a node's word end none that somebody began otherwise."""
+    mine = select(SESSIONS.c.id).where(SESSIONS.c.person == vouched.person, SESSIONS.c.way == vouched.way)
     old = mine.order_by(SESSIONS.c.created_at.desc()).offset(MAX_SESSIONS_OF_ONE)
     for ident in connection.scalars(old.limit(-1) if connection.dialect.name == "sqlite" else old).all():
         connection.execute(delete(SESSIONS).where(SESSIONS.c.id == ident))

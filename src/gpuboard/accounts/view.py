@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from gpuboard.accounts.desk import AccountDesk, Known
-from gpuboard.accounts.person_tokens import FEED
+from gpuboard.accounts.person_tokens import FEED, LOGIN
 from gpuboard.accounts.records import Person, PersonToken, Session
 from gpuboard.accounts.sessions import IDLE_SECONDS, OVERLAP_SECONDS
 from gpuboard.model.errors import StorageError
@@ -88,9 +88,9 @@ class AccountView:
         found = await self.find_token(key) if is_feed_key(key) else None
         return found if found is not None and found.kind == FEED else None
 
-    def feed_of(self, person: str) -> PersonToken | None:
-        """What is known of the key of somebody's calendar feed, if there is one."""
-        mine = (one for one in self.tokens_of(person) if one.kind == FEED)
+    def feed_of(self, person: str, *, way: WayKind | None = None) -> PersonToken | None:
+        """What is known of the key of somebody's calendar feed, if there is one of this way."""
+        mine = (one for one in self.tokens_of(person, way=way) if one.kind == FEED)
         return next(mine, None)
 
     def is_good(self, credential: str) -> bool:
@@ -114,7 +114,7 @@ class AccountView:
     def is_login(self, credential: str) -> bool:
         """Whether a token is that of somebody's command line."""
         token = self._token_ids.get(credential)
-        return token is not None and token.kind == "login"
+        return token is not None and token.kind == LOGIN
 
     def note_use(self, credential: str) -> None:
         """Remember that a session or token is in use, by its id."""
@@ -125,14 +125,16 @@ class AccountView:
         """Somebody who has an account or a role here."""
         return self._people.get(name)
 
-    def sessions_of(self, person: str) -> list[Session]:
-        """Somebody's sessions, the newest first."""
-        mine = [one for one in self._session_ids.values() if one.person == person]
+    def sessions_of(self, person: str, *, way: WayKind | None = None) -> list[Session]:
+        """Somebody's sessions, of this way if one is named, the newest first."""
+        mine = [one for one in self._session_ids.values() if one.person == person and way in (None, one.way)]
         return sorted(mine, key=lambda one: -one.created_at)
 
-    def tokens_of(self, person: str | None) -> list[PersonToken]:
-        """Somebody's tokens, or everybody's."""
-        return [one for one in self._token_ids.values() if person in (None, one.person)]
+    def tokens_of(self, person: str | None, *, way: WayKind | None = None) -> list[PersonToken]:
+        """Somebody's tokens, or everybody's; of this way if one is named."""
+        return [
+            one for one in self._token_ids.values() if person in (None, one.person) and way in (None, one.way)
+        ]
 
     def last_used_at(self, session: Session) -> float:
         """When a session was last used; it may not be written down yet."""

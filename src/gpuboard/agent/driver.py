@@ -94,7 +94,7 @@ class Driver:
         self._inventory.remember(devices.gpus, left_out=left_out)
         # The probe misses what it has seen; after a hang it may be a new one that has not.
         lost = self._inventory.missing(devices.gpus, left_out=left_out)
-        problems += [problem("gpu-lost", name_of(gpu), gpu_uuid=gpu.uuid) for gpu in lost]
+        problems += [problem("gpu-lost", gpu_uuid=gpu.uuid, place=name_of(gpu)) for gpu in lost]
         if came.slowest_seconds is not None:
             problems.append(slow(came))
         gpus = in_order([*devices.gpus, *hung, *lost])
@@ -111,8 +111,8 @@ class Driver:
             for gpu in self._stuck_at(hang.touching or ""):
                 if gpu.uuid not in here and gpu.uuid not in gpus:
                     gpus[gpu.uuid] = gpu
-                    detail = name_of(gpu)
-                    problems.append(problem("driver-hung", detail, gpu_uuid=gpu.uuid, since=hang.since))
+                    place = name_of(gpu)
+                    problems.append(problem("driver-hung", gpu_uuid=gpu.uuid, place=place, since=hang.since))
         return list(gpus.values()), problems
 
     def _stuck_at(self, touching: str) -> tuple[GpuReading, ...]:

@@ -49,6 +49,11 @@ def _spread(look: VendorReading) -> Iterator[Problem]:
 def _named(problems: Iterable[Problem], vendor: str, names: dict[str, str]) -> Iterator[Problem]:
     """Each problem with whose GPUs it is about."""
     for trouble in problems:
-        detail = f"{vendor}: {trouble.detail}" if trouble.detail else vendor
+        detail, place = trouble.detail, trouble.place
+        if place is not None:
+            place = f"{vendor} {place}"
+        else:
+            detail = f"{vendor}: {detail}" if detail else vendor
         uuid = trouble.gpu_uuid and names.get(trouble.gpu_uuid, trouble.gpu_uuid)
-        yield problem(cast("ProblemKind", trouble.kind), detail, gpu_uuid=uuid, since=trouble.since)
+        kind = cast("ProblemKind", trouble.kind)
+        yield problem(kind, detail, gpu_uuid=uuid, place=place, since=trouble.since)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuboard.history.figures import GPU_MEASURED, HOST_NUMBERS
-from gpuboard.history.records import GpuSamples, HostSample
+from gpuboard.history.records import GpuSamples, HostSample, packed
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]
@@ -26,7 +26,7 @@ def gpu_samples(
             gpus=tuple(gpus),
             at_ms=round(moment * 1000),
             holds_ms=_STEP_MS,
-            figures=[_at(told, name, at) for told in columns for name in GPU_MEASURED],
+            figures=packed(_at(told, name, at) for told in columns for name in GPU_MEASURED),
             throttled=[None if one is None else one > 0 for one in throttled],
             verdicts=[int(told["verdict"][at]) for told in columns],
             holders=tuple(None if one is None else crowds[int(one)] for one in holders),

@@ -3,6 +3,7 @@
 No part of the board is in trouble by them: a rack may be written down before its nodes come.
 """
 
+import fnmatch
 import socket
 from typing import Any, Final
 
@@ -40,7 +41,11 @@ def unmatched_entries(settings: Settings) -> list[str]:
         nodes |= named
     if not settings.sources:
         nodes.add(node_name_of(socket.gethostname()))
-    found = unmatched(names_of(settings), groups_of(settings.groups), nodes)
+    vouching = [one for one in settings.access.vouching if one != "*" and not fnmatch.filter(nodes, one)]
+    found = (
+        *unmatched(names_of(settings), groups_of(settings.groups), nodes),
+        *(f"[access] vouching {pattern}" for pattern in vouching),
+    )
     return [WORDS.text.format(listed(found))] if found else []
 
 

@@ -68,6 +68,11 @@ class NodeFact(Struct, frozen=True, kw_only=True):
     # What others claim there, by number: leases, and what stands in a file of another board.
     claims: Mapping[int, tuple[Claim, ...]] = {}
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The numbers of all GPUs that it is known to have."""
+        return self.unseen.union(self.gpus)
+
 
 Facts = Mapping[str, NodeFact]
 

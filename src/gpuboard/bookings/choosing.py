@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import Book, Facts, holds_on
 from gpuboard.bookings.refusals import NOT_ENOUGH, refuse
-from gpuboard.bookings.rules import Span, tomorrow
+from gpuboard.bookings.rules import SOON_SECONDS, Span, tomorrow
 from gpuboard.fleet.summary import Wish, find_free
 from gpuboard.model.booking import is_on
 from gpuboard.model.verdict import GpuPlace, Reason
@@ -63,8 +63,8 @@ def choose(
 def _can_be_had(row: GpuRow, start: float, now: float, midnight: float) -> bool:
     if row.verdict in ("stale", "broken"):
         return start >= midnight
-    # Now only what is free for sure; later whoever is there may have left.
-    return start > now or row.verdict == "free"
+    # Now only what nobody is on for sure; later whoever is there may have left.
+    return start >= now + SOON_SECONDS or row.verdict in ("free", "booked")
 
 
 def _taken(blocks: Sequence[FreeBlock], wish: Wish) -> tuple[GpuPlace, ...]:

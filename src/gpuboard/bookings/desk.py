@@ -11,8 +11,8 @@ from typing import Final
 from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.ical import PAST_SECONDS
-from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, week_of
-from gpuboard.bookings.refusals import NO_PLACE, refuse
+from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, weeks
+from gpuboard.bookings.refusals import refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.bookings.store import BookingStore, StoredBook, Written
 from gpuboard.bookings.use import Use
@@ -28,8 +28,8 @@ from gpuboard.model.identity import Identity
 from gpuboard.model.node import is_host_name, short_name, spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace, Reason
 from gpuboard.storage.base import Run
-from gpuboard.verdict.holders import is_somebody
-from gpuboard.wire.bookings import LimitsView, LimitView
+from gpuboard.verdict.holders import people_on
+from gpuboard.wire.bookings import LimitsView, LimitView, WeekView
 
 log = logging.getLogger(__name__)
 
@@ -220,24 +220,28 @@ class BookingDesk:
 
         return await self._run(look)
 
-    async def limits(self, identity: Identity) -> LimitsView:
-        """How much somebody may book, and what is left of it now."""
-        now = self._fleet.clock.now()
-        start, end = week_of(now, self.zone)
-        mine = [
-            one
-            for one in await self._run(
-                partial(self._store.window, start, end, who=identity.person, limit=MOST_TOLD)
-            )
-            if one.kind == "booking"
-        ]
-        used = {
-            "gpus_at_once": most_at_once(mine, now, now + 1),
-            "hours_per_week": gpu_hours(mine, start, end),
-        }
+    async def limits(self, identity: Identity, span: Span) -> LimitsView:
+        """How much somebody may book, and what is left of it in a span and the weeks that it touches."""
+        touched = list(weeks(span.start, span.end, self.zone))
+        start, end = touched[0][0], touched[-1][1]
+        look = partial(self._store.window, start, end, who=identity.person, limit=MOST_TOLD)
+        mine = [one for one in await self._run(look) if one.kind == "booking"]
         limits = self.booker(identity).limits
-        views = tuple(_limit_view(policy, limit, used.get(policy)) for policy, limit in limits.items())
-        return LimitsView(limits=views, week_start=start, week_end=end)
+        hours = [gpu_hours(mine, *week) for week in touched]
+        used = {
+            "gpus_at_once": most_at_once(mine, span.start, span.end),
+            "hours_per_week": max(hours),
+        }
+        most = limits["hours_per_week"].most if "hours_per_week" in limits else None
+        return LimitsView(
+            limits=tuple(_limit_view(policy, limit, used.get(policy)) for policy, limit in limits.items()),
+            week_start=start,
+            week_end=end,
+            weeks=tuple(
+                WeekView(start=week[0], end=week[1], left=None if most is None else max(0.0, most - has))
+                for week, has in zip(touched, hours, strict=True)
+            ),
+        )
 
     def booker(self, identity: Identity) -> Booker:
         """Who asks, as the rules see it."""
@@ -265,11 +269,12 @@ class BookingDesk:
     # What the fleet knows.
 
     def _own_name(self, place: GpuPlace) -> GpuPlace:
-        """A place by its node's own name, however people call that, with its domain or without."""
+        """A place by its node's own name, however people call that, with its domain or without.
+
+        That there is no such node the rules say: who had booked on one that is gone may still give back.
+        """
         node = self._fleet.find(place[0]) or self._of_host(place[0])
-        if node is None:
-            raise refuse(NO_PLACE, f"there is no node {place[0]}", node=place[0])
-        return node.name, place[1]
+        return place if node is None else (node.name, place[1])
 
     def _of_host(self, name: str) -> Node | None:
         """The one node that is meant if one of both names leaves out the domain; None: none, or several."""
@@ -293,13 +298,12 @@ class BookingDesk:
             number = cards.get(gpu.mig_parent_uuid or gpu.uuid)
             if number is None:
                 continue
-            people = tuple(one.user for one in memory.people or () if one.user and is_somebody(one))
             before = gpus.get(number)
             word = memory.verdict.word if memory.verdict else "unknown"
             # What is on an instance is on its card.
             gpus[number] = GpuFact(
                 word=before.word if before and before.word in ("stale", "broken") else word,
-                people=(*(before.people if before else ()), *people),
+                people=(*(before.people if before else ()), *people_on(memory.people)),
             )
         return NodeFact(
             gpus=gpus, unseen=unseen_numbers(node, places), claims=self._fleet.claims_elsewhere(node)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Final
 
-from gpuboard.model.booking import place_words
+from gpuboard.model.booking import NOT_YOURS, place_words
 from gpuboard.model.errors import BookingRefused
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import GpuPlace, Reason
@@ -27,6 +27,20 @@ def refuse(code: str, text: str, **values: object) -> BookingRefused:
     return BookingRefused(Reason(code=code, text=text, values=values))
 
 
+def refuse_naming(who: str, code: str, words: Callable[[str], str], **values: object) -> BookingRefused:
+    """A refusal that says whose something is, and the same for whoever sees no names."""
+    # Worded twice: a name may be any part of a sentence, also that of a node.
+    return BookingRefused(
+        Reason(code=code, text=words(who), values={**values, "who": who}),
+        unnamed=Reason(code=code, text=words("somebody"), values={**values, "who": None}),
+    )
+
+
+def not_yours(who: str) -> BookingRefused:
+    """It is somebody else's."""
+    return refuse_naming(who, NOT_YOURS, lambda who: f"this is booked by {who}; ask, or ask an admin")
+
+
 def clock_words(at: float | None, zone: tzinfo | None) -> str:
     """A moment for people, with its zone."""
     if at is None:
@@ -43,27 +57,27 @@ def conflict(
     verb = "blocked" if kind == "block" else "booked"
     end = "without end" if until is None else f"until {clock_words(until, zone)}"
     after = "" if gap is None else f"; as long as you want it, it is free from {clock_words(gap, zone)}"
-    return refuse(
+    return refuse_naming(
+        who,
         CONFLICT,
-        f"{place_words((place,))} is {verb} by {who} {end}{after}",
+        lambda who: f"{place_words((place,))} is {verb} by {who} {end}{after}",
         node=place[0],
         gpu=None if place[1] < 0 else place[1],
-        who=who,
         until=until,
         kind=kind,
         gap_start=gap,
     )
 
 
-def in_use(place: GpuPlace, people: tuple[str, ...]) -> BookingRefused:
-    """Somebody else computes there now."""
-    who = ", ".join(people)
-    return refuse(
+def in_use(place: GpuPlace, people: tuple[str, ...], *, seconds: float) -> BookingRefused:
+    """Somebody else computes there now; what begins after so long is later."""
+    later = format_duration(seconds)
+    return refuse_naming(
+        ", ".join(people),
         IN_USE,
-        f"{who} is on {place_words((place,))} now; ask, or book it for later",
+        lambda who: f"{who} is on {place_words((place,))} now; ask, or book it for {later} from now or later",
         node=place[0],
         gpu=place[1],
-        who=who,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import Book, Facts, Hold, holds_on, next_gap
 from gpuboard.bookings.limits import Limit, check_limits, week_of
-from gpuboard.bookings.refusals import NO_PLACE, conflict, in_use, refuse
+from gpuboard.bookings.refusals import NO_PLACE, conflict, in_use, not_yours, refuse
 from gpuboard.model.booking import MOST_PLACES, NOT_YOURS, Booking, BookingKind, Outcome, is_on, place_words
 from gpuboard.model.units import format_duration
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
@@ -19,6 +19,9 @@ from gpuboard.verdict.holders import is_same
 MOST_OPEN: Final = 200
 # Nobody means to book further; sums with it stay dates.
 FARTHEST_SECONDS: Final = 5 * 366 * 86400.0
+# What begins sooner begins now, on a GPU where somebody else is: so long is a step on the page's lanes of
+# time, and whom a booking finds there has had no time to hear of it before.
+SOON_SECONDS: Final = 900.0
 # So far a search for a gap looks.
 GAP_SECONDS: Final = 366 * 86400.0
 
@@ -96,6 +99,7 @@ def book(
     if request.kind == "block":
         return _block(book, wanted, by=by, facts=facts)
     notes = _check_reality(wanted, by=by, facts=facts, now=now)
+    _check_unused(book, wanted, facts=facts, now=now)
     _check_free(book, wanted, facts, by.zone)
     _check_policies(book, wanted, by=by, now=now)
     return Decision(booking=wanted, notes=notes)
@@ -133,14 +137,21 @@ def edit(book: Book, before: Booking, change: Change, *, by: Booker, facts: Fact
         after = replace(after, outcome=None)
     _check_span(after.start, after.end, now)
     if has_moved:
-        _check_places(after.places, facts)
+        _check_places(after.places, facts, had=before.places)
+    if _gives_back(before, after):
+        # Always allowed, whatever the GPUs are like by now, and whoever has written himself down since.
+        return Decision(booking=after)
     if after.kind == "block":
         return _block(book, after, by=by, facts=facts)
     notes = _check_reality(after, by=by, facts=facts, now=now) if state == "upcoming" else ()
+    # By what was held for that time already nobody is asked again.
+    had = () if after.start < before.start else before.places
+    new = tuple(place for place in after.places if place not in had)
+    _check_unused(book, replace(after, places=new), facts=facts, now=now)
     _check_free(book, after, facts, by.zone)
-    is_less = after.start >= before.start and after.end <= before.end and after.gpus <= before.gpus
-    # Whoever gives something back is not asked whether it was too much; nor is an admin for others.
-    if not is_less and is_same(before.who, by.person):
+    # What is no more of what is counted was not too much before; nor is an admin asked for others.
+    is_more = after.start < before.start or after.end > before.end or after.gpus > before.gpus
+    if is_more and is_same(before.who, by.person):
         _check_policies(book, after, by=by, now=now)
     return Decision(booking=after, notes=notes)
 
@@ -175,15 +186,20 @@ def ended(before: Booking, outcome: Outcome, at: float) -> Booking:
 
 def count_gpus(places: Sequence[GpuPlace], facts: Facts) -> int:
     """How many GPUs these are now; of a node that has told nothing it is one at least."""
-    return sum(
-        max(1, len(facts[node].gpus) if node in facts else 1) if number == WHOLE_NODE else 1
-        for node, number in places
+    return sum(max(1, len(gpus_of((place,), facts))) for place in places)
+
+
+def _gives_back(before: Booking, after: Booking) -> bool:
+    """Whether a change only gives back: everything that is left was held before."""
+    is_inside = before.start <= after.start and after.end <= before.end
+    return is_inside and all(
+        place in before.places or (place[0], WHOLE_NODE) in before.places for place in after.places
     )
 
 
 def _check_owner(booking: Booking, by: Booker) -> None:
     if not by.is_admin and (booking.kind == "block" or not is_same(booking.who, by.person)):
-        raise refuse(NOT_YOURS, f"this is booked by {booking.who}; ask, or ask an admin", who=booking.who)
+        raise not_yours(booking.who)
 
 
 def _check_span(start: float, end: float, now: float) -> None:
@@ -195,7 +211,7 @@ def _check_span(start: float, end: float, now: float) -> None:
         raise refuse("booking-too-far", f"the end is more than {format_duration(FARTHEST_SECONDS)} away")
 
 
-def _check_places(places: Sequence[GpuPlace], facts: Facts) -> None:
+def _check_places(places: Sequence[GpuPlace], facts: Facts, *, had: Sequence[GpuPlace] = ()) -> None:
     if not places:
         raise refuse("booking-nothing", "no GPU is named")
     if len(places) > MOST_PLACES:
@@ -206,21 +222,22 @@ def _check_places(places: Sequence[GpuPlace], facts: Facts) -> None:
         if any(is_on(places[one], other) for other in places[:one]):
             raise refuse("booking-twice", f"{place_words((places[one],))} is named twice")
     for node, number in places:
+        if (node, number) in had:
+            continue
         fact = facts.get(node)
         if fact is None:
             raise refuse(NO_PLACE, f"there is no node {node}", node=node)
-        known = fact.unseen.union(fact.gpus)
-        if number != WHOLE_NODE and number not in known:
-            listed = ", ".join(map(str, sorted(known)))
-            there = f"it has {listed}" if known else "none of its GPUs is known; book the whole node"
+        if number != WHOLE_NODE and number not in fact.numbers:
+            listed = ", ".join(map(str, sorted(fact.numbers)))
+            there = f"it has {listed}" if fact.numbers else "none of its GPUs is known; book the whole node"
             raise refuse(NO_PLACE, f"{node} has no GPU {number}; {there}", node=node, gpu=number)
 
 
 def _check_reality(wanted: Booking, *, by: Booker, facts: Facts, now: float) -> tuple[Reason, ...]:
-    """See whether the GPUs are there and nobody else is on them now; what is worth a word is returned."""
+    """See whether the GPUs are there and work; what is worth a word is returned."""
     notes = []
     for place in gpus_of(wanted.places, facts):
-        fact = facts[place[0]].gpus.get(place[1])
+        fact = facts[place[0]].gpus.get(place[1]) if place[0] in facts else None
         word = "stale" if fact is None else fact.word
         if word in ("stale", "broken"):
             if wanted.start < tomorrow(now, by.zone):
@@ -234,18 +251,30 @@ def _check_reality(wanted: Booking, *, by: Booker, facts: Facts, now: float) -> 
             notes.append(
                 Reason(code=f"booking-{word}-now", text=text, values={"node": place[0], "gpu": place[1]})
             )
-        people = tuple(name for name in (fact.people if fact else ()) if not is_same(name, by.person))
-        if people and wanted.start <= now:
-            raise in_use(place, people)
     return tuple(notes)
 
 
+def _check_unused(book: Book, wanted: Booking, *, facts: Facts, now: float) -> None:
+    """See whether nobody else is on the GPUs, if it begins now or as good as now."""
+    if wanted.start >= now + SOON_SECONDS:
+        return
+    for place in gpus_of(wanted.places, facts):
+        fact = facts[place[0]].gpus.get(place[1]) if place[0] in facts else None
+        # Whoever has it until then will have left, or is flagged.
+        held = holds_on(book, facts, (place,), now, wanted.start)
+        leaving = [wanted.who, *(hold.who for hold in held if hold.end <= wanted.start)]
+        others = fact.people if fact else ()
+        people = tuple(name for name in others if not any(is_same(name, who) for who in leaving))
+        if people:
+            raise in_use(place, people, seconds=SOON_SECONDS)
+
+
 def gpus_of(places: Sequence[GpuPlace], facts: Facts) -> list[GpuPlace]:
-    """The GPUs that are meant, those of whole nodes one by one."""
+    """The GPUs that are meant, those of whole nodes one by one: also those that are not seen now."""
     return [
         (node, each)
         for node, number in places
-        for each in (sorted(facts[node].gpus) if number == WHOLE_NODE and node in facts else [number])
+        for each in (sorted(facts[node].numbers) if number == WHOLE_NODE and node in facts else [number])
     ]
 
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, insert, select, update
@@ -103,19 +104,16 @@ class BookingStore:
             generation = _next_generation(connection)
         return Written(decision=decision, generation=generation)
 
-    def cancel_all(self, who: str) -> list[Booking]:
-        """Cancel what a person has booked for later, and end what runs; what that was."""
+    def cancel_all(self, connection: Connection, who: str) -> list[Booking]:
+        """Cancel what a person has booked for later and end what runs, in a transaction; what that was."""
         now = self._clock()
-        with self.database.write() as connection:
-            found = [
-                one for one in StoredBook(connection).of_person(who, now, ALWAYS) if one.kind == "booking"
-            ]
-            ends = [replace(ended(one, "cancelled", now), changed_at=now) for one in found]
-            for one in ends:
-                _put(connection, one)
-                self._note(connection, None, "booking-cancelled", _words(one), now)
-            if ends:
-                _next_generation(connection)
+        found = [one for one in StoredBook(connection).of_person(who, now, ALWAYS) if one.kind == "booking"]
+        ends = [replace(ended(one, "cancelled", now), changed_at=now) for one in found]
+        for one in ends:
+            _put(connection, one)
+            self._note(connection, None, "booking-cancelled", _words(one), now)
+        if ends:
+            _next_generation(connection)
         return ends
 
     def find(self, ident: str) -> Booking | None:
@@ -157,6 +155,23 @@ class BookingStore:
         with self.database.write() as connection:
             for ident, use in uses.items():
                 connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == ident).values(**to_builtins(use)))
+
+    def told(self, idents: Sequence[str]) -> dict[str, set[str]]:
+        """What was told of bookings that is not as booked, by id."""
+        found: dict[str, set[str]] = {}
+        with self.database.read() as connection:
+            for some in _some(idents, 500):
+                query = select(BOOKINGS.c.id, BOOKINGS.c.told).where(BOOKINGS.c.id.in_(some))
+                for row in connection.execute(query):
+                    found[row.id] = set(msgspec.json.decode(row.told or "[]", type=list[str]))
+        return found
+
+    def note_told(self, told: Mapping[str, set[str]]) -> None:
+        """Write down what was told of bookings, by id."""
+        with self.database.write() as connection:
+            for ident, words in told.items():
+                text = msgspec.json.encode(sorted(words)).decode()
+                connection.execute(update(BOOKINGS).where(BOOKINGS.c.id == ident).values(told=text))
 
     def generation(self) -> int:
         """The number of the last change."""

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import os
+import signal
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
 from typing import Final
@@ -59,7 +61,9 @@ class EventCommand:
                     await process.communicate(encode_event(event))
                 code = await process.wait()
         except TimeoutError:
-            process.kill()
+            # With all that it has started: the session is its own.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             log.warning("command ended: command=%s reason=not done in %gs", self._argv[0], self._deadline)
         else:

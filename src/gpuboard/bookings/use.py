@@ -7,7 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.model.booking import Booking
-from gpuboard.verdict.holders import is_same
+from gpuboard.model.verdict import Claim
+from gpuboard.verdict.holders import has_claim, is_same
 
 EventKind = Literal["no_show", "released", "trespass", "overrun"]
 
@@ -19,6 +20,8 @@ class Sight(Struct, frozen=True, kw_only=True):
     people: tuple[str, ...]
     # Processes of nobody in particular are on it: a container of the booker's often runs as root.
     has_nobody: bool = False
+    # Who may be on it.
+    claim: Claim | None = None
 
 
 class Use(Struct, frozen=True, kw_only=True):
@@ -66,11 +69,17 @@ def is_no_show(use: Use, after: float) -> bool:
 
 
 def strangers(booking: Booking, sights: Sequence[Sight | None]) -> list[str]:
-    """The people on it whose booking it is not."""
-    names = [name for sight in sights if sight is not None for name in sight.people]
-    return sorted({name for name in names if not is_same(name, booking.who)})
+    """The people on it whose booking it is not, and who have no other claim on it: as its flag says."""
+    claimed = [sight for sight in sights if sight is not None and sight.claim is not None]
+    names = {name for sight in claimed for name in sight.people if not has_claim(name, sight.claim)}
+    return sorted(name for name in names if not is_same(name, booking.who))
 
 
 def is_still_there(booking: Booking, sights: Sequence[Sight | None]) -> bool:
-    """Whether the booker is on it."""
-    return any(is_same(name, booking.who) for sight in sights if sight is not None for name in sight.people)
+    """Whether the booker is on it, and not by another claim."""
+    return any(
+        is_same(name, booking.who) and not has_claim(name, sight.claim)
+        for sight in sights
+        if sight is not None
+        for name in sight.people
+    )

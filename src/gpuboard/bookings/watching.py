@@ -27,7 +27,7 @@ from gpuboard.model.booking import Booking
 from gpuboard.model.errors import BookingRefused, StorageError
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
 from gpuboard.storage.base import Run
-from gpuboard.verdict.holders import is_alive, is_somebody
+from gpuboard.verdict.holders import is_somebody, people_on
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,11 @@ LOOK_SECONDS: Final = 1.0
 WRITE_SECONDS: Final = 60.0
 # After a longer pause of the board nobody knows what was in between.
 LONGEST_STEP: Final = 10.0
-# So long after its end a booking is looked at for who has stayed.
+# From so long after its end until so long a booking is looked at for who has stayed: to leave takes a moment.
+GRACE_SECONDS: Final = 60.0
 OVERRUN_SECONDS: Final = 3600.0
+# Of one booking no more is told: names are what nodes say, and a node can say ever new ones.
+MOST_TOLD: Final = 50
 
 OnNoShow = Literal["warn", "release", "nothing"]
 
@@ -79,8 +82,10 @@ class BookingWatch:
         self._written_at = monotonic()
         # Of bookings that run, or did just now, by id.
         self._uses: dict[str, Use] = {}
-        # What was told of each: once is enough.
+        # What was told of each: once is enough, also after a restart.
         self._told: dict[str, set[str]] = {}
+        # Those of which more was told than is written down.
+        self._newly_told: set[str] = set()
         self.trouble: Reason | None = None
 
     def use_of(self, ident: str) -> Use | None:
@@ -114,15 +119,18 @@ class BookingWatch:
         step = min(passed, LONGEST_STEP)
         known = [one for one in self._desk.known() if one.kind == "booking" and not one.never_was]
         running = [one for one in known if one.start <= now < one.end]
+        staying = [one for one in known if one.end + GRACE_SECONDS <= now < one.end + OVERRUN_SECONDS]
+        await self._recall_told([one.id for one in (*running, *staying)])
         new = await self._recall([one.id for one in running])
         for one in running:
             missed = (
                 _missed(one, self._uses.get(one.id, Use()), now, step) if one.id in new else passed - step
             )
             await self._watch(one, now, step, missed)
-        for one in known:
-            if one.end <= now < one.end + OVERRUN_SECONDS:
-                self._watch_end(one, now)
+        for one in staying:
+            if is_still_there(one, self._sights(one)):
+                self._tell_once("overrun", one, now)
+        await self._write_told()
         await self._write({one.id for one in running}, moment)
 
     async def _recall(self, idents: list[str]) -> list[str]:
@@ -131,6 +139,18 @@ class BookingWatch:
         if new:
             self._uses.update(await self._run(partial(self._store.uses, new)))
         return new
+
+    async def _recall_told(self, idents: list[str]) -> None:
+        new = [ident for ident in idents if ident not in self._told]
+        if new:
+            told = await self._run(partial(self._store.told, new))
+            self._told.update({ident: told.get(ident, set()) for ident in new})
+
+    async def _write_told(self) -> None:
+        told = {ident: self._told[ident] for ident in self._newly_told}
+        if told:
+            await self._run(partial(self._store.note_told, told), is_write=True)
+        self._newly_told.clear()
 
     async def _watch(self, booking: Booking, now: float, step: float, missed: float) -> None:
         sights = self._sights(booking)
@@ -145,13 +165,6 @@ class BookingWatch:
             self._tell_once("no_show", booking, now)
             if self._on_no_show == "release":
                 await self._release(booking, now)
-
-    def _watch_end(self, booking: Booking, now: float) -> None:
-        # Whoever has the GPU by another booking now has not stayed too long.
-        mine = [one for one in self._desk.known() if one.who.casefold() == booking.who.casefold()]
-        is_mine = any(one.start <= now < one.end and set(one.places) & set(booking.places) for one in mine)
-        if not is_mine and is_still_there(booking, self._sights(booking)):
-            self._tell_once("overrun", booking, now)
 
     async def _release(self, booking: Booking, now: float) -> None:
         def decide(on: StoredBook, at: float) -> Decision:
@@ -168,10 +181,11 @@ class BookingWatch:
         self._tell(BookingEvent(event="released", at=now, booking=released.booking))
 
     def _tell_once(self, event: EventKind, booking: Booking, now: float, name: str = "") -> None:
-        told = self._told.setdefault(booking.id, set())
-        if f"{event} {name}" in told:
+        told = self._told[booking.id]
+        if f"{event} {name}" in told or len(told) >= MOST_TOLD:
             return
         told.add(f"{event} {name}")
+        self._newly_told.add(booking.id)
         people = (name,) if name else ()
         self._tell(BookingEvent(event=event, at=now, booking=booking, people=people))
 
@@ -208,12 +222,11 @@ class BookingWatch:
             before = by_number.get(number, Sight(people=()))
             if before is None:
                 continue
-            living = any(map(is_alive, gpu.processes))
-            holders = (memory.people or ()) if living else ()
-            people = tuple(one.user for one in holders if one.user and is_somebody(one))
+            on_it = memory.people or ()
             by_number[number] = Sight(
-                people=(*before.people, *people),
-                has_nobody=before.has_nobody or any(not is_somebody(one) for one in holders),
+                people=(*before.people, *people_on(on_it)),
+                has_nobody=before.has_nobody or any(one.is_on and not is_somebody(one) for one in on_it),
+                claim=memory.claim,
             )
         return list(by_number.values()) or [None]
 

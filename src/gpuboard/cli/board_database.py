@@ -39,6 +39,15 @@ def board_database(arguments: argparse.Namespace) -> Iterator["Database"]:
         database.close()
 
 
+def person_here(arguments: argparse.Namespace, account: str) -> str:
+    """The person behind an account: as the settings join them that are named, or those of the service."""
+    from gpuboard.assembly.judging import names_of  # noqa: PLC0415 - the light install lacks it
+
+    is_service = not arguments.state_dir and service_board.can_be_used() and service_board.has_settings()
+    path = arguments.config or (str(service_board.SETTINGS) if is_service else None)
+    return names_of(_settings_of(path)).person(account)
+
+
 def deed_here(what: str) -> "Deed":
     """What somebody does who runs a command on the board's machine."""
     from gpuboard.accounts.audit import Deed  # noqa: PLC0415 - the light install lacks it

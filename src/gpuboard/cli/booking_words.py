@@ -11,10 +11,8 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.moments import read_duration, read_moment, show_moment
-from gpuboard.cli.which_board import add_asked
-from gpuboard.client.board import DEFAULT_URL
+from gpuboard.cli.which_board import add_asked, asked_board
 from gpuboard.client.bookings import BookingClient
-from gpuboard.client.credentials import Credentials
 from gpuboard.model.errors import UsageError
 from gpuboard.wire.bookings import BookingAnswer, BookingView, WantedPlaces
 
@@ -40,7 +38,7 @@ def add_span_arguments(parser: argparse.ArgumentParser) -> None:
 
 def client_of(arguments: argparse.Namespace) -> BookingClient:
     """The board that is meant."""
-    return BookingClient(arguments.board or Credentials().last or DEFAULT_URL, ca_file=arguments.ca_file)
+    return BookingClient(asked_board(arguments), ca_file=arguments.ca_file)
 
 
 def read_span(arguments: argparse.Namespace) -> tuple[float | None, float]:

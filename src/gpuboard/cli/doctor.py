@@ -21,6 +21,7 @@ from gpuboard.cli.which_board import add_which, chosen_directory
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
 from gpuboard.model.node import node_name_of
+from gpuboard.model.problems import sentence_of
 from gpuboard.model.report import GpuReading, NodeReport, Problem
 from gpuboard.outside.state_directory import state_directory
 from gpuboard.probes.presence import has_card
@@ -119,7 +120,7 @@ def _devices(report: NodeReport) -> Iterator[Finding]:
             f"driver {host.driver_version}, CUDA {host.cuda_version or 'unknown'}, read by {report.probe}",
         )
     for problem in report.problems:
-        yield Finding(_grade(problem), problem.text, problem.remedy)
+        yield Finding(_grade(problem), sentence_of(problem), problem.remedy)
     if report.gpus == () and not report.problems:
         yield Finding("note", "this machine has no GPU", "use `gpuboard status --demo` to look around")
     for gpu, word in _judged(report):

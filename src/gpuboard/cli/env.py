@@ -12,6 +12,7 @@ import msgspec
 
 from gpuboard.cli.booking_words import add_booking_arguments, client_of, show_places
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
+from gpuboard.cli.for_eval import run_for_eval
 from gpuboard.cli.moments import show_moment
 from gpuboard.client.bookings import BookingClient
 from gpuboard.model.errors import BoardUnreachableError
@@ -39,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what a shell has to set; 1 without a booking here and now."""
+    return run_for_eval(lambda: _print_devices(arguments))
+
+
+def _print_devices(arguments: argparse.Namespace) -> int:
     client = client_of(arguments)
     node = _own_name(client, arguments.node) if arguments.node else node_name_of(socket.gethostname())
     mine = [one for one in client.bookings(mine=True).bookings if one.kind == "booking"]
@@ -71,8 +76,6 @@ def _own_name(client: BookingClient, told: str) -> str:
 
 
 def _refuse(why: str, code: int) -> int:
-    # So that `eval … &&` does not go on.
-    print("false")
     print(f"gpuboard: {why}", file=sys.stderr)
     return code
 

@@ -1,7 +1,6 @@
 """`gpuboard free`: where GPUs are free now, for people and scripts."""
 
 import argparse
-import os
 import re
 import sys
 from shlex import quote
@@ -11,8 +10,10 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
+from gpuboard.cli.for_eval import run_for_eval
 from gpuboard.cli.moments import show_moment
-from gpuboard.client.board import DEFAULT_URL, BoardClient
+from gpuboard.cli.which_board import add_asked, asked_board
+from gpuboard.client.board import BoardClient
 from gpuboard.model.errors import UsageError
 from gpuboard.model.names import NUMBERS_PER_VENDOR, device_uuid
 from gpuboard.model.units import format_size, parse_size
@@ -42,20 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", metavar="NAME", help="only on nodes of this group of the board")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
     parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
-    add_board(parser)
+    add_asked(parser)
     add_ca_file(parser)
 
 
-def add_board(parser: argparse.ArgumentParser) -> None:
-    """Declare which board is asked."""
-    url = os.environ.get("GPUBOARD_BOARD", DEFAULT_URL)
-    parser.add_argument(
-        "--board", metavar="URL", default=url, help=f"the board (default {url}) [GPUBOARD_BOARD]"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
-    """Ask the board, print the answer."""
+    """Ask the board, print the answer; one that is not 0 lets an `eval` of it fail."""
+    if arguments.format == "env":
+        return run_for_eval(lambda: _run(arguments))
+    return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     if arguments.gpus < 1:
         raise UsageError("-n: at least one GPU must be wanted")
     if arguments.gpus > MOST_GPUS:
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--memory: {error}") from None
     # One process sees the devices of one node.
     on_one_node = arguments.same_node or arguments.format == "env"
-    answer = BoardClient(arguments.board, ca_file=arguments.ca_file).free(
+    answer = BoardClient(asked_board(arguments), ca_file=arguments.ca_file).free(
         gpus=arguments.gpus,
         memory=arguments.memory,
         model=arguments.model,
@@ -167,4 +166,7 @@ def _why_not(answer: FreeAnswer) -> str:
         text = f"{text}; {answer.nodes_unknown} {nodes} never read, so what GPUs are there is not known yet"
     if answer.sources_unknown:
         text = f"{text}; the board has just started or cannot read its lists, so not all nodes are known yet"
+    if answer.fits_from is not None:
+        where = f" on {answer.fits_on}" if answer.fits_on else ""
+        text = f"{text}; bookings that end leave enough{where} from {show_moment(answer.fits_from)}"
     return text

@@ -3,6 +3,7 @@
 import argparse
 import functools
 import importlib
+import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -35,7 +36,13 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     """Declare where to look."""
     parser.add_argument("hosts", metavar="HOST", nargs="*", help="look at these over ssh, like gpu[01-16]")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--board", metavar="URL", help="ask a board")
+    where.add_argument(
+        "--board",
+        metavar="URL",
+        nargs="?",
+        const=os.environ.get("GPUBOARD_BOARD", ""),
+        help="ask a board (without URL: that of the last login) [GPUBOARD_BOARD]",
+    )
     where.add_argument("--folder", metavar="DIR", help="read the files that nodes leave in a folder")
     where.add_argument("--demo", action="store_true", help="show a simulated machine")
     where.add_argument(
@@ -87,13 +94,17 @@ def make_seer(arguments: argparse.Namespace) -> Seer:
         UsageError: the arguments contradict each other.
     """
     say_warnings()
-    if arguments.hosts and any((arguments.demo, arguments.board, arguments.probe, arguments.folder)):
+    if arguments.hosts and any(
+        (arguments.demo, arguments.board is not None, arguments.probe, arguments.folder)
+    ):
         raise UsageError("HOST goes with none of --demo, --board, --folder and --probe")
     if arguments.pattern and not arguments.folder:
         raise UsageError("--pattern goes with --folder")
-    if arguments.board:
-        from gpuboard.client.board import BoardClient  # noqa: PLC0415 - only to ask a board
+    if arguments.board is not None:
+        from gpuboard.cli.which_board import asked_board  # noqa: PLC0415 - only to ask a board
+        from gpuboard.client.board import BoardClient  # noqa: PLC0415 - the same
 
+        arguments.board = asked_board(arguments)
         return Seer(BoardClient(arguments.board, ca_file=arguments.ca_file).fleet)
     settings = _settings(arguments)
     look = _look_at(arguments, settings)

@@ -12,8 +12,9 @@ from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
 from gpuboard.cli.which_board import add_which
-from gpuboard.model.booking import place_words
+from gpuboard.model.booking import Booking, place_words
 from gpuboard.model.errors import UsageError
+from gpuboard.model.identity import is_nobodys_name
 from gpuboard.wire.login import LINK_PATH
 from gpuboard.wire.people import LONGEST_NAME, person_name
 
@@ -66,6 +67,8 @@ def _add(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.admin import AccountAdmin  # noqa: PLC0415 - the light install lacks it
     from gpuboard.storage.tables import BOARD_URL  # noqa: PLC0415 - the same
 
+    if is_nobodys_name(arguments.name):
+        raise UsageError(f"{arguments.name!r} is an account that is nobody's, and no person's name")
     admin, deed = AccountAdmin(database), deed_here("person-add")
     make = admin.invite if arguments.again else admin.add
     code = make(arguments.name, arguments.role, deed)
@@ -114,8 +117,12 @@ def _remove(database: "Database", arguments: argparse.Namespace) -> int:
     def note(connection: "Connection", _: object, what: str, detail: str, now: float) -> None:
         write_deed(connection, replace(deed_here(what), detail=detail), now)
 
-    is_gone = AccountAdmin(database).remove(arguments.name, deed_here("person-remove"))
-    ended = BookingStore(database, note).cancel_all(arguments.name)
+    ended: list[Booking] = []
+
+    def cancel_all(connection: "Connection") -> None:
+        ended.extend(BookingStore(database, note).cancel_all(connection, arguments.name))
+
+    is_gone = AccountAdmin(database).remove(arguments.name, deed_here("person-remove"), also=cancel_all)
     if is_gone:
         print(
             f"{arguments.name} has no account, session or token here any more; who has an account on a node "

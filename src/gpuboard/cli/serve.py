@@ -20,6 +20,7 @@ from gpuboard.settings.board import DEFAULT_LISTEN, Settings, read_settings
 
 # Who looks at a demo that keeps nothing is one of its people.
 DEMO_PERSON: Final = "lin"
+DEMO_CONTACT: Final = "mailto:{person}@lab.example"
 MOST_DEMO_NODES: Final = 10_000
 
 
@@ -118,6 +119,7 @@ def _check(settings: Settings) -> int:
         unsent_secrets,
     )
     from gpuboard.assembly.check_files import missing_paths, open_secrets, unreadable_paths  # noqa: PLC0415 - the same
+    from gpuboard.assembly.check_pairs import idle_settings  # noqa: PLC0415 - the same
     from gpuboard.assembly.unmatched import unmatched_entries  # noqa: PLC0415 - the same
 
     kinds = check_settings(settings)
@@ -125,6 +127,8 @@ def _check(settings: Settings) -> int:
     print(f"the settings are in order; sources: {sources}")
     for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):
         print(f"gpuboard: {word}", file=sys.stderr)
+    for idle in idle_settings(settings):
+        print(f"gpuboard: {idle}", file=sys.stderr)
     for unknown in unknown_bookers(settings):
         print(f"gpuboard: {unknown}", file=sys.stderr)
     for unmatched in unmatched_entries(settings):
@@ -153,6 +157,9 @@ def settings_of(arguments: argparse.Namespace, folder: str | None = None) -> Set
     settings = replace(settings, board=replace(settings.board, **given))
     if arguments.anonymous:
         settings = replace(settings, access=replace(settings.access, anonymous=arguments.anonymous))
+    if _keeps_nothing(arguments):
+        # Who looks at a demo sees how people are asked for what they hold idle; nobody reads these mails.
+        settings = replace(settings, names=replace(settings.names, contact=DEMO_CONTACT))
     # Who says what visitors see wants to see just that.
     is_everybody = _keeps_nothing(arguments) and not arguments.anonymous
     return replace(settings, demo_nodes=arguments.demo, demo_person=DEMO_PERSON if is_everybody else None)

@@ -9,6 +9,7 @@ import msgspec
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.looking import Seer, add_where, exit_code, make_seer, say_if_empty
 from gpuboard.model.names import node_title
+from gpuboard.model.problems import sentence_of
 from gpuboard.wire.views import FleetView, NodeView
 
 
@@ -90,7 +91,7 @@ def _why_none(node: NodeView) -> str:
         return "; ".join([f"{name} cannot be read: {node.reason.text}", *remedies])
     if node.problems:
         problem = node.problems[0]
-        return f"no GPU can be read on {name}: {problem.text}; {problem.remedy}"
+        return f"no GPU can be read on {name}: {sentence_of(problem)}; {problem.remedy}"
     if not node.gpus_known:
         return f"the GPUs of {name} are not known yet"
     return f"{name} has no GPU. To see other machines: gpuboard status HOST …, or gpuboard status --demo"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from gpuboard.cli.board_database import board_database, deed_here
+from gpuboard.cli.board_database import board_database, deed_here, person_here
 from gpuboard.cli.environment import seconds
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
@@ -61,6 +61,7 @@ def _add(database: "Database", arguments: argparse.Namespace) -> int:
     name, person = person_name(arguments.name), person_name(arguments.person or arguments.name)
     if name is None or person is None:
         raise UsageError("NAME and WHO are at most 64 printable characters")
+    person = person_here(arguments, person)
     scopes = arguments.scope or ["read"]
     lasts = seconds("--for", arguments.lasts, least=SHORTEST_SECONDS) if arguments.lasts else None
     made, token = AccountDesk(database).add_token(

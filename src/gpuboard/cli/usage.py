@@ -12,10 +12,9 @@ import msgspec
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.moments import read_moment
-from gpuboard.cli.which_board import add_asked
+from gpuboard.cli.which_board import add_asked, asked_board
 from gpuboard.client.answer import decode_answer
-from gpuboard.client.board import DEFAULT_URL, BoardClient
-from gpuboard.client.credentials import Credentials
+from gpuboard.client.board import BoardClient
 from gpuboard.export.files import write_out
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.model.errors import UsageError
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         "to": None if arguments.end is None else read_moment("--to", arguments.end, now=now),
         "month": arguments.month,
     }
-    client = _UsageClient(arguments.board or Credentials().last or DEFAULT_URL, ca_file=arguments.ca_file)
+    client = _UsageClient(asked_board(arguments), ca_file=arguments.ca_file)
     answer = client.usage(query)
     if arguments.by in NAMED and not answer.rows and answer.total.used_ms:
         print("gpuboard: names are hidden from visitors: run gpuboard login", file=sys.stderr)

@@ -4,6 +4,9 @@ import argparse
 import os
 from pathlib import Path
 
+from gpuboard.client.board import DEFAULT_URL
+from gpuboard.client.credentials import Credentials
+
 
 def add_which(parser: argparse.ArgumentParser) -> None:
     """Declare which board is meant."""
@@ -24,6 +27,15 @@ def add_asked(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("GPUBOARD_BOARD"),
         help="which board (default: that of the last login) [GPUBOARD_BOARD]",
     )
+
+
+def asked_board(arguments: argparse.Namespace) -> str:
+    """The board that is named, else that of the last login, else the one on this machine.
+
+    Raises:
+        SettingsError: others can read what the login has kept.
+    """
+    return arguments.board or Credentials().last or DEFAULT_URL
 
 
 def chosen_directory(arguments: argparse.Namespace) -> str:

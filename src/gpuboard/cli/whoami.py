@@ -7,9 +7,8 @@ import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import DONE, FAILED
-from gpuboard.cli.which_board import add_asked
-from gpuboard.client.board import DEFAULT_URL, BoardClient
-from gpuboard.client.credentials import Credentials
+from gpuboard.cli.which_board import add_asked, asked_board
+from gpuboard.client.board import BoardClient
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask the board; 1 when one is nobody there."""
-    url = arguments.board or Credentials().last or DEFAULT_URL
+    url = asked_board(arguments)
     session = BoardClient(url, ca_file=arguments.ca_file).session()
     if arguments.json:
         shown = {key: value for key, value in msgspec.to_builtins(session).items() if key != "csrf"}

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from gpuboard.model.identity import Tier
+from gpuboard.model.report import UnixTime
 from gpuboard.model.verdict import Reason
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.prose import show_prose
@@ -17,7 +18,7 @@ Expected = TypeVar("Expected")
 class _LooseFleet(Struct):
     """A fleet whose nodes have yet to be read."""
 
-    at: float
+    at: UnixTime
     tier: Tier
     nodes: list[dict[str, Any]]
     sources_unknown: int = 0

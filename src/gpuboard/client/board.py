@@ -27,7 +27,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.outside.board_words import NO_BOARD_HERE, WantedBoard, remedy_for
 from gpuboard.outside.tls import trusting
 from gpuboard.wire.clean import clean_text
-from gpuboard.wire.people import SessionView, SignOut
+from gpuboard.wire.people import NEEDS_ROLE, SessionView, SignOut
 from gpuboard.wire.summary import FreeAnswer
 from gpuboard.wire.views import FleetView
 
@@ -150,7 +150,7 @@ class BoardClient:
             refused = _booking_refusal(answer.code, answer.body)
             if refused is not None:
                 raise refused
-            raise self._refused(answer.code, _detail(answer.body), answer.refusal, named)
+            raise self._refused(answer, named)
         try:
             return read(answer.body)
         except NOT_DECODED:
@@ -164,11 +164,13 @@ class BoardClient:
             with error:
                 return _Answer(error.code, error.read(MAX_REFUSAL_BYTES), str(error.reason))
 
-    def _refused(self, code: int, said: str | None, phrase: str, named: str | None) -> GpuboardError:
-        detail = said or phrase
+    def _refused(self, answer: _Answer, named: str | None) -> GpuboardError:
+        code, said = answer.code, _said(answer.body, "detail")
+        detail = said or answer.refusal or ""
         if code in _REFUSALS:
-            hint = "" if self._token is None else "; run: gpuboard login, or gpuboard logout"
-            return BoardRefusedError(f"the board at {self._base} refuses: {detail}{hint}")
+            if self._token is not None and _said(answer.body, "code") != NEEDS_ROLE:
+                detail = f"{detail.removesuffix('.')}; run: gpuboard login, or gpuboard logout"
+            return BoardRefusedError(f"the board at {self._base} refuses: {detail}")
         is_unknown = code == http.client.NOT_FOUND and named is not None and named in detail
         if is_unknown or (code == http.client.BAD_REQUEST and said is not None):
             return UsageError(f"the board at {self._base}: {detail}")
@@ -249,17 +251,17 @@ def _booking_refusal(status: int, body: bytes) -> GpuboardError | None:
     code = document.get("code") if isinstance(document, dict) else None
     if not isinstance(code, str) or not code.startswith("booking-"):
         return None
-    detail = _detail(body) or "it cannot be booked"
+    detail = _said(body, "detail") or "it cannot be booked"
     if status == http.client.CONFLICT:
         return BookingRefused(Reason(code=clean_text(code)[:MAX_DETAIL], text=detail))
     return BoardRefusedError(detail, code=code) if status == http.client.FORBIDDEN else UsageError(detail)
 
 
-def _detail(body: bytes) -> str | None:
+def _said(body: bytes, key: str) -> str | None:
     try:
         document = msgspec.json.decode(body)
     except NOT_DECODED:
         return None
-    detail = document.get("detail") if isinstance(document, dict) else None
+    said = document.get(key) if isinstance(document, dict) else None
     # It may be no board of ours: nothing that it says reaches a terminal as it is.
-    return clean_text(detail)[:MAX_DETAIL] if isinstance(detail, str) else None
+    return clean_text(said)[:MAX_DETAIL] if isinstance(said, str) else None

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from gpuboard.model.names import holder_name, node_title
+from gpuboard.model.problems import sentence_of
 from gpuboard.model.report import HostFacts
 from gpuboard.model.units import format_duration, format_size
 from gpuboard.wire.tally import Tally, tally_view
@@ -93,7 +94,7 @@ def _node(node: NodeView, now: float) -> str:
     age = unknown if node.sampled_at is None else f"{format_duration(now - node.sampled_at)} old"
     why = f" · {escape(node.state)}: {escape(node.reason.text)}" if node.reason is not None else ""
     problems = "".join(
-        f'<p class="problem">{escape(problem.text)} <span>{escape(problem.remedy)}</span></p>'
+        f'<p class="problem">{escape(sentence_of(problem))} <span>{escape(problem.remedy)}</span></p>'
         for problem in node.problems
     )
     gpus = "".join(f"<li>{_gpu(gpu, now)}</li>" for gpu in node.gpus)

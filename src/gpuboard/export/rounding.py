@@ -15,3 +15,14 @@ def rounded_parts(parts: Sequence[int], whole: int, unit: int) -> list[int]:
     for at in by_remainder[: max(0, missing)]:
         found[at] += 1
     return found
+
+
+def rounded_column(parts: Sequence[int | None], total: int, unit: int, whole: int) -> list[int | None]:
+    """A column in whole units: its parts, which add up, and its total as the last, which is so many units.
+
+    Where the parts are not all there is, as where some are nobody's, each is rounded by itself.
+    """
+    known = [part for part in parts if part is not None]
+    units = rounded_parts(known, whole, unit) if sum(known) == total else [round(one / unit) for one in known]
+    rounded = iter(units)
+    return [*(None if part is None else next(rounded) for part in parts), whole]

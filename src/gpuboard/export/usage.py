@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from gpuboard.export.csv import guard
-from gpuboard.export.rounding import rounded_parts
+from gpuboard.export.rounding import rounded_column, rounded_parts
 from gpuboard.settings.zones import zone_of
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 
@@ -34,6 +34,9 @@ NO_NAME: Final = "(none)"
 _HOUR_MS: Final = 3_600_000
 # What people read: a tenth of an hour.
 _TENTH_MS: Final = _HOUR_MS // 10
+# Of what is no time: the finest parts of one in which it is told, how many of these people read as one, and
+# after how many digits.
+_FINENESS: Final = {"price": (10_000, 100, 2), "memory_gib_hours": (1000, 100, 1)}
 # What stands below a sheet, for whoever was not told otherwise.
 MEANINGS: Final = {
     "used_ms": "it worked",
@@ -61,7 +64,8 @@ def usage_to_csv(answer: UsageAnswer) -> str:
     writer.writerow([*COLUMNS, *more, *(["group"] if has_group else [])])
     span = (_moment(answer.start), _moment(answer.end), answer.by)
     for row in answer.rows:
-        cells = (*span, row.name, *_figures(row, more), *([row.group] if has_group else []))
+        name = "in no group" if row.name is None and answer.by == "group" else row.name
+        cells = (*span, name, *_figures(row, more), *([row.group] if has_group else []))
         writer.writerow([guard(cell) for cell in cells])
     empty = [""] if has_group else []
     writer.writerow([*span[:2], "total", "", *_figures(answer.total, more), *empty])
@@ -72,13 +76,12 @@ def usage_to_html(answer: UsageAnswer) -> str:
     """Write one page without anything around it, to be read without colour."""
     heads, *lines = _table(answer)
     title = f"{answer.title}: GPU-hours" if answer.title else "GPU-hours"
-    zone = zone_of(answer.time_zone) or UTC
     head = "".join(f"<th>{escape(word)}</th>" for word in heads)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f"<p>{escape(_span(answer, zone))} ({escape(str(zone))})</p><p>{escape(answer.text)}</p>"
+        f"<p>{escape(_asked(answer))}</p><p>{escape(answer.text)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         f"<footer>{escape(_definitions())}</footer></body></html>\n"
     )
@@ -102,27 +105,19 @@ def usage_to_text(answer: UsageAnswer) -> str:
         )
         for line in table
     ]
-    return "\n".join([f"{_span(answer)}: {answer.text}", "", *lines, ""])
-
-
-def hours_of(tenths: int | None) -> str:
-    """Hours as people read them; what is nobody's is empty."""
-    return "" if tenths is None else f"{tenths / 10:,.1f}"
+    return "\n".join([f"{_asked(answer)}: {answer.text}", "", *lines, ""])
 
 
 def _table(answer: UsageAnswer) -> list[list[str]]:
     """Heads and rows as people read them, the total as the last."""
     more = _told(answer)
     words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
-    rows: list[tuple[str, UsageRow | UsageTotal]] = [(row.name or NO_NAME, row) for row in answer.rows]
-    rows.append(("total", answer.total))
-    columns = [_column(kind, whole, answer) for kind, whole in _whole_tenths(answer.total).items()]
+    names = [*(row.name or NO_NAME for row in answer.rows), "total"]
+    wholes = _whole_tenths(answer.total)
+    columns = [_column(name, answer, wholes.get(name)) for name in (*KINDS, *more)]
     return [
         [answer.by, *KINDS.values(), *(words[name] for name in more)],
-        *(
-            [name, *map(hours_of, kinds), *(_spoken(one, getattr(times, one)) for one in more)]
-            for (name, times), kinds in zip(rows, zip(*columns, strict=True), strict=True)
-        ),
+        *([name, *cells] for name, cells in zip(names, zip(*columns, strict=True), strict=True)),
     ]
 
 
@@ -132,16 +127,19 @@ def _whole_tenths(total: UsageTotal) -> dict[str, int]:
     return dict(zip(KINDS, rounded_parts(parts, round(sum(parts) / _TENTH_MS), _TENTH_MS), strict=True))
 
 
-def _column(kind: str, whole: int, answer: UsageAnswer) -> list[int | None]:
-    """A kind of time row by row, in tenths of hours that add up to the total, which comes last."""
-    told: list[int | None] = [getattr(row, kind) for row in answer.rows]
-    parts = [part for part in told if part is not None]
-    if sum(parts) == getattr(answer.total, kind):
-        rounded = iter(rounded_parts(parts, whole, _TENTH_MS))
-    else:
-        # Where names are hidden, or a kind is nobody's, there is nothing to add up.
-        rounded = (round(part / _TENTH_MS) for part in parts)
-    return [*(None if part is None else next(rounded) for part in told), whole]
+def _column(name: str, answer: UsageAnswer, whole: int | None) -> list[str]:
+    """One figure row by row, rounded so that the rows add up to the total, which comes last."""
+    per_one, unit, digits = _FINENESS.get(name, (1, _TENTH_MS, 1))
+    *parts, total = (
+        None if value is None else round(value * per_one)
+        for value in (getattr(line, name) for line in (*answer.rows, answer.total))
+    )
+    # Of what has no total nobody asks what it adds up to.
+    sum_of = sum(part or 0 for part in parts) if total is None else total
+    units = rounded_column(parts, sum_of, unit, round(sum_of / unit) if whole is None else whole)
+    if total is None:
+        units[-1] = None
+    return ["" if one is None else f"{one / 10**digits:,.{digits}f}" for one in units]
 
 
 def _told(answer: UsageAnswer) -> list[str]:
@@ -150,25 +148,19 @@ def _told(answer: UsageAnswer) -> list[str]:
     return [name for name in MORE if any(getattr(line, name) is not None for line in lines)]
 
 
-def _spoken(name: str, value: float | None) -> str:
-    if value is None:
-        return ""
-    if name == "price":
-        return f"{value:,.2f}"
-    return hours_of(round(value / _TENTH_MS)) if name.endswith("_ms") else f"{value:,.1f}"
-
-
 def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None]:
     return [getattr(times, name) for name in (*KINDS, *more)]
 
 
-def _span(answer: UsageAnswer, zone: tzinfo = UTC) -> str:
-    """What was asked for, and what of it was counted, if that is less."""
+def _asked(answer: UsageAnswer) -> str:
+    """What was asked for, and what of it was counted, if that is less; in a zone that is named."""
+    zone = zone_of(answer.time_zone) or UTC
     start, end = answer.start, answer.end
     asked = (start if answer.asked_from is None else answer.asked_from, answer.asked_to or end)
     words = f"{_moment(asked[0], zone)} to {_moment(asked[1], zone)}"
     is_less = answer.gpus > 0 and (start > asked[0] or end < asked[1])
-    return f"{words} (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else words
+    counted = f" (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else ""
+    return f"{words} ({zone}){counted}"
 
 
 def _moment(at: float, zone: tzinfo = UTC) -> str:

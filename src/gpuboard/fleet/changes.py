@@ -1,13 +1,13 @@
 """What changed in the fleet, computed once per tick for all viewers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
 from gpuboard.fleet.activity import GpuMemory
 from gpuboard.fleet.node import Node, Seen
-from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.state import Fleet, find_called
 from gpuboard.fleet.views import gpu_row, node_row, tagged
 from gpuboard.wire.views import GpuRow, NodeRow
 
@@ -44,6 +44,10 @@ class ChangeTracker:
         self.gpus: dict[str, GpuRow] = {}
         # Sources that have not named their nodes yet; before the first tick nobody has been heard.
         self.sources_unknown = 1
+        # What the rows were made of, and by which names and lines: who tells things whole reads the same.
+        self.clock = fleet.clock
+        self.names, self.thresholds = fleet.names, fleet.thresholds
+        self._judged: dict[str, Node] = {}
         # By name, what is remembered of each GPU of a node: another one whenever it has others.
         self._gpus_of: dict[str, Mapping[str, GpuMemory]] = {}
 
@@ -51,10 +55,23 @@ class ChangeTracker:
         """The board's time."""
         return self._fleet.clock.now()
 
+    def __iter__(self) -> Iterator[Node]:
+        """The nodes that have a row."""
+        return iter(self._judged.values())
+
+    def find(self, name: str) -> Node | None:
+        """The node of this name that has a row, or the one that people call so; case says nothing."""
+        return find_called(name, self.names, self._judged)
+
+    def groups_of(self, node: Node) -> tuple[str, ...]:
+        """The groups of a node that has a row."""
+        return self.nodes[node.name].groups
+
     def tick(self) -> Change:
         """Settle the fleet and return what is different now."""
         nodes, gpus = _Rows(self.nodes, _is_other_node), _Rows(self.gpus, _is_other_gpu)
         self.sources_unknown = self._fleet.sources_unknown()
+        self.names, self.thresholds = self._fleet.names, self._fleet.thresholds
         lost: list[tuple[str, str]] = []
         for node in self._fleet.take_changes():
             if node.seen is not None:
@@ -63,6 +80,7 @@ class ChangeTracker:
         for name in gone:
             if self._fleet.get(name) is None:
                 nodes.drop(name)
+                self._judged.pop(name, None)
                 lost.extend((name, uuid) for uuid in self._gpus_of.pop(name, ()))
         # What one node has no longer, another may have by now.
         gone_gpus = [uuid for name, uuid in lost if self.gpus[uuid].node == name]
@@ -87,6 +105,7 @@ class ChangeTracker:
         lost: list[tuple[str, str]],
     ) -> None:
         name = node.name
+        self._judged[name] = node
         nodes.note(name, node_row(self._fleet, node, seen))
         for reading, memory, tag in tagged(self._fleet, seen):
             gpus.note(memory.uuid, gpu_row(self._fleet, name, reading, memory, tag))

@@ -120,6 +120,10 @@ class ClaimBook:
         starts = (claim.start for claim in self._page_of(place))
         return min((start for start in starts if start is not None and start > now), default=None)
 
+    def to_come(self, place: GpuPlace, now: float) -> tuple[Claim, ...]:
+        """The claims on a GPU that hold now or will."""
+        return tuple(claim for claim in self._page_of(place) if not claim.is_over(now))
+
     def holds_on(self, node: str, now: float) -> bool:
         """Whether a claim holds on any GPU of a node now."""
         numbers = {number for name in self._names_of(node) for number in self._numbers.get(name, ())}

@@ -8,12 +8,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.forgotten import lost_cards, without
 from gpuboard.fleet.identities import Identities
 from gpuboard.fleet.node import Layout, Node
-from gpuboard.fleet.places import NOWHERE, Places, numbers, seat
+from gpuboard.fleet.places import MAX_CARDS, NOWHERE, Places, numbers, seat
 from gpuboard.fleet.problems import gpu_missing, gpu_renumbered, gpu_replaced, numbers_moved
 from gpuboard.model.names import in_order
-from gpuboard.model.report import GpuReading
+from gpuboard.model.problems import lost_gpus
+from gpuboard.model.report import GpuReading, NodeReport
 
 # The places of so many nodes are remembered; a fleet is far smaller.
 MAX_NODES: Final = 10_000
@@ -52,7 +54,11 @@ class ShownDevices:
         before = self.places.get(name, NOWHERE)
         if gpus is None:
             return before
-        places = seat(before, gpus, now=now, forget_after=self._forget_after)
+        here = {gpu.uuid for gpu in gpus} if before.forgotten else _NOBODY
+        places = replace(
+            seat(before, gpus, now=now, forget_after=self._forget_after),
+            forgotten=tuple([uuid for uuid in before.forgotten if uuid not in here]),
+        )
         if places == NOWHERE:
             self.places.pop(name, None)
         elif places != before and (name in self.places or len(self.places) < MAX_NODES):
@@ -92,7 +98,9 @@ class ShownDevices:
         node.renumbered = {
             names.get(card.uuid, card.uuid): card.earlier_numbers for card in places.renumbered().values()
         }
-        for gpu in _of_one_number(whole):
+        lost, _ = lost_gpus(node.report.problems if node.report is not None else ())
+        # Of a card that is lost the number has passed to the next one.
+        for gpu in _of_one_number([gpu for gpu in whole if gpu.uuid not in lost]):
             # Whoever books that number may mean either.
             name = names[gpu.uuid]
             node.renumbered[name] = (*node.renumbered.get(name, ()), gpu.index)
@@ -116,6 +124,21 @@ class ShownDevices:
         """Forget a node; return the nodes whose GPUs are called otherwise now."""
         self.places.pop(name, None)
         return self._identities.forget(name)
+
+    def lost(self, node: Node) -> tuple[str, ...]:
+        """The cards that a node only remembers, those that were to be forgotten before too."""
+        before = self.places.get(node.name, NOWHERE).forgotten
+        return tuple(dict.fromkeys((*before, *sorted(lost_cards(node.report)))))[-MAX_CARDS:]
+
+    def leave_out(self, name: str, lost: tuple[str, ...]) -> None:
+        """Show these cards of a node no more until they answer, though it goes on to call them lost."""
+        if lost and len(self.places) < MAX_NODES:
+            self.places[name] = Places(forgotten=lost)
+
+    def without_forgotten(self, name: str, report: NodeReport) -> NodeReport:
+        """A report without the cards that somebody has had forgotten."""
+        places = self.places.get(name)
+        return report if places is None or not places.forgotten else without(report, places.forgotten)
 
 
 # The name of a GPU, its number, and whose instance it is; asked of every GPU of every report.

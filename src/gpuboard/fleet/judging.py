@@ -30,7 +30,7 @@ def judge_node(node: Node, now: float, *, book: ClaimBook, names: Names, thresho
     strays = _strays(seen.gpus, cut, person_of) if len(cut) > 1 else {}
     unread = None if book.is_whole else _BOOK_UNREAD
     for reading, memory in zip(seen.gpus, seen.remembered, strict=True):
-        people = holders(reading, person_of)
+        people = holders(reading, person_of, thresholds=thresholds)
         if people != memory.people:
             memory.people, memory.shown = people, None
         memory.claim = claim_on(node, reading, now, book=book, names=names) if has_claims else None

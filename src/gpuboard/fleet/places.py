@@ -12,7 +12,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuboard.model.names import slot_of
 from gpuboard.model.report import MAX_GPUS, Bytes, Count, GpuReading, ShortText, UnixTime, moved
+from gpuboard.probes.inventory import blank
 
 # So many cards of one node are remembered; of more, those that have been missing for longest are forgotten.
 MAX_CARDS: Final = MAX_GPUS
@@ -29,6 +31,8 @@ class Card(Struct, frozen=True, kw_only=True, gc=False):
     vendor: ShortText = "nvidia"
     model: ShortText | None = None
     memory_total_bytes: Bytes | None = None
+    # Its slot, where the driver tells it.
+    pcie_bus_id: ShortText | None = None
     missing_since: UnixTime | None = None
     # The card that was in its place before, and since when it no longer is.
     replaced_uuid: ShortText | None = None
@@ -45,6 +49,7 @@ class Card(Struct, frozen=True, kw_only=True, gc=False):
             vendor=self.vendor,
             model=self.model,
             memory_total_bytes=self.memory_total_bytes,
+            pcie_bus_id=self.pcie_bus_id,
         )
 
 
@@ -56,6 +61,9 @@ class Places(Struct, frozen=True, kw_only=True, gc=False):
     unnamed: Count = 0
     # Since when it cannot be told which card is in which place: fewer than there were, or others' numbers.
     fewer_since: UnixTime | None = None
+    # Cards that somebody has had forgotten while the node called them lost; until they answer, they are not
+    # shown.
+    forgotten: tuple[ShortText, ...] = ()
 
     def missing(self) -> dict[int, Card]:
         """The places whose card is missing; none is known to be while all are in doubt."""
@@ -143,24 +151,52 @@ def _seat_by_name(known: Mapping[int, Card], named: list[GpuReading], now: float
 
 def numbers(cards: Mapping[int, Card], gpus: Iterable[GpuReading]) -> dict[str, int]:
     """The place of each GPU: the driver's number, unless a card is missing or two have the same."""
+    gpus = list(gpus)
     by_driver = {gpu.uuid: gpu.index for gpu in gpus}
     known = {card.uuid: number for number, card in cards.items()}
     is_whole = known.keys() <= by_driver.keys() or known.keys().isdisjoint(by_driver)
     if is_whole and len(set(by_driver.values())) == len(by_driver):
         return by_driver
     placed = {uuid: known[uuid] for uuid in by_driver if uuid in known}
+    placed |= _in_place_of_others(cards, gpus)
     taken = set(placed.values())
     free = (number for number in count() if number not in taken and number not in cards)
     shift = 0
-    for uuid, index in sorted(by_driver.items(), key=lambda item: (item[1], item[0] not in known)):
+    # Of two with one number, one is lost: it had the number before the other moved up.
+    in_turn = sorted(gpus, key=lambda gpu: (gpu.index, gpu.uuid not in known, gpu != blank(gpu)))
+    for uuid, index in ((gpu.uuid, gpu.index) for gpu in in_turn):
         if uuid in known:
             # Cards that are missing before this one have moved it down by so many.
             shift = placed[uuid] - index
+        if uuid in placed:
             continue
         guess = index + shift
         placed[uuid] = guess if guess >= 0 and guess not in taken else next(free)
         taken.add(placed[uuid])
     return placed
+
+
+def _in_place_of_others(cards: Mapping[int, Card], gpus: Sequence[GpuReading]) -> dict[str, int]:
+    """The places of new cards that are in the slot of one that is gone, or have the driver's number of it.
+
+    A number tells that only while there are as many cards as in the last report: none has moved up since.
+    """
+    known, here = {card.uuid for card in cards.values()}, {gpu.uuid for gpu in gpus}
+    gone = {number: card for number, card in cards.items() if card.uuid not in here}
+    by_slot = {slot_of(card.pcie_bus_id): number for number, card in gone.items() if card.pcie_bus_id}
+    before = sorted(number for number, card in cards.items() if card.missing_since is None)
+    by_rank: dict[str, int] = {}
+    if len(before) == len(gpus):
+        in_turn = sorted(gpus, key=lambda gpu: gpu.index)
+        by_rank = {gpu.uuid: number for gpu, number in zip(in_turn, before, strict=True) if number in gone}
+    found: dict[str, int] = {}
+    for gpu in gpus:
+        number = by_slot.get(slot_of(gpu.pcie_bus_id), by_rank.get(gpu.uuid))
+        if number is None or gpu.uuid in known or number in found.values():
+            continue
+        if gone[number].vendor == gpu.vendor:
+            found[gpu.uuid] = number
+    return found
 
 
 def _seat_named(
@@ -173,7 +209,11 @@ def _seat_named(
     for gpu in named:
         number = placed[gpu.uuid]
         card = Card(
-            uuid=gpu.uuid, vendor=gpu.vendor, model=gpu.model, memory_total_bytes=gpu.memory_total_bytes
+            uuid=gpu.uuid,
+            vendor=gpu.vendor,
+            model=gpu.model,
+            memory_total_bytes=gpu.memory_total_bytes,
+            pcie_bus_id=gpu.pcie_bus_id,
         )
         there = known.get(number)
         if gpu.uuid in earlier:

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from gpuboard.fleet.freshness import Trouble
 from gpuboard.fleet.places import Card
-from gpuboard.model.problems import SILENT, problem
+from gpuboard.model.problems import SILENT, place_name, problem
 from gpuboard.model.report import GpuReading, Problem
 from gpuboard.verdict import Freshness
 from gpuboard.wire.clean import clean_text
@@ -49,21 +49,21 @@ def silent(kind: str, told: Freshness, since: float | None, *, file: str | None 
 
 def gpu_missing(number: int, card: Card, name: str) -> Problem:
     """A card that was here before is in no report now."""
-    what = f"{card.model}, {card.uuid}" if card.model else card.uuid
-    return problem("gpu-missing", f"GPU {number} ({what})", gpu_uuid=name, since=card.missing_since)
+    place = place_name(number, card.uuid, card.model)
+    return problem("gpu-missing", gpu_uuid=name, place=place, since=card.missing_since)
 
 
 def gpu_replaced(number: int, card: Card, name: str) -> Problem:
     """Another card is in a place now."""
-    detail = f"GPU {number}, before {card.replaced_uuid}"
-    return problem("gpu-replaced", detail, gpu_uuid=name, since=card.replaced_at)
+    detail, place = f"before {card.replaced_uuid}", place_name(number, card.uuid, card.model)
+    return problem("gpu-replaced", detail, gpu_uuid=name, place=place, since=card.replaced_at)
 
 
 def gpu_renumbered(number: int, card: Card, name: str) -> Problem:
     """A card has another number than before."""
-    earlier = ", ".join(map(str, card.earlier_numbers))
-    detail = f"GPU {number} ({card.uuid}), before {earlier}"
-    return problem("gpu-renumbered", detail, gpu_uuid=name, since=card.renumbered_at)
+    detail = f"before {', '.join(map(str, card.earlier_numbers))}"
+    place = place_name(number, card.uuid, card.model)
+    return problem("gpu-renumbered", detail, gpu_uuid=name, place=place, since=card.renumbered_at)
 
 
 def numbers_moved(here: int, expected: int, since: float | None) -> Problem:

@@ -31,6 +31,9 @@ class SinkFleet(Protocol):
     def recall(self, node: Node) -> None:
         """Note that a source has read a node in an earlier run."""
 
+    def without_forgotten(self, name: str, report: NodeReport) -> NodeReport:
+        """A report without the cards that somebody has had forgotten."""
+
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
 
@@ -105,19 +108,21 @@ class FleetSink:
         """Hand over one fresh, checked report, to be shown and taken; False: shown, but not taken now."""
         if not self._is_mine(node):
             return True
-        entry = self._fleet.ensure(node, self)
+        entry, report = self._fleet.ensure(node, self), self._fleet.without_forgotten(node, report)
         self._fleet.accept(entry, report)
         return self._take(entry, report, is_backfill=False)
 
     def show(self, node: str, report: NodeReport) -> None:
         """Show a node's newest report."""
         if self._is_mine(node):
+            report = self._fleet.without_forgotten(node, report)
             self._fleet.accept(self._fleet.ensure(node, self), report)
 
     def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
         """Take one sample for good; False means "not now"."""
         if not self._is_mine(node):
             return True
+        report = self._fleet.without_forgotten(node, report)
         return self._take(self._fleet.ensure(node, self), report, is_backfill=is_backfill)
 
     def _take(self, node: Node, report: NodeReport, *, is_backfill: bool) -> bool:

@@ -78,11 +78,7 @@ class Fleet:
 
     def find(self, name: str) -> Node | None:
         """The node of this name, or the one that people call so; case says nothing."""
-        asked = spoken(name)
-        own = next(
-            (own for own in (name, asked, *self.names.nodes_called(asked)) if own in self._nodes), None
-        )
-        return None if own is None else self._nodes[own]
+        return find_called(name, self.names, self._nodes)
 
     def groups_of(self, node: Node) -> tuple[str, ...]:
         """The groups of a node: of the settings, under any of its names, then of its source's list."""
@@ -176,6 +172,10 @@ class Fleet:
         """When somebody's claim on a GPU begins next; None where nothing is to come."""
         return self._book.next_start(place, self.clock.now()) if self._book else None
 
+    def claims_to_come(self, place: GpuPlace) -> tuple[Claim, ...]:
+        """Everybody's claims on a GPU that hold now or will."""
+        return self._book.to_come(place, self.clock.now()) if self._book else ()
+
     def set_claims(self, giver: Giver, claims: Mapping[GpuPlace, Claim | tuple[Claim, ...]]) -> None:
         """Replace the claims of one giver, by node and GPU number; those of other givers stay."""
         pairs = [
@@ -227,6 +227,10 @@ class Fleet:
         if not node.was_read:
             node.was_read = True
             self._choose_and_show(node.name)
+
+    def without_forgotten(self, name: str, report: NodeReport) -> NodeReport:
+        """A report without the cards that somebody has had forgotten, and that only the node remembers."""
+        return self._devices.without_forgotten(name, report)
 
     def accept(self, node: Node, report: NodeReport) -> None:
         """Show a node's newest report."""
@@ -345,10 +349,13 @@ class Fleet:
 
     def forget(self, name: str) -> bool:
         """Forget all about a node, whether it was known; a source that still names it begins anew with it."""
-        is_known = name in self._nodes
-        for sink in self._forget(name):
+        known = self._nodes.get(name)
+        lost = self._devices.lost(known) if known is not None else ()
+        sinks = self._forget(name)
+        self._devices.leave_out(name, lost)
+        for sink in sinks:
             self.ensure(name, sink)
-        return is_known
+        return known is not None
 
     def _forget(self, name: str) -> list[FleetSink]:
         if self._nodes.pop(name, None) is not None:
@@ -422,3 +429,10 @@ class Fleet:
             self._strangers_until = None
             for name in self._devices.places.keys() - self._nodes.keys():
                 self._forget(name)
+
+
+def find_called(name: str, names: Names, nodes: Mapping[str, Node]) -> Node | None:
+    """The node of this name, or the one that people call so; case says nothing."""
+    asked = spoken(name)
+    own = next((own for own in (name, asked, *names.nodes_called(asked)) if own in nodes), None)
+    return None if own is None else nodes[own]

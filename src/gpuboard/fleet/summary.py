@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.names import is_part_of_model, place_key
 from gpuboard.model.units import fits_size
-from gpuboard.model.verdict import GpuPlace, VerdictWord, is_just_freed
+from gpuboard.model.verdict import Claim, GpuPlace, VerdictWord, is_just_freed
 from gpuboard.wire.summary import FreeAnswer, FreeBlock, Holding, ModelSummary, People, Person, Summary
 from gpuboard.wire.tally import tally_rows
 from gpuboard.wire.views import GpuRow, HolderView, NodeRow
@@ -166,13 +166,13 @@ def find_free(
     """
     nodes = list(nodes)
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
-    unsure: Counter[str] = Counter()
+    unsure: Counter[tuple[str, str | None]] = Counter()
     unread = 0
     for row in filter(wish.fits, gpus):
         if row.verdict == "free":
             blocks[row.node, row.model].append(row)
         elif row.verdict in ("stale", "unknown"):
-            unsure[row.node] += 1
+            unsure[row.node, row.model] += 1
             unread += row.reason.code in _BOOKINGS_UNREAD
     ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
     rows = {node.name: node for node in nodes}
@@ -214,6 +214,53 @@ def _first_booking(block: FreeBlock, booked_from: Callable[[GpuPlace], float | N
     return min((start for start in starts if start is not None), default=None)
 
 
+def fits_next(
+    gpus: Iterable[GpuRow], wish: Wish, claims_on: Callable[[GpuPlace], Iterable[Claim]], *, at: float
+) -> tuple[float, str | None] | None:
+    """When bookings that end leave enough for a wish, and on which node, None if on several.
+
+    Only what is free or booked counts, by all its claims, now and later: when others leave, nobody knows.
+    """
+    changes: dict[tuple[str, str | None], Counter[float]] = defaultdict(Counter)
+    for row in filter(wish.fits, gpus):
+        if row.verdict in ("free", "booked"):
+            for moment, change in _changes(claims_on((row.node, place_key(row.label)[0])), at):
+                changes[row.node, row.model][moment] += change
+    moments = [(_first(each, wish.gpus), node) for (node, _), each in changes.items()]
+    on_one = min(moments, default=(inf, ""))
+    together: Counter[float] = Counter()
+    for each in () if wish.same_node else changes.values():
+        together.update(each)
+    on_several = _first(together, wish.gpus)
+    if on_several < on_one[0]:
+        return on_several, None
+    return None if on_one[0] == inf else on_one
+
+
+def _changes(claims: Iterable[Claim], at: float) -> Iterator[tuple[float, int]]:
+    """When a GPU with these claims is there to be taken (1), and when no longer (-1)."""
+    free_from = at
+    for claim in sorted(claims, key=lambda claim: claim.start or 0.0):
+        start = claim.start or 0.0
+        if start > free_from:
+            yield free_from, 1
+            yield start, -1
+        if claim.until is None:
+            return
+        free_from = max(free_from, claim.until)
+    yield free_from, 1
+
+
+def _first(changes: Mapping[float, int], wanted: int) -> float:
+    """The first moment at which so many are there; `inf`: there is none."""
+    there = 0
+    for moment in sorted(changes):
+        there += changes[moment]
+        if there >= wanted:
+            return moment
+    return inf
+
+
 def _of_node(block: FreeBlock, node: NodeRow | None) -> FreeBlock:
     """A block with what its node says of all of its GPUs."""
     if node is None:
@@ -244,12 +291,21 @@ def _chosen(blocks: list[FreeBlock], wanted: int) -> Iterator[FreeBlock]:
         yield replace(block, chosen=taken)
 
 
-def _most(blocks: list[FreeBlock], unsure: Counter[str], *, same_node: bool) -> int:
+def _most(blocks: list[FreeBlock], unsure: Counter[tuple[str, str | None]], *, same_node: bool) -> int:
     """How many GPUs it would be if all that cannot be judged were free."""
     possible = Counter(unsure)
     for block in blocks:
-        possible[block.node] += len(block.uuids)
-    return max(possible.values(), default=0) if same_node else possible.total()
+        possible[block.node, block.model] += len(block.uuids)
+    if not same_node:
+        return possible.total()
+    # What is taken together is of one model, as offers are; one that is not known may be any.
+    return max(
+        (
+            count + (unsure[node, None] if model is not None else 0)
+            for (node, model), count in possible.items()
+        ),
+        default=0,
+    )
 
 
 def _block(node: str, model: str | None, rows: list[GpuRow], at: float) -> FreeBlock:

@@ -1,17 +1,20 @@
 """The fleet as people and programs see it: views and rows. Pure reading of the state."""
 
+from collections.abc import Iterator
 from sys import intern
+from typing import Protocol
 
 from gpuboard.fleet.activity import GpuMemory
+from gpuboard.fleet.clock import Clock
 from gpuboard.fleet.counting import GpuTag, gpu_tags
+from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node, Seen
-from gpuboard.fleet.state import Fleet
 from gpuboard.model.codes import plain_reason
 from gpuboard.model.names import holder_name
 from gpuboard.model.problems import MOVES_NUMBERS, missing_gpus, says_no_gpu
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Verdict
-from gpuboard.verdict import Holder
+from gpuboard.verdict import Holder, Thresholds
 from gpuboard.wire.views import (
     FleetView,
     GpuRow,
@@ -22,11 +25,26 @@ from gpuboard.wire.views import (
     claim_view,
 )
 
+
+class Judged(Protocol):
+    """A fleet as it was judged at one tick."""
+
+    clock: Clock
+    names: Names
+    thresholds: Thresholds
+
+    def __iter__(self) -> Iterator[Node]:
+        """All its nodes."""
+
+    def groups_of(self, node: Node) -> tuple[str, ...]:
+        """The groups of a node."""
+
+
 _UNJUDGED = Verdict(word="unknown", reason=plain_reason(code="new"))
 _NO_HOST = HostFacts()
 
 
-def fleet_view(fleet: Fleet) -> FleetView:
+def fleet_view(fleet: Judged) -> FleetView:
     """All nodes as they were judged last, in the order of their names."""
     views = [node_view(fleet, node) for node in sorted(fleet, key=lambda node: node.name)]
     return FleetView(
@@ -34,7 +52,7 @@ def fleet_view(fleet: Fleet) -> FleetView:
     )
 
 
-def node_view(fleet: Fleet, node: Node) -> NodeView | None:
+def node_view(fleet: Judged, node: Node) -> NodeView | None:
     """Everything about one node as it was judged last; None if it came after that."""
     seen = node.seen
     if seen is None:
@@ -57,12 +75,12 @@ def node_view(fleet: Fleet, node: Node) -> NodeView | None:
     )
 
 
-def tagged(fleet: Fleet, seen: Seen) -> list[tuple[GpuReading, GpuMemory, GpuTag]]:
+def tagged(fleet: Judged, seen: Seen) -> list[tuple[GpuReading, GpuMemory, GpuTag]]:
     """The GPUs of a node, each with what is remembered of it, its label and whether it is counted."""
     return list(zip(seen.gpus, seen.remembered, gpu_tags(seen.gpus, fleet.thresholds.ignore), strict=True))
 
 
-def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag: GpuTag) -> GpuView:
+def gpu_view(fleet: Judged, node: str, reading: GpuReading, memory: GpuMemory, tag: GpuTag) -> GpuView:
     """Everything about one GPU."""
     return GpuView(
         uuid=reading.uuid,
@@ -78,7 +96,7 @@ def gpu_view(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, ta
     )
 
 
-def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
+def find_gpu(fleet: Judged, uuid: str) -> GpuView | None:
     """The GPU of this UUID, wherever it is."""
     for node in fleet:
         if node.seen is not None and uuid in node.seen.memories:
@@ -88,7 +106,7 @@ def find_gpu(fleet: Fleet, uuid: str) -> GpuView | None:
     return None
 
 
-def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
+def node_row(fleet: Judged, node: Node, seen: Seen) -> NodeRow:
     """One node on the live stream."""
     host = (seen.report.host if seen.report is not None else None) or _NO_HOST
     problems, sampled_at = seen.problems, seen.sampled_at
@@ -116,7 +134,7 @@ def node_row(fleet: Fleet, node: Node, seen: Seen) -> NodeRow:
     )
 
 
-def gpu_row(fleet: Fleet, node: str, reading: GpuReading, memory: GpuMemory, tag: GpuTag) -> GpuRow:
+def gpu_row(fleet: Judged, node: str, reading: GpuReading, memory: GpuMemory, tag: GpuTag) -> GpuRow:
     """One GPU on the live stream."""
     verdict = memory.verdict or _UNJUDGED
     use, since, watts = reading.utilization_percent, verdict.since, reading.power_watts

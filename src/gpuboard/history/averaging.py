@@ -44,7 +44,7 @@ def ask_hours(history: History, span: Span, *, now: float, zone: tzinfo | None) 
     Raises:
         StorageError: it cannot be read.
     """
-    start, end = whole_hours(*span, now=now)
+    start, end = whole_hours(*span, now=now, zone=zone)
     taken: dict[tuple[int, int], int] = defaultdict(int)
     observed: dict[tuple[int, int], int] = defaultdict(int)
     hours = history.usage_by_hour(start, end)
@@ -73,15 +73,19 @@ def ask_averages(history: History, wanted: AveragesWanted) -> UsageAveragesAnswe
         whole_hours(wanted.now - hours * HOUR_SECONDS, wanted.now, now=wanted.now) for hours in WINDOW_HOURS
     ]
     found = [history.usage(*span) for span in spans]
+    hours = history.usage_by_hour(*spans[-1])
+    seen = [sum(hour.seen for hour in hours if hour.start >= start) for start, _ in spans]
     totals = [one.total() for one in found]
-    people = [_people(one) for one in found] if wanted.with_names else []
+    # One person in two spellings is told in the first.
+    spelled: dict[str, str] = {}
+    people = [_people(one, spelled) for one in found] if wanted.with_names else []
     group_of = first_groups(wanted.groups)
     names = sorted({name for of_window in people for name in of_window})
     rows = [
         PersonMeans(
             name=name,
             group=group_of(name),
-            means=_means(found, [of_window.get(name, 0) for of_window in people]),
+            means=_means(seen, [of_window.get(name, 0) for of_window in people]),
         )
         for name in names
     ]
@@ -92,8 +96,8 @@ def ask_averages(history: History, wanted: AveragesWanted) -> UsageAveragesAnswe
             UsageWindow(hours=hours, start=one.start, end=one.end)
             for hours, one in zip(WINDOW_HOURS, found, strict=True)
         ],
-        total=_means(found, [times.used for times in totals]),
-        free=[_mean(one, times.free) for one, times in zip(found, totals, strict=True)],
+        total=_means(seen, [times.used for times in totals]),
+        free=[_mean(times.free, one) for times, one in zip(totals, seen, strict=True)],
         people=rows,
     )
 
@@ -107,16 +111,16 @@ def trend_of(shorter: float | None, longer: float | None) -> Trend | None:
     return "up" if shorter > longer else "down"
 
 
-def _people(usage: Usage) -> dict[str, int]:
+def _people(usage: Usage, spelled: dict[str, str]) -> dict[str, int]:
     used: dict[str, int] = defaultdict(int)
     for place in usage.places:
         for person, times in place.people.items():
-            used[person] += times.used
+            used[spelled.setdefault(person.casefold(), person)] += times.used
     return used
 
 
-def _means(windows: list[Usage], used: list[int]) -> list[UsageMean]:
-    means = [_mean(window, time) for window, time in zip(windows, used, strict=True)]
+def _means(seen: list[int], used: list[int]) -> list[UsageMean]:
+    means = [_mean(time, of_window) for time, of_window in zip(used, seen, strict=True)]
     trends = [*(trend_of(shorter, longer) for shorter, longer in pairwise(means)), None]
     return [
         UsageMean(hours=hours, used=mean, trend=trend)
@@ -124,14 +128,11 @@ def _means(windows: list[Usage], used: list[int]) -> list[UsageMean]:
     ]
 
 
-def _mean(window: Usage, milliseconds: int) -> float | None:
-    """How many GPUs so much time is, on average of what was observed; None: nothing was."""
-    total = window.total()
-    if not total.observed:
-        return None
-    # So many GPUs there were: what nobody saw of them is no time in which they stood still.
-    gpus = total.span / 1000 / (window.end - window.start)
-    return round(gpus * milliseconds / total.observed, 3)
+def _mean(milliseconds: int, seen: int) -> float | None:
+    """How many GPUs so much time is, on average while anything was observed; None: nothing was."""
+    # While the board saw nothing at all, GPUs did not stand still. A node that was silent meanwhile says
+    # nothing of those that were not.
+    return round(milliseconds / seen, 3) if seen else None
 
 
 def _hour(found: dict[tuple[int, int], float], at: tuple[int, int] | None) -> HourOfWeek | None:

@@ -9,6 +9,7 @@ it was, `NOTHING` among them.
 import struct
 import threading
 from collections.abc import Iterator, Sequence
+from operator import eq
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ _LARGEST_NUMBERS: Final = 1 << 26
 _MOST_TOGETHER: Final = 1 << 20
 # By how many bytes a difference takes.
 _NARROWEST: Final = {1: np.uint8, 2: np.uint16, 3: np.uint32, 4: np.uint32}
+# The largest difference of no bytes, of one, and so on.
+_LIMITS: Final = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
 _tools = threading.local()
 
 
@@ -59,12 +62,15 @@ def pack(rows: Ints, *, level: int) -> bytes:
     head = _HEAD.pack(_VERSION, count, length)
     if not count or not length:
         return head
-    folded = _fold(np.diff(rows, axis=1))
+    folded = _fold(rows[:, 1:] - rows[:, :-1])
     widths = _widths(folded)
-    parts = [widths.tobytes(), _bytes_of(rows[:, 0]).T.tobytes()]
-    for place in range(int(widths.max(initial=0))):
-        wide = folded if place < int(widths.min()) else folded[widths > place]
-        parts.append((wide >> np.uint32(8 * place)).astype(np.uint8).tobytes())
+    as_bytes = widths.tobytes()
+    parts = [as_bytes, _bytes_of(rows[:, 0]).T.tobytes()]
+    narrowest = min(as_bytes)
+    for place in range(max(as_bytes)):
+        wide = folded if place < narrowest else folded[widths > place]
+        shifted = wide >> np.uint32(8 * place) if place else wide
+        parts.append(shifted.astype(np.uint8).tobytes())
     return head + _compressor(level).compress(b"".join(parts))
 
 
@@ -175,25 +181,35 @@ def _differences(planes: list[bytes]) -> NDArray[np.signedinteger]:
 
 
 def _unpack(plain: NDArray[np.uint8], count: int, length: int, wanted: Sequence[int] | None) -> Ints:
-    chosen = slice(None) if wanted is None else np.array(wanted, np.intp)
+    chosen = _chosen(range(count) if wanted is None else wanted)
     widths = plain[:count]
     firsts = _from_planes(plain[count : 5 * count], count)[chosen]
     most = int(widths[chosen].max(initial=0))
     if not most:
-        return np.repeat(firsts[:, None], length, axis=1)
+        numbers = np.empty((len(firsts), length), np.int32)
+        numbers[:] = firsts[:, None]
+        return numbers
     # As narrow as the differences are: most of the work is moving bytes.
     folded = np.zeros((len(firsts), length - 1), _NARROWEST[most])
     at = 5 * count
     for place in range(most):
         wide = widths > place
-        rows = int(wide.sum())
+        rows = int(np.count_nonzero(wide))
         plane = plain[at : at + rows * (length - 1)].reshape(rows, length - 1)
         at += plane.size
         _add_plane(folded, plane, wide, chosen, place)
     numbers = np.empty((len(firsts), length), np.int32)
     numbers[:, 0] = firsts
     numbers[:, 1:] = _unfold(folded)
-    return np.cumsum(numbers, axis=1, dtype=np.int32, out=numbers)
+    return np.add.accumulate(numbers, axis=1, dtype=np.int32, out=numbers)
+
+
+def _chosen(wanted: Sequence[int]) -> "slice | NDArray[np.intp]":
+    """Rows that follow each other, as mostly, are looked at where they are; others are copied."""
+    first, end = (wanted[0], wanted[0] + len(wanted)) if wanted else (0, 0)
+    if first >= 0 and all(map(eq, wanted, range(first, end))):
+        return slice(first, end)
+    return np.array(wanted, np.intp)
 
 
 def _add_plane(
@@ -205,8 +221,14 @@ def _add_plane(
 ) -> None:
     """Add the bytes of one place to the rows that have any."""
     of_mine = wide[chosen]
-    found = plane if isinstance(chosen, slice) else plane[(np.cumsum(wide) - 1)[chosen[of_mine]]]
+    if isinstance(chosen, slice):
+        before = np.count_nonzero(wide[: chosen.start])
+        found = plane[before : before + np.count_nonzero(of_mine)]
+    else:
+        found = plane[(np.cumsum(wide) - 1)[chosen[of_mine]]]
     shifted = found.astype(folded.dtype) << folded.dtype.type(8 * place) if place else found
+    if not len(found):
+        return
     if len(found) == len(folded):
         folded |= shifted
     else:
@@ -227,9 +249,7 @@ def _unfold(folded: NDArray[Any]) -> NDArray[np.signedinteger]:
 
 def _widths(folded: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """How many bytes each row needs for its largest difference."""
-    most = folded.max(axis=1, initial=0)
-    limits = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
-    widths: NDArray[np.uint8] = np.searchsorted(limits, most, side="left").astype(np.uint8)
+    widths: NDArray[np.uint8] = _LIMITS.searchsorted(folded.max(axis=1, initial=0)).astype(np.uint8)
     return widths
 
 

@@ -40,7 +40,7 @@ class Allowance:
         return is_admitted
 
 
-class Crowds:
+class KnownCrowds:
     """The sets of people that were seen lately; a node that brings ever new ones is not believed."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from gpuboard.history.figures import NOTHING
 class Values:
     """One figure in every cell: its mean, least and most, `NOTHING` where there is none.
 
-    Of a state all three are the last one, and where cells are the finest there are, the mean.
+    Of a state all three are the last one, and where cells are the finest that are kept, the mean.
     """
 
     mean: Ints
@@ -76,7 +76,7 @@ def empty_cells(
     for place in places:
         tables = [np.full((series, count), NOTHING, np.int32) for _ in range(3 if with_extremes else 1)]
         mean, least, most = tables if with_extremes else tables * 3
-        values[place] = Values(mean, least, most, np.zeros((series, count), np.int32))
+        values[place] = Values(mean, least, most)
     return Cells(start_ms, cell_ms, np.zeros((series, count), np.int32), values)
 
 
@@ -86,18 +86,21 @@ def fill(into: Cells, found: Cells) -> None:
     first = (found.start_ms - into.start_ms) // into.cell_ms
     cut = slice(first, first + found.count)
     is_new = True if not into.observed[:, cut].any() else into.observed[:, cut] == 0
-    np.copyto(into.observed[:, cut], found.observed, where=is_new)
-    for place, target in into.values.items():
-        source = found.values.get(place)
-        if source is None:
+    for place, source in found.values.items():
+        target = into.values.get(place)
+        if target is None:
             continue
-        held = found.observed if source.held is None else source.held
+        if source.held is not None and target.held is None:
+            # Nearly never: what is there so far could be told as long as it was observed.
+            target = into.values[place] = Values(target.mean, target.least, target.most, into.observed.copy())
         np.copyto(target.mean[:, cut], source.mean, where=is_new)
         if target.least is not target.mean:
             np.copyto(target.least[:, cut], source.least, where=is_new)
             np.copyto(target.most[:, cut], source.most, where=is_new)
         if target.held is not None:
+            held = found.observed if source.held is None else source.held
             np.copyto(target.held[:, cut], held, where=is_new)
+    np.copyto(into.observed[:, cut], found.observed, where=is_new)
 
 
 def settle(cells: Cells) -> Cells:
@@ -108,6 +111,12 @@ def settle(cells: Cells) -> Cells:
         if held is not None and not ((held != cells.observed) & (one.mean != NOTHING)).any():
             held = None
         values[place] = Values(one.mean, one.least, one.most, held)
+    return Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
+
+
+def means_of(cells: Cells) -> Cells:
+    """The same without extremes."""
+    values = {place: Values(one.mean, one.mean, one.mean, one.held) for place, one in cells.values.items()}
     return Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
 
 

@@ -20,7 +20,7 @@ def ask_days(
         UsageError: these are too many days at once.
         StorageError: it cannot be read.
     """
-    start, end = whole_hours(*within, now=now)
+    start, end = whole_hours(*within, now=now, zone=zone)
     days = [(name, history.usage(*span)) for name, span in days_of(start, end, zone)]
     wanted = person.casefold()
     counted = {name: _theirs(usage, wanted) for name, usage in days if usage.places}

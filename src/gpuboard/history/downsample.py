@@ -95,19 +95,33 @@ class Sum:
         least, most = np.full(points, np.inf), np.full(points, -np.inf)
         return cls(np.zeros(points), np.zeros(points), least, most, with_extremes)
 
-    def add(self, values: Values, observed: Ints, rows: NDArray[np.int64] | slice, points: slice) -> None:
-        """Add some of the series of a block to some of the points."""
-        mean = values.mean[rows]
-        is_told = mean != NOTHING
-        held = (observed if values.held is None else values.held)[rows]
-        weights = np.where(is_told & (observed[rows] > 0), held, 0).astype(np.float64)
-        self.weighted[points] += (mean * weights).sum(axis=0)
-        self.weights[points] += weights.sum(axis=0)
+    def add(
+        self,
+        values: Values,
+        observed: Ints,
+        rows: NDArray[np.int64] | slice,
+        points: slice,
+        factor: int = 1,
+    ) -> None:
+        """Add some of the series of a block to some of the points, each of so many cells."""
+        mean, seen = values.mean[rows], observed[rows]
+        held = seen if values.held is None else values.held[rows]
+        # Nearly always; and a table more of all cells takes as long as everything else here.
+        is_whole = bool(mean.size) and mean.min() > NOTHING and held.min() > 0
+        if not is_whole:
+            held = np.where((mean != NOTHING) & (seen > 0), held, 0)
+        # Added up by series, and only then by point.
+        weighted = np.einsum("ij,ij->j", mean, held, dtype=np.float64)
+        self.weighted[points] += weighted.reshape(-1, factor).sum(axis=1)
+        self.weights[points] += held.sum(axis=0, dtype=np.float64).reshape(-1, factor).sum(axis=1)
         if not self.with_extremes:
             return
+        lowest, highest = values.least[rows], values.most[rows]
+        if not is_whole:
+            lowest, highest = np.where(held > 0, lowest, np.inf), np.where(held > 0, highest, -np.inf)
         least, most = self.least[points], self.most[points]
-        np.minimum(least, np.where(weights > 0, values.least[rows], np.inf).min(axis=0), out=least)
-        np.maximum(most, np.where(weights > 0, values.most[rows], -np.inf).max(axis=0), out=most)
+        np.minimum(least, lowest.min(axis=0).reshape(-1, factor).min(axis=1), out=least)
+        np.maximum(most, highest.max(axis=0).reshape(-1, factor).max(axis=1), out=most)
 
     def mean(self) -> Floats:
         """The mean where anything was told; NaN elsewhere."""

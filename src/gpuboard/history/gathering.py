@@ -2,13 +2,14 @@
 
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuboard.fleet.activity import GpuMemory, Remembered
 from gpuboard.fleet.changes import Change
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
-from gpuboard.history.bounds import Crowds
+from gpuboard.history.bounds import KnownCrowds
 from gpuboard.history.episodes import Episodes, Sighting
 from gpuboard.history.events import Events
 from gpuboard.history.judged import Judged
@@ -19,7 +20,6 @@ from gpuboard.history.samples import (
     Names,
     Told,
     absent,
-    as_tuple,
     codes_of,
     holds_ms,
     names_noted,
@@ -39,11 +39,13 @@ SET_BACK_SECONDS: Final = 1.0
 REMEMBER_SECONDS: Final = 5.0
 
 
-class Gathered(NamedTuple):
+class Gathered(Struct, frozen=True, gc=False):
     """One report as samples."""
 
-    gpu_samples: list[GpuSamples]
+    gpu_samples: GpuSamples | None
     host_sample: HostSample | None
+    # Of the GPUs that are missing since the report before.
+    missing: GpuSamples | None = None
 
 
 class News(NamedTuple):
@@ -72,7 +74,7 @@ class Gatherer:
         self._episodes = Episodes()
         self._events = Events()
         self._remembering = Remembering()
-        self._crowds = Crowds()
+        self._crowds = KnownCrowds()
         self._late_judge = LateJudge(fleet, self._whereabouts)
         # The last tick.
         self._now = 0.0
@@ -90,8 +92,8 @@ class Gatherer:
         """How many GPUs there are."""
         return len(self._whereabouts)
 
-    def restore(self, news: News, now: float) -> None:
-        """Go on with the places, and what was open, of an earlier run of the board."""
+    def restore(self, news: News, now: float) -> dict[str, float]:
+        """Go on with the places, and what was open, of an earlier run; when it heard each node."""
         memories = read_memories(news.memories.memories)
         self._whereabouts.restore(news.places, now)
         heard = {node: memory.at for node, memory in memories.items()}
@@ -100,6 +102,7 @@ class Gatherer:
         for memory in memories.values():
             self._pasts.update(memory.gpus)
         self._fleet.restore_memories(memories)
+        return heard
 
     def follow(self, change: Change) -> None:
         """Take in one tick of the fleet: who is where, and what is wrong."""
@@ -229,9 +232,9 @@ class Gatherer:
         told = told_of([one.reading for one in judged], report.host)
         codes, gpus = codes_of([one.verdict for one in judged]), self._present.get(name, ())
         made = _gathered(name, gpus, told, codes, tuple(holders), round(1000 * at), holds)
-        return Gathered([*missing, *made.gpu_samples], made.host_sample)
+        return Gathered(made.gpu_samples, made.host_sample, missing)
 
-    def _note_steady(self, node: Node, seen: Seen, told: list[str], at: float) -> None:
+    def _note_steady(self, node: Node, seen: Seen, told: Names, at: float) -> None:
         """Keep what the next sample has in common with this one, if it is of the same GPUs."""
         present = self._present.get(node.name, ())
         if present == tuple([node.names.get(uuid, uuid) for uuid in told]):
@@ -276,7 +279,7 @@ class Gatherer:
             pasts = {one.reading.uuid: one.past for one in judged if one.past is not None}
             self._remember(node.name, pasts, at, node.ecc_since)
 
-    def _note_present(self, node: str, judged: list[Judged], at: float) -> list[GpuSamples]:
+    def _note_present(self, node: str, judged: list[Judged], at: float) -> GpuSamples | None:
         """Compare with the GPUs of the sample before; those that are missing now are absent."""
         present = tuple([one.reading.uuid for one in judged])
         before = self._present.get(node, ())
@@ -284,10 +287,10 @@ class Gatherer:
             for one in judged:
                 self._whereabouts.see(node, one, self._fleet.names, at)
         if before == present:
-            return []
+            return None
         self._present[node] = present
         missing = tuple([gpu for gpu in before if gpu not in present])
-        return [absent(missing, round(1000 * at))] if missing else []
+        return absent(missing, round(1000 * at)) if missing else None
 
 
 def _gathered(  # noqa: PLR0917 - by position: asked of every report
@@ -299,12 +302,11 @@ def _gathered(  # noqa: PLR0917 - by position: asked of every report
     at_ms: int,
     holds: int,
 ) -> Gathered:
-    _, figures, throttled, host = told
-    samples = []
-    if gpus:
-        samples.append(as_tuple(GpuSamples, (gpus, at_ms, holds, figures, throttled, codes, holders)))
-    made = None if host is None else as_tuple(HostSample, (node, at_ms, holds, host))
-    return as_tuple(Gathered, (samples, made))
+    host = told.host
+    return Gathered(
+        GpuSamples(gpus, at_ms, holds, told.figures, told.throttled, codes, holders) if gpus else None,
+        None if host is None else HostSample(node, at_ms, holds, host),
+    )
 
 
 def _claimant(memory: GpuMemory) -> str | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpuboard.history.blocks import Ints
 from gpuboard.history.cells import Cells, Values, settle
-from gpuboard.history.figures import NOTHING
+from gpuboard.history.figures import LARGEST, NOTHING
 
 Longs = NDArray[np.int64]
 # A moment takes less than this many bits, in milliseconds, until the year 2200.
@@ -95,9 +95,20 @@ def carry(ordered: Samples, moment_ms: int) -> Samples:
 
 
 def to_cells(
-    ordered: Samples, states: frozenset[int], start_ms: int, cell_ms: int, *, series: int, count: int
+    ordered: Samples,
+    states: frozenset[int],
+    start_ms: int,
+    cell_ms: int,
+    *,
+    series: int,
+    count: int,
+    with_extremes: bool = False,
 ) -> Cells:
-    """Lay samples that are in order on a grid; `states` are the places of the figures that are states."""
+    """Lay samples that are in order on a grid; `states` are the places of the figures that are states.
+
+    With extremes a cell has the least and the most of the samples that held in it; without, least and most
+    are the mean.
+    """
     shares = _shares(ordered, start_ms, cell_ms, count)
     observed = _spread(shares.total, shares, (series, count), nothing=0)
     last_samples = np.take(shares.sample, shares.last)
@@ -111,7 +122,10 @@ def to_cells(
             mean, held = _mean(column, shares)
             spread = _spread(mean, shares, (series, count))
             apart = None if held is None else _spread(held, shares, (series, count), nothing=0)
-            values[place] = Values(spread, spread, spread, apart)
+            least = most = spread
+            if with_extremes:
+                least, most = (_spread(one, shares, (series, count)) for one in _extremes(column, shares))
+            values[place] = Values(spread, least, most, apart)
     return settle(Cells(start_ms, cell_ms, observed, values))
 
 
@@ -143,6 +157,16 @@ def _mean(column: Ints, shares: _Shares) -> tuple[Ints, Longs | None]:
     held = np.add.reduceat(weights, shares.first)
     means = np.rint(np.add.reduceat(values * weights, shares.first) / np.maximum(held, 1))
     return np.where(held > 0, means, NOTHING).astype(np.int32), held
+
+
+def _extremes(column: Ints, shares: _Shares) -> tuple[Ints, Ints]:
+    """The least and the most of what held in each cell, and could be told."""
+    values = np.take(column, shares.sample)
+    most = np.maximum.reduceat(values, shares.first)
+    if column.min() == NOTHING:
+        values = np.where(values == NOTHING, LARGEST, values).astype(np.int32)
+    least = np.minimum.reduceat(values, shares.first)
+    return np.where(most == NOTHING, NOTHING, least).astype(np.int32), most
 
 
 def _spread(found: Longs | Ints, shares: _Shares, shape: tuple[int, int], *, nothing: int = NOTHING) -> Ints:

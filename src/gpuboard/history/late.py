@@ -61,7 +61,7 @@ class LateJudge:
         if past is not None:
             memory.resume(past, looked_away=False)
         memory.observe(gpu, at, fleet.thresholds.idle_utilization_percent)
-        people = holders(gpu, fleet.names.person_on(node.name))
+        people = holders(gpu, fleet.names.person_on(node.name), thresholds=fleet.thresholds)
         claim = fleet.claim_of(node, gpu, at)
         memory.verdict = judge(
             gpu,

@@ -13,8 +13,14 @@ MOST_CPU_SECONDS: Final = 5.0
 # they leave half of the time to the board itself, since only one thread of a program computes at a time.
 WORK_SECONDS: Final = 0.01
 _LONGEST_REST_SECONDS: Final = 0.25
+# What an answer is compared with is looked up only before half of the time is gone that whoever asks waits.
+BESIDE_WITHIN_SECONDS: Final = 15.0
 
 Value = TypeVar("Value")
+
+
+class TooMuchError(StorageError):
+    """A question has had its share of the processor."""
 
 
 class Question:
@@ -26,6 +32,8 @@ class Question:
         # Of the thread, as far as it has come.
         self.cpu_seconds = 0.0
         self._began = self._rested = 0.0
+        self._begun_at = 0.0
+        self._most_seconds = MOST_CPU_SECONDS
 
     def answer(self, call: Callable[[], Value]) -> Value:
         """Do what is asked, in the thread that this is called in.
@@ -36,6 +44,7 @@ class Question:
         token = _ANSWERED.set(self)
         _AT_WORK.add(self)
         self._began = self._rested = time.thread_time()
+        self._begun_at, self._most_seconds = time.monotonic(), MOST_CPU_SECONDS
         try:
             self.go_on()
             return call()
@@ -54,8 +63,8 @@ class Question:
         self.cpu_seconds = now - self._began
         if self.is_given_up:
             raise StorageError("nobody waits for the answer any more", code="storage-hung")
-        if self.cpu_seconds > MOST_CPU_SECONDS:
-            raise StorageError(
+        if self.cpu_seconds > self._most_seconds:
+            raise TooMuchError(
                 "this takes too long to look up; ask for a shorter span, or for fewer GPUs",
                 code="history-too-much",
             )
@@ -63,6 +72,20 @@ class Question:
             share = 2 * len(_AT_WORK) - 1
             time.sleep(min((now - self._rested) * share, _LONGEST_REST_SECONDS))
             self._rested = now
+
+    def beside(self, call: Callable[[], Value]) -> Value | None:
+        """What only goes with the answer, and has as much of the processor; None: that takes too long.
+
+        Raises:
+            StorageError: nobody waits for it any more.
+        """
+        if time.monotonic() - self._begun_at > BESIDE_WITHIN_SECONDS:
+            return None
+        self._most_seconds = time.thread_time() - self._began + MOST_CPU_SECONDS
+        try:
+            return call()
+        except TooMuchError:
+            return None
 
 
 _ANSWERED: ContextVar[Question | None] = ContextVar("answered", default=None)
@@ -81,6 +104,16 @@ def go_on() -> None:
     question = _ANSWERED.get()
     if question is not None:
         question.go_on()
+
+
+def beside(call: Callable[[], Value]) -> Value | None:
+    """Look up what only goes with an answer, in time of its own; None: that takes too long.
+
+    Raises:
+        StorageError: nobody waits for the answer any more.
+    """
+    question = _ANSWERED.get()
+    return call() if question is None else question.beside(call)
 
 
 def is_given_up() -> bool:

@@ -3,13 +3,15 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from datetime import tzinfo
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpuboard.history.base import History
+from gpuboard.history.questions import beside
 from gpuboard.history.spans import Span, week_before, weeks_of, whole_hours
 from gpuboard.history.usage import PlaceUsage, Times, Usage, gpus_of
 from gpuboard.history.weights import Worth, weighed
@@ -17,7 +19,12 @@ from gpuboard.wire.usage import NAMED, UsageAnswer, UsageBy, UsageRow, UsageTota
 
 # So much of a span must have been counted for another to be compared with it.
 COMPARABLE_SHARE: Final = 0.9
+ALONE: Final = "What was used before takes too long to look up."
 _MIB_SECONDS: Final = 1024 * 3600
+_HOUR_MS: Final = 3_600_000
+# A price is told to a ten-thousandth, memory to a thousandth.
+_PRICE_PARTS: Final = 10_000
+_MEMORY_PARTS: Final = 1000
 
 # Person, in whatever case → the group that they count for.
 GroupOf = Callable[[str], str | None]
@@ -54,6 +61,45 @@ class _Sum(Struct):
 _Sums = dict[str | None, _Sum]
 
 
+class _Told(NamedTuple):
+    """What is told of a row beside its kinds of time."""
+
+    weighted_ms: int | None
+    price: float | None
+    memory_gib_hours: float | None
+
+
+class _Worths:
+    """Rounds so that all rows together say what their total says."""
+
+    def __init__(self, worth: Worth) -> None:
+        self._worth = worth
+        self._weighted = 0.0
+        self._memory = 0
+
+    def add(self, one: _Sum) -> _Told:
+        """As much as this row makes of the rounded sum of it and all before."""
+        before = self._so_far()
+        self._weighted += one.weighted
+        self._memory += one.times.memory or 0
+        weighted, price, memory = (after - told for after, told in zip(self._so_far(), before, strict=True))
+        return _Told(
+            weighted_ms=weighted if self._worth.is_set else None,
+            price=None if self._worth.price is None else price / _PRICE_PARTS,
+            memory_gib_hours=None if one.times.memory is None else memory / _MEMORY_PARTS,
+        )
+
+    def _so_far(self) -> tuple[int, int, int]:
+        price = (self._worth.price or 0.0) * self._weighted / _HOUR_MS
+        memory = self._memory / _MIB_SECONDS
+        return _nearest(self._weighted), _nearest(price * _PRICE_PARTS), _nearest(memory * _MEMORY_PARTS)
+
+
+def _nearest(value: float) -> int:
+    # In two steps: sums in another order differ by next to nothing, and must not be rounded to two sides.
+    return round(round(value, 3))
+
+
 def first_groups(groups: Mapping[str, tuple[str, ...]]) -> GroupOf:
     """What says which group somebody counts for: of several the first by name."""
     known = {who.casefold(): group for group in sorted(groups, reverse=True) for who in groups[group]}
@@ -67,18 +113,22 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
         UsageError: these are too many weeks at once.
         StorageError: it cannot be read.
     """
-    start, end = whole_hours(wanted.start, wanted.end, now=wanted.now)
+    start, end = whole_hours(wanted.start, wanted.end, now=wanted.now, zone=wanted.zone)
     before = None if wanted.before is None else whole_hours(*wanted.before, now=start)
     if wanted.by == "week":
         usage, rows = _by_week(history, wanted, start, end)
     else:
         usage = _ask(history, wanted.by, start, end)
         rows = _rows(usage, wanted)
-    past = None if before is None else _comparable(_ask(history, wanted.by, *before), before)
+    found = None if before is None else beside(lambda: _ask(history, wanted.by, *before))
+    past = None if before is None or found is None else _comparable(found, before)
     told = rows if wanted.with_names or wanted.by not in NAMED else []
     if wanted.by != "week" and told:
         told = _compared(told, _used_before(past, wanted))
-    return _answer(usage, _total(usage, past, wanted.worth), told, wanted)
+    answer = _answer(usage, _total(usage, past, wanted.worth), told, wanted)
+    if before is None or found is not None:
+        return answer
+    return replace(answer, text=f"{answer.text} {ALONE}", is_alone=True)
 
 
 def _comparable(past: Usage, span: Span) -> Usage | None:
@@ -93,7 +143,7 @@ def _ask(history: History, by: UsageBy, start: float, end: float) -> Usage:
 
 def _by_week(history: History, wanted: UsageWanted, start: float, end: float) -> tuple[Usage, list[UsageRow]]:
     weeks = [(name, span, history.usage(*span)) for name, span in weeks_of(start, end, wanted.zone)]
-    rows = []
+    rows, worths = [], _Worths(wanted.worth)
     for at, (name, (since, until), found) in enumerate(weeks):
         if not found.places:
             continue
@@ -103,7 +153,7 @@ def _by_week(history: History, wanted: UsageWanted, start: float, end: float) ->
         # Only a whole week is compared with one: a part of it, or one under way, would look like less use.
         is_whole = until - since >= COMPARABLE_SHARE * (span[1] - span[0])
         past = _comparable(before, span) if is_whole else None
-        row = _row(name, _sum_of(found.places, wanted.worth), wanted)
+        row = _row(name, _sum_of(found.places, wanted.worth), wanted, worths)
         rows.append(replace(row, previous_used_ms=None if past is None else past.total().used))
     first = min((found.start for *_, found in weeks if found.places), default=end)
     places = [place for *_, found in weeks for place in found.places]
@@ -113,8 +163,9 @@ def _by_week(history: History, wanted: UsageWanted, start: float, end: float) ->
 def _rows(usage: Usage, wanted: UsageWanted) -> list[UsageRow]:
     """All rows, whoever used most first."""
     group_of, people = first_groups(wanted.groups), _sums(usage, wanted)
+    worths = _Worths(wanted.worth)
     if wanted.by != "group":
-        rows = [_row(name, one, wanted) for name, one in _in_order(people)]
+        rows = [_row(name, one, wanted, worths) for name, one in _in_order(people)]
         return (
             rows if wanted.by != "person" else [replace(row, group=group_of(row.name or "")) for row in rows]
         )
@@ -124,19 +175,23 @@ def _rows(usage: Usage, wanted: UsageWanted) -> list[UsageRow]:
     whole = {group: _together(of_group.values()) for group, of_group in members.items()}
     rows = []
     for group, one in _in_order(whole):
-        of_group = [_row(person, part, wanted) for person, part in _in_order(members[group])]
-        rows.append(replace(_row(group, one, wanted), people=of_group))
+        # What its people say is told once: these go on from where the group began.
+        begun = copy(worths)
+        of_group = [_row(person, part, wanted, begun) for person, part in _in_order(members[group])]
+        rows.append(replace(_row(group, one, wanted, worths), people=of_group))
     return rows
 
 
 def _sums(usage: Usage, wanted: UsageWanted) -> _Sums:
     found: _Sums = defaultdict(_Sum)
+    spelled: dict[str, str] = {}
     for one in usage.places:
         weight = wanted.worth.weight_of(one.place.model)
         if wanted.by in NAMED:
             for person, times in one.people.items():
-                # A program that cannot be told has no name.
-                found[person or None].add(times, weight)
+                # A program that cannot be told has no name; one person in two spellings is told in the first.
+                name = person if wanted.by == "program" else spelled.setdefault(person.casefold(), person)
+                found[name or None].add(times, weight)
         else:
             found[one.place.node if wanted.by == "node" else one.place.model].add(one.times, weight)
     # A row of nothing says nothing; what was not observed is no person's.
@@ -170,13 +225,20 @@ def _used_before(past: Usage | None, wanted: UsageWanted) -> Callable[[UsageRow]
     """What says how much somebody used in the span before; None where nothing was counted then."""
     if past is None:
         return lambda _: None
-    used = {name: one.times.used for name, one in _sums(past, wanted).items()}
+    used = {_same(name, wanted): one.times.used for name, one in _sums(past, wanted).items()}
     if wanted.by != "group":
-        return lambda row: used.get(row.name, 0)
+        return lambda row: used.get(_same(row.name, wanted), 0)
     group_of, of_groups = first_groups(wanted.groups), defaultdict[str | None, int](int)
     for person, time in used.items():
         of_groups[group_of(person or "")] += time
-    return lambda row: used.get(row.name, 0) if row.people is None else of_groups.get(row.name, 0)
+    return lambda row: (
+        used.get(_same(row.name, wanted), 0) if row.people is None else of_groups.get(row.name, 0)
+    )
+
+
+def _same(name: str | None, wanted: UsageWanted) -> str | None:
+    """What is the same for one row in two spans: people in whatever case, everything else as it is."""
+    return name.casefold() if name is not None and wanted.by in ("person", "group") else name
 
 
 def _compared(rows: list[UsageRow], used_before: Callable[[UsageRow], int | None]) -> list[UsageRow]:
@@ -222,7 +284,7 @@ def _words(total: UsageTotal, gpus: int, percent: float | None) -> str:
 
 def _total(usage: Usage, past: Usage | None, worth: Worth) -> UsageTotal:
     whole = _sum_of(usage.places, worth)
-    times, weighted = whole.times, round(whole.weighted) if worth.is_set else None
+    times, told = whole.times, _Worths(worth).add(whole)
     return UsageTotal(
         span_ms=times.span,
         used_ms=times.used,
@@ -232,27 +294,23 @@ def _total(usage: Usage, past: Usage | None, worth: Worth) -> UsageTotal:
         broken_ms=times.broken,
         unobserved_ms=times.unobserved,
         previous_used_ms=None if past is None else past.total().used,
-        weighted_ms=weighted,
-        memory_gib_hours=_gib_hours(times),
-        price=worth.price_of(weighted),
+        weighted_ms=told.weighted_ms,
+        memory_gib_hours=told.memory_gib_hours,
+        price=told.price,
     )
 
 
-def _row(name: str | None, one: _Sum, wanted: UsageWanted) -> UsageRow:
-    times, weighted = one.times, round(one.weighted) if wanted.worth.is_set else None
+def _row(name: str | None, one: _Sum, wanted: UsageWanted, worths: _Worths) -> UsageRow:
+    times, told = one.times, worths.add(one)
     row = UsageRow(
         name=name,
         used_ms=times.used,
         idle_ms=times.idle,
         booked_ms=times.booked,
-        weighted_ms=weighted,
-        memory_gib_hours=_gib_hours(times),
-        price=wanted.worth.price_of(weighted),
+        weighted_ms=told.weighted_ms,
+        memory_gib_hours=told.memory_gib_hours,
+        price=told.price,
     )
     if wanted.by in NAMED:
         return row
     return replace(row, free_ms=times.free, broken_ms=times.broken, unobserved_ms=times.unobserved)
-
-
-def _gib_hours(times: Times) -> float | None:
-    return None if times.memory is None else round(times.memory / _MIB_SECONDS, 3)

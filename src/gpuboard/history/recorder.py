@@ -11,15 +11,17 @@ from typing import Final
 from msgspec import Struct
 
 from gpuboard.fleet.changes import Change
-from gpuboard.fleet.node import Seen
+from gpuboard.fleet.node import DEFAULT_INTERVAL, Seen
 from gpuboard.fleet.state import Fleet
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS, History
+from gpuboard.history.covered import Covered
 from gpuboard.history.gathering import Gathered, Gatherer, News
 from gpuboard.history.judged import Judged
-from gpuboard.history.positions import Mark, Positions, mark_of
+from gpuboard.history.positions import Positions, mark_of
 from gpuboard.history.records import Batch, GpuSamples, HostSample, Taken, Written
-from gpuboard.history.samples import told_of
+from gpuboard.history.samples import Told, told_of
 from gpuboard.model.errors import StorageError
+from gpuboard.model.node import LATE_AFTER_INTERVALS
 from gpuboard.model.report import NodeReport, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
 from gpuboard.model.verdict import Reason
@@ -39,31 +41,29 @@ LATE_SAMPLES: Final = 200
 # A sample that a newer one overtook by less has its verdict: they came in one tick.
 OVERTAKEN_SECONDS: Final = 5.0
 
-_NOTHING: Final = Gathered([], None)
+_NOTHING: Final = Gathered(None, None)
 
 
-class _Taking:
+# Thousands of these wait to be written, and hold no cycles.
+class _Taking(Struct, eq=False, gc=False):
     """One sample that was taken."""
 
-    __slots__ = ("at", "is_backfill", "is_ready", "judged", "mark", "node", "report", "told", "weight")
-
-    def __init__(
-        self, node: str, report: NodeReport | None, at: float, mark: Mark, *, is_backfill: bool = False
-    ) -> None:
-        self.node = node
-        # None: nothing of it is kept but how far its node has come.
-        self.report = report
-        self.at = at
-        self.mark = mark
-        self.is_backfill = is_backfill
-        self.is_ready = False
-        gpus = () if report is None else report.gpus or ()
-        # How many samples of GPUs it holds, at least one.
-        self.weight = len(gpus) or 1
-        # What the fleet has not judged is looked at when it is.
-        self.told = None if report is None or is_backfill else told_of(gpus, report.host)
-        # What the fleet thought of it; None: it is to be judged here.
-        self.judged: list[Judged] | None = None
+    node: str
+    # None: nothing of it is kept but how far its node has come.
+    report: NodeReport | None
+    at: float
+    # Under which name it is known how far its node has come, and how far that is.
+    key: str
+    position: Taken
+    is_backfill: bool = False
+    # How many samples of GPUs it holds, at least one.
+    weight: int = 1
+    # What the fleet has not judged is looked at when it is.
+    told: Told | None = None
+    # What the fleet thought of it; None: it is to be judged here.
+    judged: list[Judged] | None = None
+    # As it is written; None: it is not ready.
+    gathered: Gathered | None = None
 
 
 class Counts(Struct):
@@ -71,7 +71,7 @@ class Counts(Struct):
 
     batches: int = 0
     samples: int = 0
-    # Too old, sealed already, or of more GPUs than a node may have.
+    # Too old, of a past that was taken already, sealed already, or of more GPUs than a node may have.
     refused: int = 0
     # Of the thread that writes.
     cpu_seconds: float = 0.0
@@ -92,6 +92,7 @@ class Recorder:
         self.counts = Counts()
         self._trouble: Reason | None = None
         self._positions = Positions()
+        self._covered = Covered()
         self._gatherer = Gatherer(fleet)
         # Since the last tick, and of each node the one that alone waits for it; those that are to be judged
         # here, and whose they are; those to be written.
@@ -99,7 +100,7 @@ class Recorder:
         self._alone: dict[str, _Taking | None] = {}
         self._late: deque[_Taking] = deque()
         self._late_of: dict[str, int] = {}
-        self._ready: deque[tuple[_Taking, Gathered]] = deque()
+        self._ready: deque[_Taking] = deque()
         self._unwritten: Batch | None = None
         self._waiting = 0
         self._most_waiting = MIN_WAITING
@@ -110,8 +111,9 @@ class Recorder:
 
     def start(self, positions: dict[str, Taken], news: News) -> None:
         """Go on where an earlier run of the board ended; from now on samples are taken."""
+        now = self._fleet.clock.now()
         self._positions.restore(positions)
-        self._gatherer.restore(news, self._fleet.clock.now())
+        self._covered.restore(self._gatherer.restore(news, now), now)
         self._is_open = True
 
     def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
@@ -123,12 +125,15 @@ class Recorder:
         mark = mark_of(node, report, source, at)
         if not self._positions.is_new(mark):
             return True
-        if now - at > OLDEST_SAMPLE_SECONDS:
-            # For good: nothing changes what is so old any more.
+        holds = LATE_AFTER_INTERVALS * (report.interval_seconds or DEFAULT_INTERVAL)
+        if now - at > OLDEST_SAMPLE_SECONDS or not self._covered.is_new(node, at, holds, now):
+            # For good: nothing changes what is so old any more, or was observed.
             self.counts.refused += 1
-            self._put(_Taking(node, None, at, mark))
+            self._put(_Taking(node, None, at, *mark))
         else:
-            self._put(_Taking(node, report, at, mark, is_backfill=is_backfill))
+            gpus = report.gpus or ()
+            told = None if is_backfill else told_of(gpus, report.host)
+            self._put(_Taking(node, report, at, *mark, is_backfill, len(gpus) or 1, told))
         return True
 
     def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
@@ -138,7 +143,7 @@ class Recorder:
         at = self._fleet.clock.now()
         mark = mark_of(node, report, source, at)
         if self._positions.is_new(mark):
-            self._put(_Taking(node, None, at, mark))
+            self._put(_Taking(node, None, at, *mark))
 
     def taken(self, node: str, boot_id: str) -> int | None:
         """How far this boot of the node is safe."""
@@ -170,6 +175,7 @@ class Recorder:
         self._gatherer.follow(change)
         self._most_waiting = max(MIN_WAITING, WAITING_PER_GPU * self._gatherer.gpus)
         self._positions.forget(change.gone_nodes)
+        self._covered.forget(change.gone_nodes)
         self._sort_fresh()
         if self._late or self._waiting >= BATCH_SAMPLES:
             self._news.set()
@@ -178,7 +184,7 @@ class Recorder:
         fresh, self._fresh = self._fresh, []
         self._alone.clear()
         for taking in fresh:
-            if taking.is_ready:
+            if taking.gathered is not None:
                 continue
             node, report = self._fleet.get(taking.node), taking.report
             seen = None if node is None else node.seen
@@ -207,8 +213,8 @@ class Recorder:
     def _set_ready(self, taking: _Taking, gathered: Gathered) -> None:
         # What it was made of is not needed any more.
         taking.report = taking.judged = taking.told = None
-        taking.is_ready = True
-        self._ready.append((taking, gathered))
+        taking.gathered = gathered
+        self._ready.append(taking)
 
     def _judge_some(self) -> None:
         judged = 0
@@ -285,13 +291,16 @@ class Recorder:
         positions: dict[str, Taken] = {}
         weight = 0
         while self._ready and weight < BATCH_SAMPLES:
-            taking, gathered = self._ready.popleft()
+            taking = self._ready.popleft()
+            gathered = taking.gathered or _NOTHING
             weight += taking.weight
-            gpus += gathered.gpu_samples
+            if gathered.missing is not None:
+                gpus.append(gathered.missing)
+            if gathered.gpu_samples is not None:
+                gpus.append(gathered.gpu_samples)
             if gathered.host_sample is not None:
                 hosts.append(gathered.host_sample)
-            key, position = taking.mark
-            positions[key] = position
+            positions[taking.key] = taking.position
         self._waiting -= weight
         news, gone = self._gatherer.take_news(is_last=self._is_ending), self._positions.take_gone()
         self._is_ending = False

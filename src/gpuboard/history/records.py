@@ -4,9 +4,10 @@ Times are the board's, in Unix seconds; those of samples in whole milliseconds, 
 cut to each other. Spans are `[start, end)`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
 from gpuboard.history.figures import Kind
@@ -15,7 +16,15 @@ from gpuboard.model.verdict import VerdictWord
 Tier = Literal["full", "minutes", "hours"]
 
 
-class GpuSamples(NamedTuple):
+def packed(figures: Iterable[float | None], count: int = -1) -> bytes:
+    """Figures as `GpuSamples` has them, NaN where one cannot be told; quicker if it is said how many.
+
+    One object instead of one for each: thousands of reports wait to be written, far from the processor.
+    """
+    return np.fromiter(figures, np.float64, count).tobytes()
+
+
+class GpuSamples(Struct, frozen=True, gc=False):
     """What the GPUs of one node said at one moment, column by column, since there are hundreds a second.
 
     It holds from `at_ms` for `holds_ms` at most, and ends earlier where the next sample of the same GPU
@@ -26,8 +35,8 @@ class GpuSamples(NamedTuple):
     gpus: tuple[str, ...]
     at_ms: int
     holds_ms: int
-    # GPU after GPU, in the order of `figures.GPU_NUMBERS` without the states. None: cannot tell.
-    figures: Sequence[float | None]
+    # `packed`, GPU after GPU, in the order of `figures.GPU_MEASURED`.
+    figures: bytes
     # By GPU: whether it was throttled, and the verdict by its code.
     throttled: Sequence[bool | None]
     verdicts: Sequence[int | None]
@@ -36,7 +45,7 @@ class GpuSamples(NamedTuple):
     holders: tuple[tuple[str, ...] | None, ...]
 
 
-class HostSample(NamedTuple):
+class HostSample(Struct, frozen=True, gc=False):
     """What one host said at one moment; it holds as a GPU's does."""
 
     node: str
@@ -46,7 +55,7 @@ class HostSample(NamedTuple):
     numbers: tuple[float | None, ...]
 
 
-class Taken(NamedTuple):
+class Taken(Struct, frozen=True, gc=False):
     """How far a pushing node has come: every sample of this boot up to this sequence is safe."""
 
     boot_id: str

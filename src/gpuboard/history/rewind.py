@@ -3,7 +3,6 @@
 What the past does not know is null: claims, evidence, processes, since when.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -12,10 +11,10 @@ from gpuboard.fleet.groups import NodeGroups
 from gpuboard.fleet.names import Names
 from gpuboard.history.events import STATES
 from gpuboard.history.questions import go_on
-from gpuboard.history.records import Event, GpuMoment, Moment
+from gpuboard.history.records import Event, GpuMoment, Moment, Place
 from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import NodeState
-from gpuboard.model.problems import BREAKING, missing_gpus, problem_of
+from gpuboard.model.problems import BREAKING, missing_gpus, place_name, problem_of
 from gpuboard.model.report import GpuReading, HostFacts, Problem
 from gpuboard.model.verdict import Reason, Verdict, VerdictWord
 from gpuboard.wire.views import FleetView, GpuRow, GpuView, HolderView, NodeRow, NodeView
@@ -94,17 +93,30 @@ def _state(node: _NodeThen) -> tuple[NodeState, Reason | None]:
     return ("live", None) if node.is_observed else ("lost", NOT_OBSERVED)
 
 
-def _problems(events: Iterable[Event]) -> tuple[Problem, ...]:
+def _problems(node: _NodeThen) -> tuple[Problem, ...]:
+    names = {gpu.place.gpu: _place_name(gpu.place) for gpu in node.gpus}
     return tuple(
-        problem_of(event.kind, event.detail, gpu_uuid=event.gpu, since=event.start)
-        for event in events
+        problem_of(
+            event.kind,
+            event.detail,
+            gpu_uuid=event.gpu,
+            # Of a card that was missing nothing else is written down.
+            place=event.gpu and names.get(event.gpu, event.gpu),
+            since=event.start,
+        )
+        for event in node.events
         if event.kind not in STATES
     )
 
 
+def _place_name(place: Place) -> str:
+    what = "MIG instance" if place.parent else "GPU"
+    return place_name(place.index, place.gpu, place.model, what=what)
+
+
 def _node_row(node: _NodeThen, moment: Moment, named: Named) -> NodeRow:
     (state, reason), display = _state(node), named.names.node(node.name)
-    problems, host = _problems(node.events), node.host
+    problems, host = _problems(node), node.host
     return NodeRow(
         name=node.name,
         display_name=display,

@@ -1,13 +1,16 @@
 """What nodes say as samples of the history. Pure."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from gpuboard.fleet.views import fullest_percent, load_percent
 from gpuboard.history.figures import GPU_MEASURED, VERDICT_CODES
-from gpuboard.history.records import GpuSamples
+from gpuboard.history.records import GpuSamples, packed
 from gpuboard.model.names import holder_name
 from gpuboard.model.node import LATE_AFTER_INTERVALS
 from gpuboard.model.report import GpuReading, HostFacts
@@ -27,38 +30,41 @@ HostNumbers = tuple[float | None, ...]
 _measured: Final = attrgetter(*GPU_MEASURED)
 _uuid: Final = attrgetter("uuid")
 _reasons: Final = attrgetter("throttle_reasons")
-# A named tuple as a tuple is made, without asking its class first: a third of the time, for every report.
-as_tuple: Final = tuple.__new__
 
 
-class Told(NamedTuple):
+class Told(Struct, frozen=True, gc=False):
     """The figures of one report: taken out while it is at hand, since by the next tick it is far away."""
 
     # What the node calls its GPUs.
-    uuids: list[str]
+    uuids: Names
     # As in `GpuSamples`.
-    figures: list[float | None]
-    throttled: list[bool | None]
+    figures: bytes
+    throttled: tuple[bool | None, ...]
     # As in `HostSample`.
     host: HostNumbers | None
 
 
 def told_of(readings: Sequence[GpuReading], host: HostFacts | None) -> Told:
     """The figures of these GPUs and of the machine around them."""
-    told = (
-        list(map(_uuid, readings)),
-        list(chain.from_iterable(map(_measured, readings))),
+    return Told(
+        tuple(map(_uuid, readings)),
+        packed(chain.from_iterable(map(_measured, readings)), len(GPU_MEASURED) * len(readings)),
         _throttled(list(map(_reasons, readings))),
         None if host is None else host_numbers(host),
     )
-    return as_tuple(Told, told)
 
 
-def _throttled(reasons: list[tuple[str, ...] | None]) -> list[bool | None]:
+def _throttled(reasons: list[tuple[str, ...] | None]) -> tuple[bool | None, ...]:
     # Most have no reason at all.
     if not any(reasons) and None not in reasons:
-        return [False] * len(reasons)
-    return [None if one is None else not SLOWDOWNS.isdisjoint(one) for one in reasons]
+        return _never(len(reasons))
+    return tuple([None if one is None else not SLOWDOWNS.isdisjoint(one) for one in reasons])
+
+
+@cache
+def _never(count: int) -> tuple[bool, ...]:
+    # One for all: what waits in thousands is looked through for cycles.
+    return (False,) * count
 
 
 def codes_of(verdicts: Iterable[Verdict | None]) -> list[int | None]:
@@ -69,7 +75,7 @@ def codes_of(verdicts: Iterable[Verdict | None]) -> list[int | None]:
 def absent(gpus: Names, at_ms: int) -> GpuSamples:
     """That GPUs are missing in a report: what was known of them holds no longer."""
     nothing = (None,) * len(gpus)
-    return GpuSamples(gpus, at_ms, 0, nothing * len(GPU_MEASURED), nothing, nothing, nothing)
+    return GpuSamples(gpus, at_ms, 0, packed(nothing * len(GPU_MEASURED)), nothing, nothing, nothing)
 
 
 def host_numbers(host: HostFacts) -> HostNumbers:

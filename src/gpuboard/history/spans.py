@@ -45,10 +45,15 @@ def as_long_before(start: float, end: float) -> Span:
     return max(0.0, start - (end - start)), start
 
 
-def whole_hours(start: float, end: float, *, now: float) -> Span:
-    """A span from the begin of its first hour to the end of its last, or to now."""
-    first = math.floor(start / HOUR_SECONDS) * HOUR_SECONDS
-    return first, min(math.ceil(end / HOUR_SECONDS) * HOUR_SECONDS, max(first, now))
+def whole_hours(start: float, end: float, *, now: float, zone: tzinfo | None = None) -> Span:
+    """A span from the begin of its first hour to the end of its last, or to now.
+
+    Where days begin at half an hour of UTC, that hour is the following day's alone.
+    """
+    first, last = math.floor(start / HOUR_SECONDS), math.ceil(end / HOUR_SECONDS)
+    if _is_midnight(end, zone):
+        last = math.floor(end / HOUR_SECONDS)
+    return first * HOUR_SECONDS, min(last * HOUR_SECONDS, max(first * HOUR_SECONDS, now))
 
 
 def weeks_of(start: float, end: float, zone: tzinfo | None) -> list[tuple[str, Span]]:
@@ -112,6 +117,11 @@ def hour_of_week(at: float, zone: tzinfo | None) -> tuple[int, int]:
 def _moved(year: int, month: int, by: int) -> tuple[int, int]:
     months = year * _MONTHS + month - 1 + by
     return months // _MONTHS, months % _MONTHS + 1
+
+
+def _is_midnight(at: float, zone: tzinfo | None) -> bool:
+    day = datetime.fromtimestamp(at, zone)
+    return at == _midnight(day.year, day.month, day.day, zone)
 
 
 def _midnight(year: int, month: int, day: int, zone: tzinfo | None) -> float:

@@ -27,7 +27,7 @@ class Steady:
 
     __slots__ = ("_memories", "_seen", "claims", "codes", "gpus", "holders", "looked_at", "people", "told")
 
-    def __init__(self, gpus: Names, told: list[str], seen: Seen) -> None:
+    def __init__(self, gpus: Names, told: Names, seen: Seen) -> None:
         # Under the names that they have on this board, and under those that their node says.
         self.gpus = gpus
         self.told = told

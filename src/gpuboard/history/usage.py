@@ -108,8 +108,11 @@ class PlaceUsage(Struct, kw_only=True):
         whole = sum(parts.values())
         if memory is None or not whole:
             return
-        for person, part in parts.items():
-            self.people[person].add_memory(memory * part // whole)
+        told = {person: memory * part // whole for person, part in parts.items()}
+        # What is left is the first one's by name.
+        told[next(iter(told))] += memory - sum(told.values())
+        for person, part in told.items():
+            self.people[person].add_memory(part)
 
     def fit(self) -> None:
         """Let no more have been observed than there was: a place may be found to have ended earlier."""
@@ -137,6 +140,8 @@ class HourUse(Struct, frozen=True, kw_only=True):
     # Somebody was on it, used or held idle.
     taken: int
     observed: int
+    # Of the GPU that was observed longest: as long as the board saw anything, or nearly.
+    seen: int
 
 
 class Usage(Struct, kw_only=True):

@@ -10,7 +10,6 @@ from gpuboard.model.names import compute_slices, is_part_of_model
 
 # Of a card that is cut into instances.
 SLICES: Final = 7
-_HOUR_MS: Final = 3_600_000
 
 
 class Worth(Struct, frozen=True, kw_only=True):
@@ -40,12 +39,6 @@ class Worth(Struct, frozen=True, kw_only=True):
         if slices is None or (part is not None and compute_slices(part) is not None):
             return weight
         return weight * slices / SLICES
-
-    def price_of(self, weighted_ms: float | None) -> float | None:
-        """What weighted time costs, to a ten-thousandth."""
-        if self.price is None or weighted_ms is None:
-            return None
-        return round(self.price * weighted_ms / _HOUR_MS, 4)
 
 
 def weighed(times: Times) -> int:

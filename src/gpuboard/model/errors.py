@@ -118,9 +118,11 @@ class GuessRefused(AccessRefused):
 class BookingRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
     """A rule, or what others have booked, forbids it; nothing has changed."""
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: Reason, *, unnamed: Reason | None = None) -> None:
+        """Take the reason, and the same without a name if it has one."""
         super().__init__(reason.text)
         self.reason = reason
+        self.unnamed = unnamed or reason
 
 
 class SourceError(GpuboardError):

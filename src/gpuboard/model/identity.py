@@ -30,6 +30,11 @@ def is_system_account(uid: int, first_person_uid: int) -> bool:
     return uid == 0 or uid < first_person_uid or uid in _NOBODY_UIDS
 
 
+def is_nobodys_name(name: str) -> bool:
+    """Whether a name is root's, or that of nobody known: no person's."""
+    return name.casefold() in ("root", "unknown")
+
+
 def is_at_least(role: Role, wanted: Role) -> bool:
     """Whether a role includes another."""
     return ROLES.index(role) >= ROLES.index(wanted)

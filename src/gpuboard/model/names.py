@@ -84,6 +84,11 @@ def in_order(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
     return tuple(sorted(found, key=place))
 
 
+def slot_of(bus_id: str | None) -> str:
+    """A PCI address as it can be compared: some write its domain with four digits, some with eight."""
+    return (bus_id or "").lower()[-12:]
+
+
 def driver_index(index: int) -> int:
     """The number by which the vendor's own driver and programs know a GPU."""
     return index % NUMBERS_PER_VENDOR

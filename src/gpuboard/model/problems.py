@@ -304,6 +304,8 @@ SILENT: Final[dict[str, ProblemKind]] = {
     "local": "silent-local",
     "simulated": "silent-simulated",
 }
+# What the board says of a node because nothing comes from it.
+ABSENCES: Final[tuple[ProblemKind, ...]] = (*SILENT.values(), "not-listed", "unreadable-file")
 BREAKING: Final = frozenset(kind for kind, words in _WORDS.items() if words.breaks)
 # The states of nodes that are trouble by themselves. Late is one that may only be slow.
 _STATES: Final[dict[str, Severity]] = {
@@ -381,14 +383,41 @@ def without_details(found: Problem) -> Problem:
     words = _WORDS.get(found.kind)  # type: ignore[call-overload]
     kind = found.kind if words is not None else OTHER
     known = words or _OTHER
-    return replace(found, kind=kind, text=known.text, remedy=known.remedy, detail=None)
+    return replace(found, kind=kind, text=known.text, remedy=known.remedy, detail=None, place=None)
+
+
+def place_name(number: int, uuid: str, model: str | None = None, *, what: str = "GPU") -> str:
+    """A GPU as a sentence names it: `GPU 3 (NVIDIA A100, GPU-…)`."""
+    return f"{what} {number} ({model}, {uuid})" if model else f"{what} {number} ({uuid})"
+
+
+def sentence_of(found: Problem) -> str:
+    """A problem in one English sentence, for where it does not stand beside its GPU."""
+    return f"{found.place}: {found.text}" if found.place else found.text
 
 
 def problem(
-    kind: ProblemKind, detail: str | None = None, *, gpu_uuid: str | None = None, since: float | None = None
+    kind: ProblemKind,
+    detail: str | None = None,
+    *,
+    gpu_uuid: str | None = None,
+    place: str | None = None,
+    since: float | None = None,
 ) -> Problem:
-    """Put one kind of trouble into words; the detail (which device, which versions) follows a colon."""
-    words = _WORDS[kind]
+    """Put one kind of trouble into words; the detail (which versions, how many) follows a colon."""
+    return problem_of(kind, detail, gpu_uuid=gpu_uuid, place=place, since=since)
+
+
+def problem_of(
+    kind: str,
+    detail: str | None = None,
+    *,
+    gpu_uuid: str | None = None,
+    place: str | None = None,
+    since: float | None = None,
+) -> Problem:
+    """The same for a kind that may be strange: it was written down, by an earlier version perhaps."""
+    words = _WORDS.get(kind, _OTHER)  # type: ignore[call-overload]
     text = f"{words.text}: {detail}" if detail else words.text
     return Problem(
         kind=kind,
@@ -396,17 +425,9 @@ def problem(
         remedy=words.remedy,
         detail=None if detail is None else detail[:4096],
         gpu_uuid=gpu_uuid,
+        place=None if place is None else place[:4096],
         since=since,
     )
-
-
-def problem_of(
-    kind: str, detail: str | None = None, *, gpu_uuid: str | None = None, since: float | None = None
-) -> Problem:
-    """The same for a kind that may be strange: it was written down, by an earlier version perhaps."""
-    words = _WORDS.get(kind, _OTHER)  # type: ignore[call-overload]
-    text = f"{words.text}: {detail}" if detail else words.text
-    return Problem(kind=kind, text=text, remedy=words.remedy, detail=detail, gpu_uuid=gpu_uuid, since=since)
 
 
 def public_kind(kind: str) -> str:

@@ -142,12 +142,14 @@ class Problem(Struct, frozen=True, kw_only=True, gc=False):
     """Something wrong on a node or one of its GPUs, with what to do about it."""
 
     kind: ShortText
-    # The whole sentence, in English; its kind and its detail are what other languages need.
+    # What is wrong, in English; its kind and its detail are what other languages need.
     text: Text
     remedy: Text
-    # Which device, which versions, how many: the same in every language.
+    # Which versions, how many: the same in every language.
     detail: Text | None = None
     gpu_uuid: ShortText | None = None
+    # Which GPU, for whoever does not see it beside its GPU: "GPU 3 (NVIDIA A100, GPU-…)".
+    place: Text | None = None
     since: UnixTime | None = None
 
 

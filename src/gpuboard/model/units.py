@@ -45,7 +45,7 @@ def parse_duration(text: str) -> float:
         return float(plain)
     parts = _DURATION_PART.findall(plain)
     if not parts or _DURATION_PART.sub("", plain).strip():
-        raise ValueError(f"{text!r} is no duration; write it like 5s, 10min or 1h30m")
+        raise ValueError(f"{text!r} is no duration; write it like 5s, 10min, 1h30m or 3d")
     return float(sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts))
 
 

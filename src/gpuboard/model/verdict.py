@@ -4,6 +4,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from gpuboard.model.report import UnixTime
+
 VerdictWord = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
 Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
 
@@ -29,7 +31,7 @@ class Verdict(Struct, frozen=True, gc=False):
 
     word: VerdictWord
     reason: Reason
-    since: float | None = None
+    since: UnixTime | None = None
     flags: tuple[Flag, ...] = ()
 
 

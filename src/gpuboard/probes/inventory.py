@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from gpuboard.model.names import in_order
-from gpuboard.model.problems import problem
+from gpuboard.model.names import in_order, slot_of
+from gpuboard.model.problems import place_name, problem
 from gpuboard.model.report import GpuReading, Problem
 
 _NOTHING: Final = frozenset[str]()
@@ -36,10 +36,12 @@ class Inventory:
     def remember(self, gpus: Iterable[GpuReading], *, left_out: Collection[str] = _NOTHING) -> None:
         """Note which GPUs answered; an instance of a GPU that answers without it was dissolved, not lost."""
         answered = {gpu.uuid: gpu for gpu in gpus if not gpu.uuid_is_synthetic}
+        silent = [gpu for uuid, gpu in self._known.items() if uuid in left_out]
+        gone = replaced(self._known.values(), [*answered.values(), *silent])
         self._known = {
             uuid: gpu
             for uuid, gpu in self._known.items()
-            if uuid in left_out or gpu.mig_parent_uuid not in answered
+            if uuid in left_out or not (gpu.mig_parent_uuid in answered or {uuid, gpu.mig_parent_uuid} & gone)
         }
         for uuid, gpu in answered.items():
             self._known[uuid] = blank(gpu)
@@ -69,11 +71,26 @@ class Inventory:
         return in_order(self._known.values())
 
 
+def replaced(known: Iterable[GpuReading], gpus: Iterable[GpuReading]) -> frozenset[str]:
+    """The cards known before that are gone, because another has their place.
+
+    That is their slot, or, while there are as many as before, their number.
+    """
+    before = {gpu.uuid: gpu for gpu in known if gpu.mig_parent_uuid is None}
+    here = {gpu.uuid: gpu for gpu in gpus if gpu.mig_parent_uuid is None and not gpu.uuid_is_synthetic}
+    new = [gpu for uuid, gpu in here.items() if uuid not in before]
+    if not new:
+        return _NOTHING
+    gone = [gpu for uuid, gpu in before.items() if uuid not in here]
+    slots = {slot_of(gpu.pcie_bus_id) for gpu in new} - {""}
+    numbers = {gpu.index for gpu in new} if len(here) == len(before) else set[int]()
+    return frozenset(gpu.uuid for gpu in gone if slot_of(gpu.pcie_bus_id) in slots or gpu.index in numbers)
+
+
 def name_of(gpu: GpuReading) -> str:
     """A GPU as a sentence names it: `GPU 3 (NVIDIA A100, GPU-…)`."""
-    kind = f"{gpu.model}, {gpu.uuid}" if gpu.model else gpu.uuid
-    what = f"MIG instance {gpu.index}" if gpu.mig_parent_uuid else f"GPU {gpu.index}"
-    return f"{what} ({kind})"
+    what = "MIG instance" if gpu.mig_parent_uuid else "GPU"
+    return place_name(gpu.index, gpu.uuid, gpu.model, what=what)
 
 
 def roll_call(gpus: Sequence[GpuReading], absent: Collection[str]) -> Problem | None:

@@ -178,8 +178,8 @@ class NvmlProbe:
                 if error.value in SESSION_OVER:
                     raise
                 if error.value != pynvml.NVML_ERROR_NOT_FOUND:
-                    detail = f"MIG instance {index} ({error})"
-                    gathered.problems.append(problem("sensor-error", detail, gpu_uuid=gpu.uuid))
+                    detail, place = f"MIG instance {index}: {error}", name_of(gpu)
+                    gathered.problems.append(problem("sensor-error", detail, gpu_uuid=gpu.uuid, place=place))
 
     def _whole(self, gathered: _Round, driver: str, cuda: str | None) -> Devices:
         """Add the devices that were there before, or should be, and did not answer."""
@@ -197,12 +197,12 @@ class NvmlProbe:
                 missing[gpu.uuid] = gpu
             kind = device_kind(error.value)
             # That it is lost, its kind says already.
-            detail = name_of(gpu) if kind == "gpu-lost" else f"{name_of(gpu)}: {error}"
-            problems.append(problem(kind, detail, gpu_uuid=gpu.uuid))
+            detail = None if kind == "gpu-lost" else str(error)
+            problems.append(problem(kind, detail, gpu_uuid=gpu.uuid, place=name_of(gpu)))
         explained = {trouble.gpu_uuid for trouble in problems}
         for gpu in missing.values():
             if gpu.uuid not in explained and gpu.mig_parent_uuid not in explained:
-                problems.append(problem("gpu-lost", name_of(gpu), gpu_uuid=gpu.uuid))
+                problems.append(problem("gpu-lost", gpu_uuid=gpu.uuid, place=name_of(gpu)))
         gpus = in_order([*gathered.gpus, *missing.values()])
         roll = roll_call(gpus, missing.keys())
         if roll is not None:

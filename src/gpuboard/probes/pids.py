@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.probes.inventory import name_of
 
 # No kernel gives out others. Drivers 535.43 to 535.86 lay the list out in another way than the rest: read as
 # usual, most processes have the pid 0 or 4294967295, and the sizes are not theirs.
@@ -23,9 +24,9 @@ def with_believable_processes(report: NodeReport) -> NodeReport:
     problems = (
         problem(
             "sensor-error",
-            f"GPU {gpu.index} ({gpu.model or 'unknown model'}), for its processes: the driver names some that"
-            " cannot be, as versions 535.43 to 535.86 do; update it",
+            "its processes: the driver names some that cannot be, as versions 535.43 to 535.86 do; update it",
             gpu_uuid=gpu.uuid,
+            place=name_of(gpu),
         )
         for gpu in doubtful
     )

@@ -1,20 +1,21 @@
 """`[access]`: who may see what, and how people sign in."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import fields
 
 from gpuboard.settings.base import Duration, Rule, between
 from gpuboard.settings.rules import check_header, check_issuer, check_patterns, check_proxies
+
+_EXAMPLES: Final = {"issuer": "https://login.lab.example/realms/lab", "client_id": "gpuboard"}
 
 
 class OidcTable(Struct, frozen=True, kw_only=True):
     """`[access.oidc]`: signing in by an OpenID Connect provider."""
 
     # Empty: it is off.
-    issuer: Annotated[
-        str, Meta(max_length=500, examples=["https://login.lab.example/realms/lab"]), Rule(check_issuer)
-    ] = ""
+    issuer: Annotated[str, Meta(max_length=500, examples=[_EXAMPLES["issuer"]]), Rule(check_issuer)] = ""
     client_id: Annotated[str, Meta(max_length=200)] = ""
     # The client's secret, in a file of its own; absent: a public client, with PKCE alone.
     client_secret_file: str | None = None
@@ -32,6 +33,15 @@ class OidcTable(Struct, frozen=True, kw_only=True):
     session: Annotated[Duration, between("1min", "30d")] = Duration(12 * 3600)
     # PEM, for a provider whose authority this machine does not know.
     ca_file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse half a provider: this way would stay off, and nobody would hear why."""
+        missing = [key for key in ("issuer", "client_id") if not getattr(self, key)]
+        usual = {field.name: field.default for field in fields(type(self))}
+        given = next((key for key, value in usual.items() if getattr(self, key) != value), None)
+        if missing and given is not None:
+            example = _EXAMPLES[missing[0]]
+            raise ValueError(f'{given} has no effect without {missing[0]}; write {missing[0]} = "{example}"')
 
 
 class AccessTable(Struct, frozen=True, kw_only=True):
@@ -54,3 +64,11 @@ class AccessTable(Struct, frozen=True, kw_only=True):
     # Whether accounts of the board's own may sign in by password.
     passwords: bool = True
     oidc: OidcTable = OidcTable()
+
+    def __post_init__(self) -> None:
+        """Refuse a header that would count from nobody."""
+        if self.proxy_header and not self.trusted_proxies:
+            raise ValueError(
+                "proxy_header has no effect without trusted_proxies, for it counts from those alone; write "
+                'trusted_proxies = ["127.0.0.1"], or from where else the proxy asks'
+            )

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.model.units import parse_duration, parse_size
-from gpuboard.settings.words import Duration, Size, close_to, expectation, plain_kind, show, written
+from gpuboard.settings.words import Days, Duration, Size, close_to, expectation, plain_kind, show, written
 
-__all__ = ["Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
+__all__ = ["Days", "Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -129,6 +129,15 @@ def _read_duration(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
     return float(seconds)
 
 
+def _read_days(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
+    # Only nothing is the same in seconds and days.
+    if isinstance(value, str) and not value.strip().replace(".", "", 1).isdecimal():
+        return _read_duration(value)
+    if isinstance(value, bool) or value != 0:
+        raise TypeError(value)
+    return 0.0
+
+
 def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
     # A number without its unit may be meant in bytes, M or G; only nothing is the same in all.
     if not isinstance(value, str) and (isinstance(value, bool) or value != 0):
@@ -136,4 +145,8 @@ def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
     return parse_size(value) if isinstance(value, str) else 0
 
 
-_NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {Duration: _read_duration, Size: _read_size}
+_NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {
+    Duration: _read_duration,
+    Days: _read_days,
+    Size: _read_size,
+}

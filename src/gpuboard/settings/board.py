@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.access import AccessTable
-from gpuboard.settings.base import Duration, Rule, Size, between, read_options
+from gpuboard.settings.base import Days, Duration, Rule, Size, between, read_options
+from gpuboard.settings.no_toml import why_no_toml
 from gpuboard.settings.rules import (
     check_base_path,
     check_contact,
@@ -27,7 +28,7 @@ from gpuboard.settings.rules import (
     check_storage_url,
     check_weights,
 )
-from gpuboard.settings.words import close_to, why_no_toml
+from gpuboard.settings.words import close_to
 from gpuboard.settings.zones import check_zone
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8042"
@@ -52,7 +53,7 @@ class BoardTable(Struct, frozen=True, kw_only=True):
     # Names of the board besides this machine's own.
     hostnames: Annotated[tuple[str, ...], Rule(check_hostnames)] = ()
     # A node that left its source's list is forgotten after so long.
-    forget_after: Duration = Duration(24 * 3600)
+    forget_after: Days = Days(24 * 3600)
     tick: Annotated[Duration, between("100ms", "10s")] = Duration(1)
     # Where a wall clock decides, it is one of this zone; empty: this machine's.
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"]), Rule(check_zone)] = ""
@@ -113,9 +114,9 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
 class LimitsTable(Struct, frozen=True, kw_only=True):
     """`[bookings.groups.NAME]`: how much members of a group may book; absent: as for all."""
 
-    longest: Duration | None = None
+    longest: Days | None = None
     # How far from now a booking may begin.
-    ahead: Duration | None = None
+    ahead: Days | None = None
     gpus_at_once: Annotated[int, Meta(ge=0, le=100_000, examples=[4])] | None = None
     # GPU-hours of a calendar week.
     hours_per_week: Annotated[float, Meta(ge=0, le=1_000_000, examples=[200])] | None = None
@@ -161,11 +162,11 @@ class HistoryTable(Struct, frozen=True, kw_only=True):
     # How finely; a minute is a whole number of these.
     grid: Annotated[Duration, Rule(check_grid)] = Duration(10)
     # On the grid; then by minutes, and by hours.
-    keep: Duration = Duration(14 * 86400)
-    keep_minutes: Duration = Duration(90 * 86400)
-    keep_hours: Duration = Duration(5 * 365 * 86400)
+    keep: Days = Days(14 * 86400)
+    keep_minutes: Days = Days(90 * 86400)
+    keep_hours: Days = Days(5 * 365 * 86400)
     # Afterwards people are "somebody"; absent: as long as hours.
-    keep_names: Duration | None = None
+    keep_names: Days | None = None
     # Of the file; absent: only age counts.
     max_size: Annotated[Size, Rule(check_history_size)] | None = None
 
@@ -179,6 +180,11 @@ class UsageTable(Struct, frozen=True, kw_only=True):
     price: Annotated[float, Meta(ge=0, le=1_000_000, examples=[0.4])] | None = None
     # What the price is in, for people; empty: nothing is said.
     currency: Annotated[str, Meta(max_length=16, examples=["EUR"]), Rule(check_currency)] = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a currency of nothing."""
+        if self.currency and self.price is None:
+            raise ValueError("currency has no effect without price; write price = 0.4")
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -16,14 +16,17 @@ _PASSWORD: Final = re.compile(r"(://[^:/?#\s\"]*:)[^\s\"]*(?=@)|([?&]\w*password
 
 
 # Names for the type checker only. The values are plain numbers: they end up in reports, which know no others.
-# A time span that is written `5s`, `10min` or `1h30m`; in the program it is seconds.
+# A time span that is written `5s`, `10min`, `1h30m` or `3d`; in the program it is seconds.
 Duration = NewType("Duration", float)
+# One that is days as a rule: a bare number would be taken for seconds, and is refused.
+Days = NewType("Days", float)
 # A number of bytes that is written `500M` or `40G`.
 Size = NewType("Size", int)
 
 # Kind of value → what it is called, and how it is written.
 _KINDS: Final[dict[Any, tuple[str, str]]] = {
-    Duration: ("a time span", '"5s", "10min" or "1h30m"'),
+    Duration: ("a time span", '"5s", "10min", "1h30m" or "3d"'),
+    Days: ("a time span with its unit", '"14d"'),
     Size: ("a size", '"500M" or "40G"'),
     str: ("a text in quotes", '"…"'),
     bool: ("true or false, without quotes", "true"),
@@ -50,6 +53,8 @@ def expectation(kind: Any, key: str, value: Any, *, usual: Any = None) -> str:  
     name = _KINDS.get(get_origin(plain) or plain, ("something else",))[0]
     if _has_lists(plain):
         name = "a table of lists of texts in quotes"
+    if _has_numbers(plain):
+        name = "a table of numbers"
     if _is_pair(plain):
         name, usual = "a list of two numbers", usual or (35.0, 70.0)
         return f"expected {name}; write {key} = [{', '.join(f'{one:g}' for one in usual)}]"
@@ -92,19 +97,8 @@ def _has_lists(plain: Any) -> bool:  # noqa: ANN401 - an annotation
     return get_origin(plain) is dict and get_origin(get_args(plain)[1]) is tuple
 
 
-def why_no_toml(error: str, text: str) -> str:
-    """The words for what cannot be read as TOML: something stands twice, or what it seems to be instead."""
-    if error.startswith(("Cannot ", "Duplicate ")):
-        return (
-            "a key or table stands there for the second time: keep one (several sources are each [[source]])"
-        )
-    if text.lstrip().startswith(("{", "[{")):
-        return "it looks like JSON, and TOML is expected"
-    if re.search(r"^(---|\s*- \S|[ \t]*[\w-]+:(\s|$))", text, re.MULTILINE):
-        return 'it looks like YAML, and TOML is expected: write listen = "0.0.0.0:8042" below a line [board]'
-    if re.search(r"^[ \t]*[\w.-]+[ \t]*=[ \t]*(?!(true|false|inf|nan)\b)[A-Za-z/~*]", text, re.MULTILINE):
-        return "it looks like INI, and TOML is expected: texts stand in quotes, lists in [ ]"
-    return "TOML is expected"
+def _has_numbers(plain: Any) -> bool:  # noqa: ANN401 - an annotation
+    return get_origin(plain) is dict and get_args(plain)[1] is float
 
 
 def plain_kind(kind: Any) -> tuple[Any, Meta | None]:  # noqa: ANN401 - an annotation
@@ -135,6 +129,22 @@ def _as_text(value: Any) -> str:  # noqa: ANN401 - a value from TOML
     return show(value) if isinstance(value, str) else show(show(value))
 
 
+def _with_number(value: dict[str, Any]) -> str | None:
+    """A table's first text in quotes as the number that it probably is."""
+    wrong = next(((key, each) for key, each in value.items() if _is_number(each)), None)
+    return wrong and f"{{ {show(wrong[0])} = {wrong[1]} }}"
+
+
+def _with_text(value: dict[str, Any]) -> str | None:
+    """A table's first entry that is no text, as one."""
+    wrong = next(((key, each) for key, each in value.items() if not isinstance(each, str)), None)
+    return wrong and f"{{ {show(wrong[0])} = {_as_text(wrong[1])} }}"
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401 - a value from TOML
+    return isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) is not None
+
+
 def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotation, a value from TOML
     """The value as it was probably meant."""
     if get_origin(plain) is tuple and isinstance(value, str) and value.strip():
@@ -143,10 +153,16 @@ def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotati
         single = next(((key, each) for key, each in value.items() if isinstance(each, str)), None)
         return single and show({single[0]: [word for word in re.split(r"[,\s]+", single[1]) if word]})
     if get_origin(plain) is dict and isinstance(value, dict):
-        wrong = next(((key, each) for key, each in value.items() if not isinstance(each, str)), None)
-        return wrong and f"{{ {show(wrong[0])} = {_as_text(wrong[1])} }}"
-    if plain is int and isinstance(value, str) and value.isdecimal():
-        return value
-    if plain is bool and str(value).lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-        return "true" if str(value).lower() in ("true", "yes", "on", "1") else "false"
+        return _with_number(value) if _has_numbers(plain) else _with_text(value)
+    return _mended_word(plain, str(value))
+
+
+def _mended_word(plain: Any, word: str) -> str | None:  # noqa: ANN401 - an annotation
+    """What is one word in TOML, as it was probably meant."""
+    if plain is int and word.isdecimal():
+        return word
+    if plain is Days and _is_number(word):
+        return show(f"{word}d")
+    if plain is bool and word.lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+        return "true" if word.lower() in ("true", "yes", "on", "1") else "false"
     return None

@@ -80,6 +80,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE bookings ADD COLUMN changed_at DOUBLE PRECISION",
         "CREATE INDEX booking_places_by_end ON booking_places (end_at)",
     ),
+    ("ALTER TABLE bookings ADD COLUMN told VARCHAR",),
 )
 
 

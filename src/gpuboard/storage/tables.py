@@ -156,7 +156,8 @@ SIGN_IN_LINKS: Final = Table(
     Column("used_at", Double),
 )
 
-# Browsers in which a person has signed in before: their guesses are counted apart from strangers'.
+# Browsers in which a person has signed in before, not by a node's word: their guesses are counted apart from
+# strangers'.
 KNOWN_BROWSERS: Final = Table(
     "known_browsers",
     METADATA,
@@ -204,6 +205,8 @@ BOOKINGS: Final = Table(
     Column("came_at", Double),
     # When it was last changed; of what an earlier board wrote it is not known.
     Column("changed_at", Double),
+    # What was told of it that is not as booked, as a JSON list: each is told once.
+    Column("told", String),
 )
 
 # The places of each, with its span: whoever looks for conflicts reads nothing else.

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpuboard.model.names import holder_name, node_title
+from gpuboard.model.problems import sentence_of
 from gpuboard.model.report import GpuProcess
 from gpuboard.model.units import GIB, format_duration, format_size
 from gpuboard.wire.tally import tally_view
@@ -155,7 +156,7 @@ def _gib(size: int | None) -> str:
 
 def _problems(node: NodeView) -> Iterator[Text]:
     for problem in node.problems:
-        yield Text(f"  ! {problem.text}", style="red").append(
+        yield Text(f"  ! {sentence_of(problem)}", style="red").append(
             f"\n    → {problem.remedy}", style="bright_black"
         )
 

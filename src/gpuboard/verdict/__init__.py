@@ -6,10 +6,10 @@ from gpuboard.verdict.judge import (
     ONE_SHOT,
     Activity,
     Freshness,
-    Thresholds,
     judge,
     stray,
 )
+from gpuboard.verdict.thresholds import Thresholds
 
 __all__ = [
     "LIVE",

@@ -9,29 +9,13 @@ from gpuboard.model.codes import plain_reason
 from gpuboard.model.node import NodeState
 from gpuboard.model.problems import BREAKING
 from gpuboard.model.report import GpuReading, Problem
-from gpuboard.model.units import MIB, format_duration, format_size
+from gpuboard.model.units import format_duration, format_size
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict
-from gpuboard.verdict.holders import Holder, holders, is_alive, is_same, is_somebody, is_working
+from gpuboard.verdict.holders import Holder, has_claim, holders, is_alive, is_working, people_on
+from gpuboard.verdict.thresholds import Thresholds
 
 # Power capping is how a GPU works at full load; these are not.
 SLOWDOWNS: Final = frozenset({"thermal", "hardware-slowdown", "hardware-thermal", "power-brake"})
-
-
-class Thresholds(Struct, frozen=True, kw_only=True):
-    """Where the lines between the words are drawn."""
-
-    busy_utilization_percent: float = 5.0
-    idle_utilization_percent: float = 2.0
-    idle_after_seconds: float = 30 * 60
-    memory_floor_bytes: int = 500 * MIB
-    memory_share: float = 0.05
-    hot_celsius: float = 85.0
-    # Parts of names of models that are shown, but neither counted nor offered.
-    ignore: tuple[str, ...] = ()
-
-    def memory_held_bytes(self, total: int | None) -> int:
-        """From how many bytes on memory counts as held by somebody."""
-        return max(self.memory_floor_bytes, int((total or 0) * self.memory_share))
 
 
 class Activity(Struct, frozen=True, gc=False):
@@ -100,7 +84,7 @@ def judge(  # noqa: PLR0911 - one return per word
     if gpu.mig_enabled and not is_cut:
         return Verdict(word="unknown", reason=_MIG_EMPTY)
     if people is None:
-        people = holders(gpu)
+        people = holders(gpu, thresholds=thresholds)
     claim = claim if claim is not None and claim.holds_at(now) else None
     flags = _flags(gpu, people, claim, thresholds)
     use = _use(gpu, people, activity, thresholds)
@@ -232,7 +216,7 @@ def _flags(
 ) -> tuple[Flag, ...]:
     # No list: most have none of them.
     flags: tuple[Flag, ...] = ()
-    if claim is not None and people and any(_trespasses(holder, claim) for holder in people):
+    if claim is not None and not all(has_claim(person, claim) for person in people_on(people)):
         flags = ("trespass",)
     if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
         flags = (*flags, "hot")
@@ -241,13 +225,6 @@ def _flags(
     if not _has_somebody(gpu) and not gpu.mig_enabled and _holds_memory(gpu, thresholds):
         flags = (*flags, "orphaned_memory")
     return flags
-
-
-def _trespasses(holder: Holder, claim: Claim) -> bool:
-    """Whether somebody is here whom no claim allows it; whoever has one of those behind is none either."""
-    if holder.user is None or not is_somebody(holder):
-        return False
-    return not any(is_same(holder.user, one.who) for one in (claim, *claim.behind))
 
 
 def _has_somebody(gpu: GpuReading) -> bool:

@@ -9,7 +9,8 @@ from litestar.handlers.base import BaseRouteHandler
 from gpuboard.accounts.tokens import KnownToken
 from gpuboard.model.identity import Identity, Tier
 from gpuboard.web.cookies import Browser, is_csrf
-from gpuboard.wire.people import CSRF_HEADER
+from gpuboard.web.problems import CodedException
+from gpuboard.wire.people import CSRF_HEADER, NEEDS_ROLE
 
 AnyConnection = ASGIConnection[Any, Any, Any, Any]
 
@@ -149,6 +150,9 @@ def _check_role(connection: AnyConnection, need: object) -> None:
     identity = identity_of(connection)
     if need == "person" and identity.scopes <= {"metrics"}:
         raise PermissionDeniedException("This token is for /metrics alone.")
+    if need == "book" and not identity.has("user"):
+        told = "Viewers look and do not book; an admin of the board gives the role: gpuboard person role."
+        raise CodedException(403, told, code=NEEDS_ROLE)
     if need == "book" and not may_book(identity):
         raise PermissionDeniedException("This is for people who may book; a token needs the scope book.")
     if need == "admin" and not (identity.has("admin") and "admin" in identity.scopes):

@@ -10,7 +10,7 @@ from gpuboard.bookings.desk import BookingDesk
 from gpuboard.bookings.watching import BookingWatch
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
-from gpuboard.fleet.summary import Wish, find_free, summarize, with_ends
+from gpuboard.fleet.summary import Wish, find_free, fits_next, summarize, with_ends
 from gpuboard.history.desk import HistoryDesk
 from gpuboard.history.weights import Worth
 from gpuboard.web.access import AccessPolicy
@@ -60,17 +60,19 @@ class Services(Struct, frozen=True, kw_only=True):
         return self._summarize(wish)
 
     def free(self, wish: Wish, group: str | None = None, limit: int | None = None) -> FreeAnswer:
-        """Where GPUs are free that fit, and until when: the best so many, of a group if one is named."""
+        """Where GPUs are free that fit, and until when: the best so many, of a group if one is named.
+
+        Where there are not enough, when bookings that end leave enough.
+        """
         rows = self.tracker
+        now = self.fleet.clock.now()
         nodes = {name: node for name, node in rows.nodes.items() if group is None or group in node.groups}
-        found = find_free(
-            nodes.values(),
-            [gpu for gpu in rows.gpus.values() if gpu.node in nodes],
-            wish,
-            at=self.fleet.clock.now(),
-            sources_unknown=rows.sources_unknown,
-        )
-        return replace(found, blocks=with_ends(found.blocks[:limit], self.fleet.next_claim_at))
+        gpus = [gpu for gpu in rows.gpus.values() if gpu.node in nodes]
+        found = find_free(nodes.values(), gpus, wish, at=now, sources_unknown=rows.sources_unknown)
+        fits = None if found.enough else fits_next(gpus, wish, self.fleet.claims_to_come, at=now)
+        fits_from, fits_on = fits or (None, None)
+        blocks = with_ends(found.blocks[:limit], self.fleet.next_claim_at)
+        return replace(found, blocks=blocks, fits_from=fits_from, fits_on=fits_on)
 
     def _summarize(self, wish: Wish) -> Summary:
         rows = self.tracker

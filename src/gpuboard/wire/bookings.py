@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.booking import LONGEST_COMMENT, MOST_PLACES, Booking, BookingKind, BookingState, Outcome
 from gpuboard.model.identity import Tier
+from gpuboard.model.report import UnixTime
 from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
 
 # Unix seconds, or RFC 3339 with its offset.
@@ -84,13 +85,13 @@ class BookingView(Struct, frozen=True, kw_only=True):
     kind: BookingKind
     who: str | None
     places: tuple[BookedPlaces, ...]
-    start: float
-    end: float
+    start: UnixTime
+    end: UnixTime
     state: BookingState
     # Why it ends sooner than was agreed; it may still run until then.
     outcome: Outcome | None = None
     comment: str | None = None
-    created_at: float | None = None
+    created_at: UnixTime | None = None
     # The node that vouched for whoever booked.
     through: str | None = None
     # Whether it is that of whoever asks; admins may change all, others their own.
@@ -105,7 +106,7 @@ class BookingView(Struct, frozen=True, kw_only=True):
 class BookingList(Struct, frozen=True, kw_only=True):
     """The bookings of a span."""
 
-    at: float
+    at: UnixTime
     tier: Tier
     bookings: tuple[BookingView, ...]
     # There are more than are told.
@@ -128,26 +129,37 @@ class LimitView(Struct, frozen=True, kw_only=True):
     policy: Literal["longest", "ahead", "gpus_at_once", "hours_per_week"]
     # Seconds, GPUs or GPU-hours.
     most: float
-    # Of this week's GPU-hours, or of GPUs just now; null: it is not used up.
+    # Of the GPU-hours of that week of the span that has least, or of GPUs then; null: it is not used up.
     left: float | None
     # Whose members it is for; null: it is for all.
     group: str | None
 
 
+class WeekView(Struct, frozen=True, kw_only=True):
+    """One week, from Monday to Monday on the board's clocks."""
+
+    start: float
+    end: float
+    # GPU-hours; null: there is no limit.
+    left: float | None
+
+
 class LimitsView(Struct, frozen=True, kw_only=True):
-    """How much whoever asks may book, and what is left."""
+    """How much whoever asks may book, and what is left in the span that was asked for."""
 
     limits: tuple[LimitView, ...]
+    # The weeks that the span touches, all together and one by one.
     week_start: float
     week_end: float
+    weeks: tuple[WeekView, ...]
 
 
 class FeedView(Struct, frozen=True, kw_only=True):
     """The calendar feed of whoever asks."""
 
     # Null: there is none.
-    created_at: float | None
-    last_used_at: float | None
+    created_at: UnixTime | None
+    last_used_at: UnixTime | None
     # Below the board's address, with its key: told once, when it is made.
     path: str | None = None
 

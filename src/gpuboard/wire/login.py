@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.errors import NOT_DECODED, WireError
 from gpuboard.model.identity import Role
+from gpuboard.model.report import UnixTime
 
 Kind = TypeVar("Kind", bound=Struct)
 
@@ -39,10 +40,10 @@ class LoginGrant(Struct, frozen=True, kw_only=True):
     role: Role
     through: str | None
     code: str
-    code_expires_at: float
+    code_expires_at: UnixTime
     # Null where only a link was asked for.
     token: str | None = None
-    token_expires_at: float | None = None
+    token_expires_at: UnixTime | None = None
     # The board lets people sign in over lines in clear.
     plaintext_allowed: bool = False
 

@@ -7,10 +7,13 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from gpuboard.model.identity import Role, Scope, Tier, WayKind
+from gpuboard.model.report import UnixTime
 from gpuboard.wire.clean import clean_text, is_blank
 
 # What a browser sends with every change, besides its cookies.
 CSRF_HEADER: Final = "x-csrf-token"
+# The code of a refusal that no other token helps against: an admin gives the role.
+NEEDS_ROLE: Final = "needs-role"
 LONGEST_NAME: Final = 64
 LONGEST_PASSWORD: Final = 1024
 SHORTEST_PASSWORD: Final = 10
@@ -43,8 +46,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
     tier: Tier | None
     way: WayKind | None
     through: str | None
-    since: float | None
-    expires_at: float | None
+    since: UnixTime | None
+    expires_at: UnixTime | None
     # To be sent with every change, as X-CSRF-Token.
     csrf: str
     # The ways that are on, in the order of the card.

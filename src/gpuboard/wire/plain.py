@@ -19,7 +19,7 @@ _of_host: Final = attrgetter(
 )
 _of_disk: Final = attrgetter("mount")
 _of_address: Final = attrgetter("interface", "address")
-_of_problem: Final = attrgetter("kind", "text", "remedy", "detail")
+_of_problem: Final = attrgetter("kind", "text", "remedy", "detail", "place")
 _user_of: Final = attrgetter("user")
 _model_of: Final = attrgetter("model")
 _throttling_of: Final = attrgetter("throttle_reasons")

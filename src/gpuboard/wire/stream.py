@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
-from gpuboard.model.problems import SEVERITIES, Severity
+from gpuboard.model.problems import ABSENCES, SEVERITIES, Severity
 from gpuboard.model.verdict import JUST_FREED_SECONDS
 from gpuboard.wire.component import ComponentView
 from gpuboard.wire.views import Tier
@@ -43,6 +43,8 @@ class BoardInfo(Struct, frozen=True, kw_only=True):
     gpu_lines: tuple[float, ...] = (20.0, 60.0)
     # How grave each kind of problem and each state of a node is, heaviest first.
     severities: dict[Severity, tuple[str, ...]] = field(default_factory=SEVERITIES.copy)
+    # The kinds that it says itself of a node because nothing comes from it.
+    absences: tuple[str, ...] = ABSENCES
     # How to reach somebody: {person} and {text} are to be filled in; null where names are hidden, too.
     contact: str | None = None
     # The board's own zone, as `Europe/Berlin`; null: it cannot tell.

@@ -4,6 +4,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gpuboard.model.report import UnixTime
+
 
 class ModelSummary(Struct, frozen=True, kw_only=True):
     """All GPUs of one model."""
@@ -93,7 +95,7 @@ class FreeBlock(Struct, frozen=True, kw_only=True):
     # How many of them, the first, to take for the wish; blocks that are too small make it up together.
     chosen: int = 0
     # When the first booking of one of those to take begins; null: none is to come.
-    free_until: float | None = None
+    free_until: UnixTime | None = None
 
 
 # More than anybody has; a wish for more is a slip.
@@ -103,7 +105,7 @@ MOST_GPUS: Final = 1024
 class FreeAnswer(Struct, frozen=True, kw_only=True):
     """Whether the wish can be met now, and where."""
 
-    at: float
+    at: UnixTime
     enough: bool
     wanted: int
     free: int
@@ -118,3 +120,7 @@ class FreeAnswer(Struct, frozen=True, kw_only=True):
     # Whether those that cannot be judged could make it enough; if not, "no" is certain.
     could_be_enough: bool
     blocks: tuple[FreeBlock, ...]
+    # When bookings that end leave enough, where there are not; null: nobody knows.
+    fits_from: UnixTime | None = None
+    # The node that has enough then; null: it takes several.
+    fits_on: str | None = None

@@ -1,13 +1,16 @@
 """GPU-hours, as the API tells them: whole milliseconds, so that sums are exact."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from gpuboard.model.report import UnixTime
 
 UsageBy = Literal["person", "group", "program", "model", "node", "week"]
 # Those by whom somebody could be recognised: a program may be called after whoever wrote it.
 NAMED: Final[frozenset[UsageBy]] = frozenset({"person", "group", "program"})
 Trend = Literal["up", "level", "down"]
+Milliseconds = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class UsageWorth(Struct, frozen=True, kw_only=True):
@@ -15,31 +18,31 @@ class UsageWorth(Struct, frozen=True, kw_only=True):
 
     # Used in the span before: the calendar month before, or one as long. null: nothing, or only a part of it,
     # was counted then.
-    previous_used_ms: int | None = None
+    previous_used_ms: Milliseconds | None = None
     # Used, held idle, or booked and unused, times the weights of the GPUs. null: there is neither weight nor
     # price in the settings.
-    weighted_ms: int | None = None
+    weighted_ms: Milliseconds | None = None
     # The memory that was held while it was used or held idle. null: nothing is known of it.
     memory_gib_hours: float | None = None
     # Of the weighted time. null: there is no price in the settings.
     price: float | None = None
     # Time of bookings within the span, and how much of it their own people used. null: bookings are nobody's
     # here, or the board keeps none.
-    reserved_ms: int | None = None
-    reserved_used_ms: int | None = None
+    reserved_ms: Milliseconds | None = None
+    reserved_used_ms: Milliseconds | None = None
 
 
 class UsageTotal(UsageWorth, frozen=True, kw_only=True):
     """The time of GPUs by kind; the six kinds together are the span."""
 
-    span_ms: int
-    used_ms: int
-    idle_ms: int
+    span_ms: Milliseconds
+    used_ms: Milliseconds
+    idle_ms: Milliseconds
     # Booked, and not used.
-    booked_ms: int
-    free_ms: int
-    broken_ms: int
-    unobserved_ms: int
+    booked_ms: Milliseconds
+    free_ms: Milliseconds
+    broken_ms: Milliseconds
+    unobserved_ms: Milliseconds
 
 
 class UsageRow(UsageWorth, frozen=True, kw_only=True):
@@ -47,12 +50,12 @@ class UsageRow(UsageWorth, frozen=True, kw_only=True):
 
     # null: those who are in no group, or whose program or model cannot be told.
     name: str | None
-    used_ms: int
-    idle_ms: int
-    booked_ms: int
-    free_ms: int | None = None
-    broken_ms: int | None = None
-    unobserved_ms: int | None = None
+    used_ms: Milliseconds
+    idle_ms: Milliseconds
+    booked_ms: Milliseconds
+    free_ms: Milliseconds | None = None
+    broken_ms: Milliseconds | None = None
+    unobserved_ms: Milliseconds | None = None
     # Of a person: the group that they count for.
     group: str | None = None
     # Of a group: its people. Of all others null.
@@ -62,8 +65,8 @@ class UsageRow(UsageWorth, frozen=True, kw_only=True):
 class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
     """How GPUs were used in a span of whole hours; the hour under way counts as far as it has come."""
 
-    start: float
-    end: float
+    start: UnixTime
+    end: UnixTime
     by: UsageBy
     # How many GPUs counted at any time.
     gpus: int
@@ -74,11 +77,13 @@ class UsageAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     total: UsageTotal
     # By name of weeks, else whoever used most comes first. Empty where names are hidden.
     rows: list[UsageRow]
+    # Whether what was used before was left out, since it takes too long to look up; the text says so, too.
+    is_alone: bool = False
     # What prices are in; null: there is no price, or nothing is said of it.
     currency: str | None = None
     # The span that was asked for: what was counted may begin later, or end earlier.
-    asked_from: float | None = None
-    asked_to: float | None = None
+    asked_from: UnixTime | None = None
+    asked_to: UnixTime | None = None
     # What the board is called, and the zone of its weeks and months.
     title: str | None = None
     time_zone: str | None = None
@@ -88,9 +93,9 @@ class UsageDay(Struct, frozen=True, kw_only=True):
     """One day of a person by the board's calendar; null: nothing was counted on it."""
 
     day: str
-    used_ms: int | None
-    idle_ms: int | None
-    booked_ms: int | None
+    used_ms: Milliseconds | None
+    idle_ms: Milliseconds | None
+    booked_ms: Milliseconds | None
 
 
 class UsageDaysAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
@@ -100,9 +105,9 @@ class UsageDaysAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from"
     end: float
     person: str
     # All days together.
-    used_ms: int
-    idle_ms: int
-    booked_ms: int
+    used_ms: Milliseconds
+    idle_ms: Milliseconds
+    booked_ms: Milliseconds
     days: list[UsageDay]
     # Why there is nothing, where there is nothing.
     hint: str | None = None

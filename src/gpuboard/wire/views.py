@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from gpuboard.model.identity import Tier as Tier  # noqa: PLC0414 - views are made for one
 from gpuboard.model.node import NodeState
-from gpuboard.model.report import GpuReading, HostFacts, Problem
+from gpuboard.model.report import GpuReading, HostFacts, Problem, UnixTime
 from gpuboard.model.verdict import Claim, Flag, Reason, Verdict, VerdictWord
 
 
@@ -17,7 +17,7 @@ class HolderView(Struct, frozen=True, kw_only=True, gc=False):
     user: str | None
     uid: int | None
     memory_used_bytes: int | None
-    since: float | None
+    since: UnixTime | None
     processes: int
     # Those of them whose memory is known: the sum is of these.
     measured: int
@@ -27,7 +27,7 @@ class ClaimView(Struct, frozen=True, kw_only=True, gc=False):
     """Who booked a GPU until when; who is null where names are hidden."""
 
     who: str | None
-    until: float | None
+    until: UnixTime | None
     comment: str | None
     # Others who booked it for now too, whose claims rank lower.
     behind: "tuple[ClaimView, ...]" = ()
@@ -61,8 +61,8 @@ class NodeView(Struct, frozen=True, kw_only=True, gc=False):
     state: NodeState
     reason: Reason | None
     source: str
-    sampled_at: float | None
-    received_at: float | None
+    sampled_at: UnixTime | None
+    received_at: UnixTime | None
     interval_seconds: float
     clock_offset_seconds: float | None
     problems: tuple[Problem, ...]
@@ -75,7 +75,7 @@ class NodeView(Struct, frozen=True, kw_only=True, gc=False):
 class FleetView(Struct, frozen=True, kw_only=True, gc=False):
     """All nodes at one moment."""
 
-    at: float
+    at: UnixTime
     tier: Tier
     nodes: tuple[NodeView, ...]
     # Sources that have not named their nodes yet: until then no nodes are no "none".

@@ -77,10 +77,11 @@ def signed_in(
     *,
     size: Size = DESKTOP,
     theme: Theme = "light",
+    zone: str | None = None,
     allow: str | None = None,
 ) -> Iterator[Page]:
     """The page of somebody who has signed in."""
-    with visit(browser, board.url, size=size, theme=theme, allow=allow) as page:
+    with visit(browser, board.url, size=size, theme=theme, zone=zone, allow=allow) as page:
         sign_in(page, board, person, role)
         yield page
 

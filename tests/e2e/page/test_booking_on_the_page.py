@@ -1,16 +1,25 @@
 """Booking on the page: from the board, and on the page of bookings."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from gpuboard.bookings.limits import week_of
+from gpuboard.model.problems import problem
 from tests.booking_lab import Lab, booking_lab, gpu
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
+from tests.e2e.page.test_cells import CUT_NUMBERS
 from tests.e2e.page.test_page_for_everybody import axe, violations
+from tests.pushing import wait_until
 from tests.signing_in import signed_in as browsing
 
 __all__ = ["axe"]
@@ -22,10 +31,27 @@ anonymous = "names"
 [bookings]
 longest = "8h"
 gpus_at_once = 4
+comments_json = "FOLDER/comments.json"
+
+[bookings.groups.few]
+gpus_at_once = 2
+
+[groups.people]
+few = ["wim"]
 
 [[source]]
 kind = "push"
 """
+
+
+# Cells whose countdown is not on one line within them.
+CUT_COUNTDOWN = """() => [...document.querySelectorAll('.cell.counting')].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell.querySelector('b').firstChild);
+  const [one, ...more] = range.getClientRects();
+  const edge = cell.getBoundingClientRect();
+  return more.length || one.left < edge.left || one.right > edge.right || one.bottom > edge.bottom;
+}).map((cell) => cell.textContent)"""
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +71,14 @@ def lab(running: Lab) -> Lab:
 
 def clear(lab: Lab) -> None:
     """End whatever is booked."""
+    lab.claims.write_text("{}")
     admin = browsing(lab.board, "root", "admin")
-    for one in admin.http.get("api/v1/bookings").json()["bookings"]:
+    always = {"from": time.time(), "to": time.time() + 366 * 86_400}
+    for one in admin.http.get("api/v1/bookings", params=always).json()["bookings"]:
         if one["state"] in ("upcoming", "running"):
             admin.delete(f"api/v1/bookings/{one['id']}").raise_for_status()
     lab.report(gpu(0), gpu(1), gpu(2))
+    wait_until(lambda: all(lab.row(number)["verdict"]["word"] == "free" for number in range(3)))
 
 
 def cell(page: Page, number: int) -> Locator:
@@ -67,12 +96,19 @@ def open_form(page: Page, number: int) -> Locator:
     return form
 
 
-def book_elsewhere(lab: Lab, person: str, gpus: list[int], seconds: int = 7200) -> str:
+def book_elsewhere(
+    lab: Lab, person: str, gpus: list[int], seconds: int = 7200, start: float | None = None
+) -> str:
     """Somebody books by another browser."""
-    wish = {"places": [{"node": "gpu01", "gpus": gpus}], "for_seconds": seconds}
+    wish = {"places": [{"node": "gpu01", "gpus": gpus}], "for_seconds": seconds, "start": start}
     answer = apart(lambda: browsing(lab.board, person).post("api/v1/bookings", wish))
     assert answer.status_code == 201, answer.text
     return str(answer.json()["booking"]["id"])
+
+
+def field(at: float) -> str:
+    """A moment as a field for day and time wants it; the browser's clock is this machine's."""
+    return f"{datetime.fromtimestamp(at):%Y-%m-%dT%H:%M}"  # noqa: DTZ006 - of this machine
 
 
 def test_two_clicks_book_a_gpu(browser: Browser, lab: Lab) -> None:
@@ -81,9 +117,7 @@ def test_two_clicks_book_a_gpu(browser: Browser, lab: Lab) -> None:
         form = open_form(page, 0)
         keep(page, "book-form")
         form.get_by_role("button", name=re.compile(r"^Book 1 GPU until ")).click()
-        expect(
-            page.get_by_role("dialog").get_by_text(re.compile("^Booked: gpu01 · 0, until"))
-        ).to_be_visible()
+        expect(page.get_by_role("dialog").get_by_text(re.compile("^Booked: gpu01 · 0, "))).to_be_visible()
         expect(cell(page, 0)).to_have_class(re.compile("fill-booked"))
         expect(cell(page, 0)).to_contain_text("until")
         keep(page, "book-done")
@@ -107,6 +141,130 @@ def test_who_wants_what_is_booked_hears_who_has_it_and_what_else_fits(browser: B
         form.get_by_role("button", name=re.compile("^Take ")).click()
         form.get_by_role("button", name=re.compile("^Book 1 GPU, ")).click()
         expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
+
+
+def make(conflict: str, lab: Lab) -> None:
+    """Bring something in the way of GPU 0."""
+    if conflict == "booked":
+        book_elsewhere(lab, "ana", [0])
+    elif conflict == "held without end":
+        lab.claims.write_text('{"gpu01": {"0": {"name": "otto", "date": "some day", "comment": ""}}}')
+        wait_until(lambda: (lab.row(0).get("claim") or {}).get("who") == "otto")
+    elif conflict == "in use":
+        lab.report(gpu(0, user="eve"), gpu(1), gpu(2))
+    elif conflict == "broken":
+        lab.report(gpu(0), gpu(1), gpu(2), problems=(problem("gpu-lost", gpu_uuid=gpu(0).uuid),))
+    elif conflict == "stale":
+        lab.report(gpu(0), gpu(1), gpu(2), interval_seconds=0.5)
+        wait_until(lambda: lab.row(0)["verdict"]["word"] == "stale")
+
+
+@pytest.mark.parametrize(
+    ("conflict", "sentence", "ways"),
+    [
+        ("booked", "GPU 0 is booked by ana until", ["Take", "GPU 1 instead"]),
+        ("held without end", "GPU 0 is booked by otto until ∞", ["GPU 1 instead", "Find a slot"]),
+        ("in use", "eve is on gpu01 GPU 0 now", ["Take", "GPU 1 instead"]),
+        ("broken", "GPU 0 is broken now", ["Take", "GPU 1 instead"]),
+        # As all of the node is.
+        ("stale", "GPU 0 is stale now", ["Take", "Find a slot"]),
+    ],
+    ids=["booked", "endless", "in-use", "broken", "stale"],
+)
+def test_every_conflict_has_two_ways_out(
+    browser: Browser, lab: Lab, conflict: str, sentence: str, ways: list[str]
+) -> None:
+    """Whatever is in the way of one GPU that is wanted now: the first of them leads to a booking."""
+    apart(make, conflict, lab)
+    with signed_in(browser, lab.board, "ben") as page:
+        cell(page, 0).focus()
+        page.keyboard.press("b")
+        form = page.get_by_role("dialog").get_by_role("form", name="Book")
+        expect(form.get_by_text(re.compile(sentence))).to_be_visible()
+        for way in ways:
+            role: Literal["button", "link"] = "link" if way == "Find a slot" else "button"
+            expect(form.get_by_role(role, name=re.compile(way))).to_be_visible()
+        keep(page, f"book-{conflict.replace(' ', '-')}")
+        assert_fits(page)
+        form.get_by_role("button", name=re.compile(ways[0])).click()
+        expect(form.get_by_text(re.compile(sentence))).to_have_count(0)
+        form.get_by_role("button", name=re.compile("^Book 1 GPU")).click()
+        expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
+
+
+def test_a_booking_that_is_extended_into_another_has_two_ways_out(browser: Browser, lab: Lab) -> None:
+    """As far as it goes, or a slot of its own; who is on its GPU is in nobody's way."""
+    book_elsewhere(lab, "eve", [0], start=int(time.time()) + 3 * 3600)
+    book_elsewhere(lab, "ana", [0])
+    apart(lab.report, gpu(0, user="eve"), gpu(1), gpu(2))
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        own.get_by_role("button", name=re.compile("^Change: ")).click()
+        form = own.get_by_role("form", name="Change: gpu01 · 0")
+        expect(form.get_by_text(re.compile("eve is on"))).to_have_count(0)
+        form.get_by_role("button", name="4 h", exact=True).click()
+        expect(form.get_by_text(re.compile("GPU 0 is booked by eve until"))).to_be_visible()
+        expect(form.get_by_role("link", name="Find a slot")).to_be_visible()
+        form.get_by_role("button", name=re.compile("^Only until ")).click()
+        form.get_by_role("button", name=re.compile("^Change to ")).click()
+        expect(own.get_by_text(re.compile(r"^(2\sh\s5\d|3\sh) left"))).to_be_visible()
+
+
+def test_limits_are_those_of_the_time_that_is_chosen(browser: Browser, lab: Lab) -> None:
+    """What is booked now takes no GPU from next week, and what is booked then none from now."""
+    monday = week_of(time.time(), None)[1]
+    ten = monday + 10 * 3600
+    book_elsewhere(lab, "wim", [0, 1], start=ten)
+    with signed_in(browser, lab.board, "wim") as page:
+        form = open_form(page, 2)
+        wrong = form.locator("p.no")
+        expect(form.get_by_text("You may book 2 more GPUs at once, of at most 2. (few)")).to_be_visible()
+        expect(wrong).to_have_count(0)
+        form.get_by_label("From").fill(field(ten))
+        form.get_by_label("Until").fill(field(ten + 3600))
+        expect(wrong.get_by_text("You may book 0 more GPUs at once, of at most 2. (few)")).to_be_visible()
+        keep(page, "book-limit")
+        book_elsewhere(lab, "wim", [0, 1])
+        form.get_by_label("From").fill(field(ten + 4 * 3600))
+        form.get_by_label("Until").fill(field(ten + 5 * 3600))
+        expect(form.get_by_text("You may book 2 more GPUs at once, of at most 2. (few)")).to_be_visible()
+        expect(wrong).to_have_count(0)
+
+
+def test_the_last_hour_of_a_booking_counts_down(browser: Browser, lab: Lab) -> None:
+    """In its cell, live; the tip says until when too. Whoever comes has a mark that it is their own."""
+    book_elsewhere(lab, "ana", [0], seconds=29 * 60 + 5)
+    with signed_in(browser, lab.board, "ben") as page:
+        booked = cell(page, 0)
+        expect(booked).to_contain_text(re.compile(r"(29|28)\smin left"))
+        expect(booked).not_to_contain_text("until")
+        keep(page, "cell-countdown")
+        booked.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text(
+            re.compile(r"until \d\d:\d\d · 2\d\smin left · ana")
+        )
+        before = booked.inner_text()
+        expect(booked).not_to_have_text(before, use_inner_text=True)
+        apart(lab.report, gpu(0, user="ana"), gpu(1, user="eve"), gpu(2))
+        expect(cell(page, 0)).to_have_accessible_name(re.compile("in its booking$"))
+        expect(cell(page, 0).locator("s svg")).to_be_visible()
+        expect(cell(page, 1).locator("s")).to_have_count(0)
+        keep(page, "cell-in-its-booking")
+
+
+@pytest.mark.parametrize("width", [820, 1024, 1440])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
+def test_a_countdown_is_never_cut(browser: Browser, lab: Lab, locale: str, width: int) -> None:
+    """In a narrow cell the number and its unit stay, or give way as one."""
+    book_elsewhere(lab, "ana", [0], seconds=29 * 60)
+    apart(lab.report, *map(gpu, range(16)))
+    with visit(browser, lab.board.url, size=(width, 900), locale=locale) as page:
+        page.goto(f"{lab.board.url}?view=rows")
+        expect(page.locator(".cell.counting")).to_be_visible()
+        assert page.evaluate(CUT_NUMBERS) == []
+        assert page.evaluate(CUT_COUNTDOWN) == []
+        keep(page, f"countdown-{width}-{locale}")
 
 
 def test_who_is_not_signed_in_is_told_the_way(browser: Browser, lab: Lab) -> None:
@@ -220,6 +378,49 @@ def test_everybody_sees_what_is_not_as_booked(browser: Browser, lab: Lab) -> Non
         page.goto(f"{lab.board.url}bookings")
         odd = page.get_by_role("region", name="Not as booked")
         expect(odd.get_by_text("eve runs on a booking of ana.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours"),
+    [
+        # From 3:00 clocks go back to 2:00.
+        ("Europe/Berlin", ("00:00", "03:00", "07:00")),
+        # Here they do a week later.
+        ("America/New_York", ("18:00", "22:00", "02:00")),
+    ],
+    ids=["berlin", "new-york"],
+)
+def test_a_booking_over_the_change_of_clocks_is_the_same_in_two_zones(
+    browser: Browser, lab: Lab, zone: str, hours: tuple[str, str, str]
+) -> None:
+    """Eight hours, of which a policy allows no more; each reads the hours and the name of their own zone."""
+    change = next_autumn().timestamp()
+    begin, end = change - 3 * 3600, change + 5 * 3600
+    first, after_four_hours, last = (
+        f"{datetime.fromtimestamp(at, ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
+        for at in (begin, begin + 4 * 3600, end)
+    )
+    assert tuple(each[-5:] for each in (first, after_four_hours, last)) == hours
+    with signed_in(browser, lab.board, "ana", zone=zone) as page:
+        form = open_form(page, 0)
+        expect(form.get_by_text(f"Times in {zone}")).to_be_visible()
+        form.get_by_label("From").fill(first)
+        form.get_by_role("button", name="4 h", exact=True).click()
+        expect(form.get_by_label("Until")).to_have_value(after_four_hours)
+        form.get_by_label("Until").fill(last)
+        keep(page, f"book-autumn-{zone.split('/')[1]}")
+        form.get_by_role("button", name=re.compile(f"^Book 1 GPU, .*{hours[0]} . .*{hours[2]}$")).click()
+        expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
+        url = f"{lab.board.url}api/v1/bookings"
+        made = apart(httpx.get, url, params={"from": begin - 3600, "to": end}).json()["bookings"]
+        assert [(one["start"], one["end"]) for one in made if one["state"] == "upcoming"] == [(begin, end)]
+
+
+def next_autumn() -> datetime:
+    """When clocks in Europe go back next: on the last Sunday of October, at 1:00 UTC."""
+    soon = datetime.now(UTC) + timedelta(days=1)
+    ends = (datetime(year, 10, 31, 1, tzinfo=UTC) for year in (soon.year, soon.year + 1))
+    return next(at for end in ends if (at := end - timedelta(days=(end.weekday() + 1) % 7)) > soon)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

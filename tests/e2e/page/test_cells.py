@@ -13,12 +13,12 @@ from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
 from tests.board import computing as told_as  # one of its own makes readings
-from tests.browser import NUMBERS, PHONE, Size, assert_fits, keep, visit
+from tests.browser import NUMBERS, PHONE, TABLET, Size, assert_fits, keep, visit
 from tests.pushing import wait_until
 
 CELLS = ".cell[data-uuid]"
-LAPTOP, TABLET = (1280, 720), (820, 1180)
-LANGUAGES = ["en-GB", "de-DE", "fr-FR", "zh-TW"]
+LAPTOP = (1280, 720)
+LANGUAGES = ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"]
 
 # Texts with a number in them of which a part can be seen, and a part cannot.
 CUT_NUMBERS = """() => {

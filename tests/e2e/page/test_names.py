@@ -113,7 +113,7 @@ def test_a_long_name_leaves_room_for_the_others(browser: Browser, board: Running
 
 
 @pytest.mark.parametrize("width", [720, 820, 1280, 1440])
-@pytest.mark.parametrize("locale", ["de-DE", "fr-FR", "en-GB", "zh-TW"])
+@pytest.mark.parametrize("locale", ["de-DE", "fr-FR", "en-GB", "zh-TW", "zh-CN"])
 def test_the_legend_is_always_there_in_whole_entries(
     browser: Browser, demo: RunningBoard, locale: str, width: int
 ) -> None:

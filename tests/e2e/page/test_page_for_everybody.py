@@ -1,5 +1,6 @@
 """The page for people who do not see it, or not all of its colours: axe-core finds nothing to say."""
 
+import re
 import time
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, computing
-from tests.browser import DESKTOP, PHONE, ROOT, Size, Theme, visit
+from tests.browser import DESKTOP, PHONE, ROOT, TABLET, Size, Theme, visit
 from tests.e2e.page.remembered import DAY, HOUR, Remembered
 from tests.parts import missing
 
@@ -50,43 +51,74 @@ def violations(page: Page, axe: str) -> list[str]:
     return found
 
 
+# Of each view also what is seen when it is there, and on what it is looked at: a desk, a tablet and a phone.
+ALL_SIZES = (DESKTOP, TABLET, PHONE)
+
+
 @pytest.mark.parametrize(
     "view",
     [
-        ("?view=rows", ".cell[data-uuid]", DESKTOP),
-        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]", DESKTOP),
-        ("?view=map&group=verdict", "canvas", DESKTOP),
-        ("?q=memory>=lots", "#filter-error", DESKTOP),
-        ("?view=text", ".line[data-uuid]", DESKTOP),
-        ("?view=text&group=model", ".line[data-uuid]", PHONE),
-        ("?wall=1", ".cell[data-uuid]", DESKTOP),
-        ("nodes/a100-01", "article[data-uuid]", DESKTOP),
-        ("nodes/vision-02", "article[data-uuid]", DESKTOP),
-        ("people", "tbody tr", DESKTOP),
-        ("", ".cell[data-uuid]", PHONE),
-        ("people", "tbody tr", PHONE),
-        ("people/dupont", "#ran", DESKTOP),
-        ("usage?month=2026-10", ".screen h1", DESKTOP),
-        ("usage", ".screen section table", DESKTOP),
-        ("usage", ".screen section table", PHONE),
+        ("?view=rows", ".cell[data-uuid]", ALL_SIZES),
+        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]", ALL_SIZES),
+        ("?view=map&group=verdict", "canvas", (DESKTOP, PHONE)),
+        ("?q=memory>=lots", "#filter-error", (DESKTOP, PHONE)),
+        ("?view=text", ".line[data-uuid]", (DESKTOP,)),
+        ("?view=text&group=model", ".line[data-uuid]", (PHONE,)),
+        ("?wall=1", ".cell[data-uuid]", (DESKTOP,)),
+        ("nodes/a100-01", "article[data-uuid]", ALL_SIZES),
+        ("nodes/vision-02", "article[data-uuid]", (DESKTOP,)),
+        ("people", "tbody tr", ALL_SIZES),
+        ("people/dupont", "#ran", (DESKTOP, PHONE)),
+        ("bookings", "main form", (TABLET, PHONE)),
+        ("usage?month=2026-10", ".screen h1", (DESKTOP,)),
+        ("usage", ".screen section table", ALL_SIZES),
     ],
+    ids=lambda view: view[0],
 )
 def test_no_page_breaks_a_rule(
-    browser: Browser, demo: RunningBoard, axe: str, view: tuple[str, str, Size]
+    browser: Browser, demo: RunningBoard, axe: str, view: tuple[str, str, tuple[Size, ...]]
 ) -> None:
-    """WCAG 2.2 AA and good practice, light and dark."""
-    path, seen, size = view
+    """WCAG 2.2 AA and good practice, light and dark, on a desk, a tablet and a phone."""
+    path, seen, sizes = view
+    # A phone has a finger instead of a mouse; the others are one visit.
+    for group in ([size for size in sizes if size != PHONE], [size for size in sizes if size == PHONE]):
+        if not group:
+            continue
+        with visit(browser, demo.url, size=group[0]) as page:
+            page.goto(f"{demo.url}{path}")
+            for width, height in group:
+                page.set_viewport_size({"width": width, "height": height})
+                expect(page.locator(seen).first).to_be_visible()
+                assert (width, violations(page, axe)) == (width, [])
+
+
+@pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: str(size[0]))
+def test_no_gpu_page_breaks_a_rule(browser: Browser, demo: RunningBoard, axe: str, size: Size) -> None:
+    """With its processes."""
     with visit(browser, demo.url, size=size) as page:
-        page.goto(f"{demo.url}{path}")
-        expect(page.locator(seen).first).to_be_visible()
+        page.goto(f"{demo.url}gpus/{computing(demo)[1]['uuid']}")
+        expect(page.get_by_role("table", name="Processes")).to_be_visible()
         assert violations(page, axe) == []
 
 
-def test_no_gpu_page_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
-    """With its processes."""
-    page.goto(f"{demo.url}gpus/{computing(demo)[1]['uuid']}")
-    expect(page.get_by_role("columnheader", name="PID")).to_be_visible()
-    assert violations(page, axe) == []
+def test_nothing_that_opens_on_a_phone_breaks_a_rule(browser: Browser, demo: RunningBoard, axe: str) -> None:
+    """Sheets and panels lie over the page, or push it."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.goto(f"{demo.url}?view=rows")
+        page.locator(".cell[data-uuid]").first.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        assert violations(page, axe) == []
+        page.keyboard.press("Escape")
+        page.locator("#need button").click()
+        expect(page.get_by_role("combobox", name="Memory")).to_be_visible()
+        assert violations(page, axe) == []
+        page.get_by_role("button", name="Arrange", exact=True).click()
+        expect(page.get_by_role("radio").first.or_(page.get_by_role("combobox", name="Sort"))).to_be_visible()
+        assert violations(page, axe) == []
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name=re.compile(r"nodes? needs? a look")).click()
+        expect(page.locator(".causes")).to_be_visible()
+        assert violations(page, axe) == []
 
 
 def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
@@ -147,3 +179,69 @@ def test_no_page_of_the_past_breaks_a_rule(
         page.goto(f"{demo.url}gpus/{uuid}?at={evening}")
         expect(page.locator(".gaps")).to_be_visible()
         assert violations(page, axe) == []
+
+
+# What a finger cannot hit: less than 44 px wide or high through its middle, as the browser says who is there.
+# What stands in a line of text is as high as that; squares and cells are as small as they are many.
+TOO_SMALL = """() => {
+  const TARGETS = 'a[href], button, select, input, textarea, summary, [role=slider]';
+  const inText = (target, { top, bottom }) => [...target.parentElement.childNodes].some((node) => {
+    if (target.contains(node) || (node.matches?.(TARGETS) || node.querySelector?.(TARGETS))) return false;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return node.textContent.trim() !== '' && [...range.getClientRects()].some((box) =>
+      box.width > 1 && box.top < bottom && box.bottom > top);
+  });
+  const isHit = (target, x, y) => {
+    const hit = document.elementFromPoint(x, y);
+    return !!hit && (target.contains(hit) || [...(target.labels ?? [])].some((label) => label.contains(hit)));
+  };
+  const found = [];
+  for (const target of document.querySelectorAll(TARGETS)) {
+    if (target.disabled || !target.checkVisibility({visibilityProperty: true})) continue;
+    if (target.matches('.skip, .visually-hidden, .cell')) continue;
+    target.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    const box = target.getBoundingClientRect();
+    if (inText(target, box)) continue;
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const reach = (right, down) => {
+      let far = 0;
+      while (far < 44 && isHit(target, x + right * (far + 0.5), y + down * (far + 0.5))) far++;
+      return far;
+    };
+    const [width, height] = [reach(1, 0) + reach(-1, 0), reach(0, 1) + reach(0, -1)];
+    if (width < 43 || height < 43)
+      found.push(`${target.outerHTML.slice(0, 120)}: ${width} x ${height}`);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"),
+    [
+        ("?view=rows", ".cell[data-uuid]"),
+        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]"),
+        ("?view=map", "canvas"),
+        ("?view=text", ".line[data-uuid]"),
+        ("nodes/a100-01", "article[data-uuid]"),
+        ("gpus/{uuid}", ".meters, dl"),
+        ("people", "tbody tr"),
+        ("people/dupont", "#ran"),
+        ("bookings", "main form"),
+        ("usage", ".screen section table"),
+    ],
+)
+def test_a_finger_hits_whatever_it_points_at(
+    browser: Browser, demo: RunningBoard, path: str, seen: str
+) -> None:
+    """44 px, or a line of text; whoever wants the next one must not hit this."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.goto(demo.url + path.format(uuid=computing(demo)[1]["uuid"]))
+        expect(page.locator(seen).first).to_be_visible()
+        if path == "?view=rows":
+            page.locator("#need button").click()
+            expect(page.get_by_role("combobox", name="Memory")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        small = page.evaluate(TOO_SMALL)
+        assert not small, "\n".join(small)

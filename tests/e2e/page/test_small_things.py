@@ -181,12 +181,12 @@ def test_the_host_of_booked_gpus_says_its_load_too(browser: Browser, demo: Runni
         expect(note).to_contain_text(re.compile("load .*booked", re.DOTALL))
 
 
-@pytest.mark.parametrize("path", ["?view=rows", "people"])
+@pytest.mark.parametrize("path", ["?view=rows", "?view=text", "people"])
 def test_paper_has_headings_and_nothing_to_press(browser: Browser, demo: RunningBoard, path: str) -> None:
     """People lost their heading there, and the board had choices that nobody can make on paper."""
     with visit(browser, demo.url, size=DESKTOP) as page:
         page.goto(f"{demo.url}{path}")
-        page.wait_for_selector(".cell[data-uuid], tbody tr")
+        page.wait_for_selector(".cell[data-uuid], .line[data-uuid], tbody tr")
         page.emulate_media(media="print")
         keep(page, f"print-{path.strip('?').replace('=', '-')}")
         assert page.evaluate(PRESSED) == []

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 from gpuboard.model.problems import problem
 from gpuboard.model.report import Disk, GpuReading, HostFacts, NodeReport
 from gpuboard.model.units import GIB
+from gpuboard.probes.inventory import name_of
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
@@ -56,7 +57,7 @@ def lost_card(node: str, index: int) -> NodeReport:
     """A node one of whose cards has fallen off the bus, as an agent says it."""
     cards = gpus(node)
     dead = GpuReading(uuid=cards[index].uuid, index=index, model=cards[index].model)
-    said = problem("gpu-lost", f"GPU {index} ({dead.model}, {dead.uuid})", gpu_uuid=dead.uuid)
+    said = problem("gpu-lost", gpu_uuid=dead.uuid, place=name_of(dead))
     others = tuple(replace(card) for card in cards if card.index != index)
     return NodeReport(
         node=node, interval_seconds=60, host=HOST, gpus=(*others, dead), problems=(problem("clock-off"), said)

@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.board import RunningBoard, computing, running_board
-from tests.browser import PHONE, Size, assert_fits, keep, visit
-from tests.e2e.page.people import signed_in
+from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
+from tests.e2e.page.people import apart, signed_in
 from tests.e2e.page.remembered import claim
+from tests.signing_in import signed_in as browsing
 
 pytestmark = pytest.mark.xdist_group("browser")
 GROUPS = """
@@ -122,7 +123,7 @@ def test_a_spreadsheet_has_the_same_rows(page: Page, demo: RunningBoard) -> None
         page.get_by_role("link", name="CSV").click()
     lines = coming.value.path().read_text().splitlines()
     assert len(lines) == rows.count() + 2
-    assert coming.value.suggested_filename == "usage.csv"
+    assert coming.value.suggested_filename.startswith("usage")
 
 
 def test_groups_fold_to_their_people_who_add_up_to_them(browser: Browser, lab: RunningBoard) -> None:
@@ -197,6 +198,46 @@ def test_paper_is_one_sheet_without_colour_or_buttons(browser: Browser, lab: Run
         assert shades
         assert all(len(set(shade)) == 1 for shade in shades)
         keep(page, f"usage-paper-{by}")
+
+
+RESERVED = ("booked in all", "of that used")
+
+
+@pytest.fixture(scope="module")
+def booked(lab: RunningBoard) -> RunningBoard:
+    """The same, once somebody has booked."""
+    wish = {"any": {"gpus": 1}, "for_seconds": 3600}
+    apart(lambda: browsing(lab, "weber").post("api/v1/bookings", wish)).raise_for_status()
+    return lab
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=["desk", "tablet", "phone"])
+def test_what_was_booked_stands_beside_what_was_used(
+    browser: Browser, booked: RunningBoard, size: Size, theme: Theme
+) -> None:
+    """Of people, where anything was booked."""
+    with signed_in(browser, booked, "weber", size=size, theme=theme) as page:
+        page.goto(f"{booked.url}usage?by=person")
+        screen = page.locator(".screen")
+        for heading in RESERVED:
+            expect(screen.get_by_role("columnheader", name=heading)).to_be_attached()
+        assert_fits(page)
+        keep(page, f"usage-booked-{size[0]}-{theme}")
+
+
+def test_paper_has_room_for_what_was_booked(browser: Browser, booked: RunningBoard) -> None:
+    """Beside weights and prices, on the same sheet."""
+    with signed_in(browser, booked, "weber", size=A4) as page:
+        page.goto(f"{booked.url}usage?by=group")
+        expect(page.locator(".usage-sheet tbody td").first).to_be_attached()
+        page.emulate_media(media="print")
+        sheet = page.locator(".usage-sheet")
+        for heading in RESERVED:
+            expect(sheet.get_by_role("columnheader", name=heading)).to_be_visible()
+        keep(page, "usage-paper-booked")
+        assert sheet.evaluate("(sheet) => sheet.scrollHeight <= sheet.clientHeight")
+        assert sheet.evaluate("(sheet) => sheet.scrollWidth <= sheet.clientWidth")
 
 
 @pytest.mark.parametrize("size", [TABLET, PHONE])

@@ -14,11 +14,12 @@ SCREENS = pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160)], ids=["10
 # The smallest words of cells and names in shares of the height, and whether everything is inside.
 LOOK = """() => {
   const parts = [...document.querySelectorAll('.wall .cell b, .wall .line > p')];
-  const sizes = parts.map((each) => parseFloat(getComputedStyle(each).fontSize) / innerHeight);
+  const size = (each) => parseFloat(getComputedStyle(each).fontSize) / innerHeight;
   const last = Math.max(...[...document.querySelectorAll('.line')].map((each) =>
     each.getBoundingClientRect().bottom));
   return {
-    smallest: Math.min(...sizes),
+    smallest: Math.min(...parts.map(size)),
+    usual: Math.min(...parts.filter((each) => !each.closest('.fill-broken')).map(size)),
     scrolls: document.documentElement.scrollHeight > innerHeight,
     inside: last <= document.querySelector('.sheet').getBoundingClientRect().bottom + 1,
     filled: last / innerHeight,
@@ -48,7 +49,7 @@ def open_wall(page: Page, board: RunningBoard, query: str = "") -> None:
     expect(page.locator(".cell[data-uuid]").first).to_be_visible()
 
 
-@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
 @SCREENS
 def test_it_fills_the_screen_and_is_legible_across_a_room(
     browser: Browser, demo: RunningBoard, size: Size, locale: str
@@ -58,7 +59,9 @@ def test_it_fills_the_screen_and_is_legible_across_a_room(
         open_wall(page, demo)
         keep(page, f"wall-{size[1]}-{locale}")
         look = page.evaluate(LOOK)
-        assert look["smallest"] >= 0.0155
+        assert look["usual"] >= 0.022
+        # "en panne" is so long that it must be smaller.
+        assert look["smallest"] >= 0.0195
         assert look["inside"]
         assert not look["scrolls"]
         assert look["filled"] > 0.8
@@ -136,7 +139,7 @@ STACK = """() => ['.banner', '.demo', 'header.wall', '.wall .cells'].map((each) 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
 def test_a_banner_covers_nothing_and_old_words_are_whole(
     browser: Browser, demo: RunningBoard, locale: str, theme: Theme
 ) -> None:

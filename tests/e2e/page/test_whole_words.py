@@ -4,9 +4,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard
-from tests.browser import Size, keep, visit
+from tests.browser import TABLET, Size, keep, visit
 
-TABLET: Size = (820, 1180)
 # Texts of which an edge shows only a part. What lies wholly below one has given way.
 CUT = """() => {
   const found = new Set();
@@ -38,7 +37,7 @@ HINT = """() => {
   const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   return pen.measureText(field.placeholder).width > room ? field.placeholder : '';
 }"""
-LANGUAGES = pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-CN"])
+LANGUAGES = pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
 
 
 def assert_whole(page: Page) -> None:

@@ -11,6 +11,7 @@ from tests.probes.nvidia_smi.logs import MIG, NEW, log, new_gpu
 
 FIRST = "GPU-00000000-1111-2222-3333-444444444444"
 SECOND = "GPU-00000001-1111-2222-3333-444444444444"
+THIRD = "GPU-00000009-1111-2222-3333-444444444444"
 GPU_LINE = (
     f"0, {FIRST}, Tesla V100, 00000000:01:00.0, 367.48, Disabled, P0, 10, 16160, 3, 1, 40, [N/A], 48.05, "
     "250, 705, 2600\n"
@@ -101,20 +102,32 @@ def test_instances_that_only_the_list_knows_are_added_without_figures() -> None:
     assert (mig.memory_used_bytes, mig.processes) == (None, None)
 
 
-def test_a_gpu_that_was_there_before_is_lost_and_keeps_its_place() -> None:
-    """Seven of eight: the eighth must not vanish, nor the others take its number."""
+def test_a_gpu_that_was_there_before_is_lost() -> None:
+    """Seven of eight: the eighth must not vanish; the others are told by the driver's numbers."""
     tool = Tool(q=log(new_gpu(0), new_gpu(1)))
     probe = NvidiaSmiProbe(run=tool)
     probe.read()
     tool.answers["q"] = log(new_gpu(1))
     for _ in range(2):
         devices = probe.read()
-        assert [(gpu.uuid, gpu.index) for gpu in devices.gpus] == [(FIRST, 0), (SECOND, 1)]
+        assert [(gpu.uuid, gpu.index) for gpu in devices.gpus] == [(FIRST, 0), (SECOND, 0)]
         assert devices.gpus[0].model == "NVIDIA H100 80GB HBM3"
         assert (devices.gpus[0].memory_used_bytes, devices.gpus[0].processes) == (None, None)
         assert [(found.kind, found.gpu_uuid) for found in devices.problems] == [("gpu-lost", FIRST)]
     tool.answers["q"] = log(new_gpu(0), new_gpu(1))
     assert probe.read().problems == ()
+
+
+def test_a_card_in_the_slot_of_another_has_replaced_it() -> None:
+    """The old one is in somebody's cupboard, and would be called lost for ever."""
+    tool = Tool(q=NEW)
+    probe = NvidiaSmiProbe(run=tool)
+    probe.read()
+    third = new_gpu(0).replace(FIRST, THIRD)
+    tool.answers["q"] = log(third, new_gpu(1))
+    devices = probe.read()
+    assert [(gpu.uuid, gpu.index) for gpu in devices.gpus] == [(THIRD, 0), (SECOND, 1)]
+    assert devices.problems == ()
 
 
 def test_a_gpu_that_cannot_be_opened_is_recognised_by_its_bus_address() -> None:
@@ -138,7 +151,7 @@ def test_where_one_lost_gpu_silences_the_command_the_others_are_asked_by_name() 
     devices = probe.read()
     assert [(gpu.uuid, gpu.index, gpu.utilization_percent) for gpu in devices.gpus] == [
         (FIRST, 0, None),
-        (SECOND, 1, 98),
+        (SECOND, 0, 98),
     ]
     assert [(found.kind, found.gpu_uuid) for found in devices.problems] == [("gpu-lost", FIRST)]
     with pytest.raises(ProbeFailed):

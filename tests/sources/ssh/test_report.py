@@ -43,6 +43,18 @@ def frame(body: bytes, sequence: int = 1) -> Frame:
     return Frame(kind="sample", sequence=sequence, body=body)
 
 
+def test_after_a_restart_of_the_node_no_gpu_is_remembered_here() -> None:
+    """It may be another machine; the fleet knows which cards were there, and forgets them in time."""
+    head = b"nvidia-smi 0\n"
+    one = head + logs.log(logs.new_gpu(1))
+    node = reader()
+    found = []
+    for boot, body in (("1", head + logs.NEW), ("1", one), ("2", one)):
+        report = node.read_sample(frame(f"boot {boot}\n".encode() + body))
+        found.append((len(report.gpus or ()), [problem.kind for problem in report.problems]))
+    assert found == [(2, []), (2, ["gpu-lost"]), (1, [])]
+
+
 def test_a_whole_sample() -> None:
     """Every line finds its place."""
     report = reader().read_sample(frame(WHOLE))

@@ -6,6 +6,7 @@ import type { Gpu } from '../../state/fleet.svelte';
 import { idleOf } from '../../state/idlers';
 import { isEnded, people, type Holder } from '../../state/people';
 import type { Language } from '../../text/language.svelte';
+import { widthOf } from '../../text/width';
 import { linesOf, SECTION, SMALL_CELL, type Item } from './layout';
 
 export const CARD_SLOTS = 8;
@@ -31,7 +32,7 @@ export interface HolderLine {
 }
 
 /** What a card is drawn with. */
-export interface Drawn {
+export interface CardSetting {
   /** Of the list, in pixels. */
   width: number;
   now: number;
@@ -39,12 +40,12 @@ export interface Drawn {
 }
 
 /** Who holds what of a node is shown; whoever looks for idle GPUs must not write to somebody at work. */
-export function holderLines({ node, shown }: Row, { width, now, language }: Drawn): HolderLine[] {
+export function holderLines({ node, shown }: Row, { width, now, language }: CardSetting): HolderLine[] {
   const all = people([node], (gpu) => shown.has(gpu));
   const room = Math.floor((width - EDGES) / LETTER);
   const lines = all.slice(0, PEOPLE).map((person) => {
     const words = wordsOf(person, now, language);
-    const length = letters(Object.values(words).filter(Boolean).join(' '));
+    const length = widthOf(Object.values(words).filter(Boolean).join(' '));
     return { ...words, half: all.length > 1 && length < room / 2 - 1, lines: length > room ? 2 : 1 };
   });
   const more = all.length - lines.length;
@@ -64,11 +65,6 @@ function wordsOf(person: Holder, now: number, language: Language) {
   };
 }
 
-/** How many letters have as much room; Chinese takes two places. */
-function letters(text: string): number {
-  return text.length + (text.match(/[\u2e80-\uffdc]/g)?.length ?? 0);
-}
-
 /** How many lines these take, placed one after the other as a grid of two columns places them. */
 export function stacked(holders: HolderLine[]): number {
   let lines = 0;
@@ -80,7 +76,7 @@ export function stacked(holders: HolderLine[]): number {
   return lines;
 }
 
-export function cardHeight(item: Item, drawn: Drawn): number {
+export function cardHeight(item: Item, drawn: CardSetting): number {
   if (item.kind === 'section') return SECTION;
   const { row } = item;
   const { record, gpus } = row.node;

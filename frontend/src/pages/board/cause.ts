@@ -1,5 +1,5 @@
 import { nodeTrouble } from '../../parts/words';
-import type { Cause, Place } from '../../state/trouble';
+import type { Affected, Cause } from '../../state/trouble';
 import type { Language } from '../../text/language.svelte';
 import { kindLine } from '../../text/reasons';
 
@@ -31,7 +31,7 @@ export function causeLine(
 }
 
 /** "a100-01 GPU 6"; of a node that says no more, that this is old. */
-export function placeName({ node, label, lastKnown }: Place, { say }: Language): string {
+export function placeName({ node, label, lastKnown }: Affected, { say }: Language): string {
   const name = node.live.display_name ?? node.live.name;
   return (
     (label === null ? name : `${name} ${say('gpu')} ${label}`) + (lastKnown ? ` (${say('lastKnown')})` : '')

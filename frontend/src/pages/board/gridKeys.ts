@@ -2,7 +2,7 @@ import type { Row } from '../../state/arrange';
 import type { App } from '../../state/context';
 import { going } from '../shell/going';
 
-export interface Spot {
+export interface GridPlace {
   row: number;
   place: number;
 }
@@ -23,7 +23,13 @@ export function arrowOf(key: string, letters: boolean): string {
 }
 
 /** Where a key leads in the table of GPUs; null if it leads nowhere. Only shown GPUs are stepped on. */
-export function step(rows: Row[], from: Spot, key: string, letters: boolean, toEnds: boolean): Spot | null {
+export function step(
+  rows: Row[],
+  from: GridPlace,
+  key: string,
+  letters: boolean,
+  toEnds: boolean,
+): GridPlace | null {
   const name = arrowOf(key, letters);
   const shown = (row: number) => {
     const at = rows[row];

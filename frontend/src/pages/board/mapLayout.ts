@@ -64,28 +64,28 @@ function partOf({ title, rows }: Section): Part {
 }
 
 /** Squares of one size, with a name above each node where there is room for it. */
-interface Wish {
+interface SquareSize {
   size: number;
   named: boolean;
 }
 
-const WISHES: Wish[] = SIZES.flatMap((size) =>
+const SQUARE_SIZES: SquareSize[] = SIZES.flatMap((size) =>
   (size >= 14 ? [true, false] : [false]).map((named) => ({ size, named })),
 );
 
 /** The largest squares that still fit the height, never below eight pixels; names above nodes if these fit, too. */
 export function layOut(sections: Section[], width: number, roomHeight: number): MapLayout {
   const parts = sections.map(partOf);
-  const heightOf = (wish: Wish) =>
-    parts.reduce((sum, part) => sum + height(part, measure(part, width, wish)), 0);
+  const heightOf = (tried: SquareSize) =>
+    parts.reduce((sum, part) => sum + height(part, measure(part, width, tried)), 0);
   // A phone is narrow: no GPU of a node may fall over its edge.
-  const isWithin = (wish: Wish) =>
+  const isWithin = (tried: SquareSize) =>
     parts.every((part) => {
-      const { left, pitch } = measure(part, width, wish);
+      const { left, pitch } = measure(part, width, tried);
       return left + part.strip * pitch <= width;
     });
-  const best = WISHES.find((wish) => isWithin(wish) && heightOf(wish) <= roomHeight);
-  return draw(parts, width, best ?? WISHES.findLast(isWithin) ?? WISHES.at(-1)!);
+  const best = SQUARE_SIZES.find((tried) => isWithin(tried) && heightOf(tried) <= roomHeight);
+  return draw(parts, width, best ?? SQUARE_SIZES.findLast(isWithin) ?? SQUARE_SIZES.at(-1)!);
 }
 
 interface Measures {
@@ -99,11 +99,11 @@ interface Measures {
   columns: number;
 }
 
-function measure({ strip, longest }: Part, width: number, wish: Wish): Measures {
-  const { size } = wish;
+function measure({ strip, longest }: Part, width: number, tried: SquareSize): Measures {
+  const { size } = tried;
   const pitch = size + (size > 11 ? 3 : size > 8 ? 2 : 1);
   // Where the squares leave too little room above each node, a line has one name for all of its nodes.
-  const named = wish.named && Math.min(longest * LETTER, 190) <= strip * pitch;
+  const named = tried.named && Math.min(longest * LETTER, 190) <= strip * pitch;
   const gap = named ? 18 : 6;
   const left = named ? 0 : NAMES;
   const block = strip * pitch + gap;
@@ -130,13 +130,13 @@ function height({ title, rows, strip, flat }: Part, measures: Measures): number 
   return sum;
 }
 
-function draw(parts: Part[], width: number, wish: Wish): MapLayout {
-  const map: MapLayout = { size: wish.size, squares: [], labels: [], frames: [], width, height: 0 };
+function draw(parts: Part[], width: number, tried: SquareSize): MapLayout {
+  const map: MapLayout = { size: tried.size, squares: [], labels: [], frames: [], width, height: 0 };
   const label = (text: string, x: number, y: number, room: number, strong = false) =>
     map.labels.push({ text, x, y, width: room, strong });
   let y = 0;
   for (const part of parts) {
-    const measures = measure(part, width, wish);
+    const measures = measure(part, width, tried);
     const { pitch, named, left, above, block, columns } = measures;
     if (part.title !== null) {
       label(part.title, 0, y + 16, width, true);
@@ -146,7 +146,7 @@ function draw(parts: Part[], width: number, wish: Wish): MapLayout {
       const line = part.rows.slice(first, first + columns);
       if (!named) {
         const names = line.map(({ node }) => nameOf(node));
-        label(lineName(names), 0, y + Math.min(wish.size, 12), NAMES - NAME_GAP);
+        label(lineName(names), 0, y + Math.min(tried.size, 12), NAMES - NAME_GAP);
       }
       line.forEach((row, column) => {
         const x = left + column * block;

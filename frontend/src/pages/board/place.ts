@@ -2,7 +2,7 @@ const MARGIN = 8;
 // Two lines of a tip.
 const TIP = 64;
 
-export interface Place {
+export interface TipPlace {
   left: number;
   top: number | null;
   bottom: number | null;
@@ -13,7 +13,7 @@ export function placeTip(
   anchor: DOMRect,
   width: number,
   screen = { width: innerWidth, height: innerHeight },
-): Place {
+): TipPlace {
   const left = Math.max(MARGIN, Math.min(anchor.left, screen.width - width - MARGIN));
   return screen.height - anchor.bottom >= TIP + MARGIN
     ? { left, top: anchor.bottom + MARGIN, bottom: null }

@@ -1,5 +1,7 @@
+import { untrack } from 'svelte';
 import { Bookings, type BookingAnswer, type BookingView, type LimitsView } from '../../api/bookings';
 import { AccountError } from '../../api/asker';
+import type { GpuRow } from '../../api/wire';
 import {
   AHEAD_SECONDS,
   cardsOf,
@@ -8,14 +10,18 @@ import {
   holdsOf,
   HOUR,
   lengthsFrom,
+  nextGap,
   obstacleOf,
+  spareFor,
   type Hold,
   type Length,
+  type Obstacle,
   type Span,
 } from '../../state/booking';
 import type { App } from '../../state/context';
 
 const MINUTE = 60;
+const AGAIN_SECONDS = 10;
 
 /** What somebody is about to book: news changes what is around it, never what was chosen. */
 export class Order {
@@ -27,7 +33,9 @@ export class Order {
   #length = $state<Length['key'] | null>('4h');
   #end = $state(0);
   #limits = $state.raw<LimitsView | null>(null);
-  #known = $state.raw<readonly BookingView[]>([]);
+  #known = $state.raw<readonly BookingView[] | null>(null);
+  #looks = 0;
+  #seen = 0;
   comment = $state('');
   waiting = $state(false);
   refused = $state.raw<AccountError | null>(null);
@@ -43,7 +51,7 @@ export class Order {
     cardsOf((this.#app.fleet.nodes.get(this.node)?.liveGpus ?? []).map(({ live }) => live)),
   );
   readonly holds = $derived.by(() =>
-    holdsOf(this.node, this.#known, this.gpus, this.now, this.booking?.id ?? null),
+    holdsOf(this.node, this.#known ?? [], this.gpus, this.now, this.booking?.id ?? null),
   );
   readonly lengths = $derived.by(() => lengthsFrom(this.#start ?? this.now));
 
@@ -73,7 +81,12 @@ export class Order {
     return this.#chosen;
   }
   get length(): Length['key'] | null {
-    return this.#length;
+    // An end that was drawn or typed may be a usual one, too.
+    return this.#length ?? this.lengths.find(({ end }) => end === this.#end)?.key ?? null;
+  }
+  /** Whether the board has said what is booked there. */
+  get isKnown(): boolean {
+    return this.#known !== null;
   }
   get limits(): LimitsView | null {
     return this.#limits;
@@ -92,11 +105,44 @@ export class Order {
     return this.booking?.state === 'running';
   }
 
-  /** Why a GPU cannot be had for what is chosen. */
-  obstacle(number: number) {
-    const gpu = this.gpus.find(({ index }) => index === number);
-    const about = { me: this.#app.session.person, now: this.now };
-    return gpu ? obstacleOf(gpu, this.span, this.holds, about) : null;
+  get #about() {
+    return { me: this.#app.session.person, now: this.now };
+  }
+
+  /** Why a GPU cannot be had for what is chosen; what has begun is in nobody's way but that of bookings. */
+  obstacle(number: number): Obstacle | null {
+    const gpu = this.#gpu(number);
+    if (!gpu) return null;
+    const hold = this.hasBegun ? clashOn(number, this.span, this.holds) : null;
+    if (this.hasBegun) return hold && { kind: 'clash', hold };
+    const found = obstacleOf(gpu, this.span, this.holds, this.#about);
+    return found?.kind === 'in-use' && this.#had(number) ? null : found;
+  }
+
+  /** Whether it is booked for that time already: then nobody who is on it is asked again. */
+  #had(number: number): boolean {
+    const { booking, node, span } = this;
+    if (!booking || span.start < booking.start) return false;
+    return booking.places.some((one) => one.node === node && (one.gpus?.includes(number) ?? true));
+  }
+
+  #gpu(number: number): GpuRow | undefined {
+    return this.gpus.find(({ index }) => index === number);
+  }
+
+  /** From when on all that is chosen can be had for so long. */
+  get gap(): number | null {
+    if (this.hasBegun || this.span.end <= this.span.start) return null;
+    const chosen = this.gpus.filter(({ index }) => this.#chosen.has(index));
+    return nextGap(chosen, this.span, this.holds, this.#about);
+  }
+
+  /** One that could be had instead. */
+  spare(number: number): GpuRow | null {
+    const gpu = this.#gpu(number);
+    if (!gpu || this.isFixed || this.hasBegun) return null;
+    const others = this.gpus.filter(({ index }) => !this.#chosen.has(index));
+    return spareFor(gpu, others, this.span, this.holds, this.#about);
   }
 
   /** What is in the way of another end. */
@@ -114,6 +160,11 @@ export class Order {
     if (!chosen.delete(number)) chosen.add(number);
     this.#chosen = chosen;
     this.refused = null;
+  }
+
+  swap(number: number, other: number): void {
+    this.toggle(number);
+    this.toggle(other);
   }
 
   take(length: Length['key']): void {
@@ -134,20 +185,45 @@ export class Order {
 
   /** Another time, as long or shorter. */
   move(start: number, end: number): void {
-    this.#start = start <= this.now ? null : start;
+    if (!this.hasBegun) this.#start = start <= this.now ? null : start;
     this.#end = end;
     this.#length = null;
     this.refused = null;
   }
 
-  /** What is booked there, and how much one may; again as long as it is open. */
+  /** Look as long as it is open, each time a while after the last answer; returns the stop. */
+  follow(): () => void {
+    let stopped = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const round = async () => {
+      await this.look();
+      if (!stopped) timer = setTimeout(() => void round(), AGAIN_SECONDS * 1000);
+    };
+    untrack(() => void round());
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+    };
+  }
+
+  /** What is booked there, and how much one may. */
   async look(): Promise<void> {
-    const [list, limits] = await Promise.allSettled([
+    const number = ++this.#looks;
+    const [list] = await Promise.allSettled([
       this.#desk.list(this.now, this.now + AHEAD_SECONDS, this.node),
-      this.#desk.limits(),
+      this.lookAtLimits(),
     ]);
-    if (list.status === 'fulfilled') this.#known = list.value.bookings;
-    if (limits.status === 'fulfilled') this.#limits = limits.value;
+    if (list.status !== 'fulfilled' || number < this.#seen) return;
+    this.#seen = number;
+    this.#known = list.value.bookings;
+  }
+
+  /** How much one may in the time that is chosen; of another time nothing is known. */
+  async lookAtLimits(): Promise<void> {
+    const { start, end } = this.span;
+    if (end <= start) return;
+    const told = await this.#desk.limits(start, end).catch(() => null);
+    if (told && start === this.span.start && end === this.span.end) this.#limits = told;
   }
 
   async send(): Promise<void> {

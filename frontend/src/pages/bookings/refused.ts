@@ -1,6 +1,7 @@
 /** Why the board refused, in the viewer's words; what a newer board says otherwise stays as it is. */
 
 import type { AccountError } from '../../api/asker';
+import { SOON_SECONDS } from '../../state/booking';
 import type { App } from '../../state/context';
 import { momentText } from '../../text/moments';
 
@@ -26,6 +27,7 @@ export function refusalText(
     return say('book_inUse', {
       place: placeOf(values, app),
       who: String(values['who'] ?? say('book_somebody')),
+      time: app.language.duration(SOON_SECONDS),
     });
   if (code === 'booking-stale' || code === 'booking-broken')
     return say('book_away', { place: placeOf(values, app), word: say(code.slice(8) as 'stale' | 'broken') });

@@ -6,7 +6,7 @@ import { roundAbove } from '../../charts/ticks';
 import { steadyUse } from '../../state/figures';
 import type { Language } from '../../text/language.svelte';
 
-export interface Drawn {
+export interface DrawnFigure {
   figure: Figure;
   title: string;
   series: HistorySeries | null;
@@ -39,7 +39,7 @@ export function gpuDrawn(
   gpu: GpuRow | null,
   language: Language,
   live: boolean,
-): Drawn[] {
+): DrawnFigure[] {
   const told = live && gpu?.verdict !== 'stale' ? gpu : null;
   const { say, number, memory } = language;
   const of = (figure: Figure) => answer?.series.find((each) => each.figure === figure) ?? null;
@@ -93,7 +93,7 @@ export function nodeDrawn(
   gpus: GpuRow[],
   language: Language,
   live: boolean,
-): Drawn[] {
+): DrawnFigure[] {
   const told = live && (node?.state === 'live' || node?.state === 'late') ? node : null;
   const uses = told ? gpus.flatMap((gpu) => (gpu.counted ? (steadyUse(gpu) ?? []) : [])) : [];
   const { say, memory } = language;
@@ -123,7 +123,12 @@ function unit(value: number | null | undefined, sign: string, number: Language['
   return value == null ? '—' : `${number(value)} ${sign}`;
 }
 
-function percents(figure: Figure, title: string, series: HistorySeries | null, { number }: Language): Drawn {
+function percents(
+  figure: Figure,
+  title: string,
+  series: HistorySeries | null,
+  { number }: Language,
+): DrawnFigure {
   const write = (value: number | null | undefined) => unit(value, '%', number);
   // A machine may have more to do than it can.
   const ceiling = Math.max(100, mostOf(series));
@@ -131,7 +136,12 @@ function percents(figure: Figure, title: string, series: HistorySeries | null, {
   return { figure, title, series, tall: true, floor: 0, ceiling, ticks, write, now: null, beside: '' };
 }
 
-function bytes(title: string, series: HistorySeries | null, total: number, { memory }: Language): Drawn {
+function bytes(
+  title: string,
+  series: HistorySeries | null,
+  total: number,
+  { memory }: Language,
+): DrawnFigure {
   return {
     figure: 'memory_used_bytes',
     title,

@@ -1,6 +1,6 @@
 /** The slider's track as lines: how many were free, and where nobody looked. Pure. */
 
-import type { Span, TrackAnswer } from '../../api/history';
+import type { PastSpan, TrackAnswer } from '../../api/history';
 
 export interface TrackLines {
   /** Stretches that were observed, as shares of the slider. */
@@ -13,7 +13,7 @@ export interface TrackLines {
 
 const WIDE = 1000;
 
-export function trackLines(track: TrackAnswer, { from, to }: Span): TrackLines {
+export function trackLines(track: TrackAnswer, { from, to }: PastSpan): TrackLines {
   const most = Math.max(1, ...track.free.map((count) => count ?? 0));
   const x = (at: number) => (Math.min(1, Math.max(0, (at - from) / (to - from))) * WIDE).toFixed(1);
   const y = (count: number) => (96 - (count / most) * 82).toFixed(1);

@@ -1,45 +1,48 @@
 /** Which columns a board has beside those that all have, and which rows a sheet of paper has room for. */
 
 import type { UsageAnswer, UsageRow, UsageTotal } from '../../api/usage';
-import { HOUR_MS, type UsageLine } from '../../state/usage';
+import { HOUR_MS, roundedWorth, unitOf, type UsageLine, type WorthColumnName } from '../../state/usage';
 import type { Language } from '../../text/language.svelte';
+import { fixed } from './spans';
 
 type Worth = UsageRow | UsageTotal;
 
 export interface WorthColumn {
   title: string;
   write: (row: Worth) => string;
+  /** Several rows as one. */
+  together: (rows: UsageRow[]) => string;
 }
 
-/** Weighted hours, prices and memory, where the board tells them; a sheet of paper has no room for memory. */
-export function columnsOf(
-  { currency, total, rows }: UsageAnswer,
-  language: Language,
-  paper: boolean,
-): WorthColumn[] {
-  const has = (key: 'weighted_ms' | 'price' | 'memory_gib_hours') =>
-    [total, ...rows].some((row) => row[key] !== null);
+/** What was booked, weighted hours, prices and memory, where there are any; a sheet of paper has no room for memory. */
+export function columnsOf(answer: UsageAnswer, language: Language, paper: boolean): WorthColumn[] {
+  const { currency, total, rows } = answer;
+  const has = (key: WorthColumnName) => [total, ...rows].some((row) => row[key] !== null);
   const { say, tag } = language;
   const found: WorthColumn[] = [];
-  if (has('weighted_ms'))
+  const add = (title: string, key: WorthColumnName, one: number, digits: number) => {
+    const units = roundedWorth(answer, key, one / 10 ** digits);
+    const text = (count: number | null) => (count === null ? '—' : fixed(count / 10 ** digits, digits, tag));
     found.push({
-      title: say('usage_weighted'),
-      write: ({ weighted_ms }) => language.number(weighted_ms === null ? null : weighted_ms / HOUR_MS),
+      title,
+      write: (row) => text(units.get(row) ?? null),
+      together: (some) => {
+        const known = some.flatMap((row) => units.get(row) ?? []);
+        return text(known.length ? known.reduce((sum, count) => sum + count, 0) : null);
+      },
     });
+  };
+  if ([total, ...rows].some(({ reserved_ms }) => reserved_ms)) {
+    const digits = unitOf(total) < HOUR_MS ? 1 : 0;
+    add(say('usage_reservedHours'), 'reserved_ms', HOUR_MS, digits);
+    add(say('usage_reservedUsed'), 'reserved_used_ms', HOUR_MS, digits);
+  }
+  if (has('weighted_ms')) add(say('usage_weighted'), 'weighted_ms', HOUR_MS, 0);
   if (has('price'))
-    found.push({
-      title: currency === null ? say('usage_price') : `${say('usage_price')} (${currency})`,
-      write: ({ price }) => (price === null ? '—' : new Intl.NumberFormat(tag, MONEY).format(price)),
-    });
-  if (!paper && has('memory_gib_hours'))
-    found.push({
-      title: say('usage_memoryHours'),
-      write: ({ memory_gib_hours }) => language.number(memory_gib_hours),
-    });
+    add(currency === null ? say('usage_price') : `${say('usage_price')} (${currency})`, 'price', 1, 2);
+  if (!paper && has('memory_gib_hours')) add(say('usage_memoryHours'), 'memory_gib_hours', 1, 0);
   return found;
 }
-
-const MONEY = { minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
 
 /** As many rows as fit: groups without their people where those are too many, then those with most. */
 export function fitting(lines: UsageLine[], most: number): { lines: UsageLine[]; left: UsageLine[] } {

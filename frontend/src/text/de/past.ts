@@ -29,7 +29,7 @@ export const past: PastWords = {
   past_unobservedAt: 'nicht beobachtet {from}–{to}',
   past_gapsMore: { one: 'und {count} weitere Lücke', other: 'und {count} weitere Lücken' },
   past_used: 'genutzt',
-  past_booked: 'reserviert, ungenutzt',
+  past_booked: 'gebucht, ungenutzt',
   past_free: 'frei',
   was_past_free: 'war frei',
   past_sum: '{kinds}: zusammen {all}.',

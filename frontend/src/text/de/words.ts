@@ -132,6 +132,9 @@ export const words: Words = {
   dataAge: 'vor {ago}',
   until: 'bis {time}',
   to: 'bis',
+  // After what a booking still lasts, in a cell.
+  remaining: 'übrig',
+  inBooking: 'in eigener Buchung',
   bookedNow: 'gebucht · {who}',
   ended: 'endete vor {ago}',
   gpusNotKnown: 'GPUs nicht bekannt',

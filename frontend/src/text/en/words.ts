@@ -146,6 +146,9 @@ export const words = {
   until: 'until {time}',
   // The same in a cell, before a time: as short as it can be.
   to: 'until',
+  // After what a booking still lasts, in a cell.
+  remaining: 'left',
+  inBooking: 'in its booking',
   bookedNow: 'booked · {who}',
   ended: 'ended {ago} ago',
   gpusNotKnown: 'GPUs not known',

@@ -43,8 +43,8 @@ export const more: MoreWords = {
   severalNodes: 'sur plusieurs nœuds',
   freshExplained:
     'Ce qui vient d’être libéré (moins de {time}) passe en dernier : peut-être un simple redémarrage.',
-  nextClaim: 'Prochaine réservation à finir : {node}, {time}.',
-  nextClaims: 'Les réservations qui finissent avant {time} en laisseraient assez.',
+  fitsOn: '{node} en aura assez dès {time}, quand des réservations finissent.',
+  fitsFrom: 'Il y en aura assez dès {time}, quand des réservations finissent.',
   idleHidden: {
     one: '{count} GPU est occupé mais inactif.',
     other: '{count} GPU sont occupés mais inactifs.',

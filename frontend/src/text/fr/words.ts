@@ -133,6 +133,9 @@ export const words: Words = {
   dataAge: 'il y a {ago}',
   until: 'jusqu’à {time}',
   to: '→',
+  // After what a booking still lasts, in a cell.
+  remaining: 'restantes',
+  inBooking: 'dans sa réservation',
   bookedNow: 'réservé · {who}',
   ended: 'finie il y a {ago}',
   gpusNotKnown: 'GPU inconnus',

@@ -63,7 +63,7 @@ export const account: AccountWords = {
   account_tokenForHint: '笔记本上的脚本',
   account_scopes: '可以',
   account_scope_read: '查看看板',
-  account_scope_book: '预约',
+  account_scope_book: '预订',
   account_scope_metrics: '读取指标',
   account_scope_admin: '管理',
   account_end: '到期',
@@ -81,7 +81,7 @@ export const account: AccountWords = {
   account_revokeNamed: '撤销 {name}',
   account_really: '确定？',
   account_feed: '日历订阅',
-  account_feedAbout: '供日历程序使用的地址：你的预约会自动出现在其中。持有此地址的人都能看到，请勿外传。',
+  account_feedAbout: '供日历程序使用的地址：你的预订会自动出现在其中。持有此地址的人都能看到，请勿外传。',
   account_feedThere: '你已有一个；上次使用：{time}。地址不会再次显示。',
   account_feedMake: '生成地址',
   account_feedAnew: '生成新地址',
@@ -101,7 +101,7 @@ export const account: AccountWords = {
   account_auditEmpty: '尚无记录。',
   account_auditEnd: '以上是全部。',
   account_adminsOnly: '只有管理员能看到此页面。',
-  account_demo: '在此演示中你是 {person}：可随意预约，不会保存任何内容。',
+  account_demo: '在此演示中你是 {person}：可随意预订，不会保存任何内容。',
   account_plaintext:
     '这里的密码与登录状态以明文传送：网络上的人都可能读到。看板的设置允许这样做（allow_plaintext）。',
 };

@@ -33,9 +33,9 @@ export const remedies: RemedyWords = {
     '若没有人把写文件的工作移到别的账号，请查明是谁；在文件夹上 chmod +t 可防止他人替换文件。',
   'remedy_gpu-missing':
     '用 nvidia-smi 与 dmesg（Xid 79）查看并重启；已拆下的卡过一段时间（forget_after）会被忘记，或用 gpuboard node forget 立即移除。',
-  'remedy_gpu-replaced': '若是有人换卡则不必处理；此编号的预约适用于新卡。',
+  'remedy_gpu-replaced': '若是有人换卡则不必处理；此编号的预订适用于新卡。',
   'remedy_gpu-renumbered':
-    '预约以编号为准，因此现在适用于其他卡：请通知预约者并重新预约；一天之内，先前编号已被预约的卡不算空闲。',
+    '预订以编号为准，因此现在适用于其他卡：请通知预订者并重新预订；一天之内，先前编号已被预订的卡不算空闲。',
   'remedy_numbers-moved':
     '让节点上报 UUID（代理程序、ssh、gpustat --json），每张卡才能保有编号；旧编号过一段时间（forget_after）会被忘记，或用 gpuboard node forget 立即忘记。',
   'remedy_second-file': '查明是谁写的，并移除错误的那个。',

@@ -132,6 +132,9 @@ export const words: Words = {
   dataAge: '{ago}前',
   until: '至 {time}',
   to: '至',
+  // After what a booking still lasts, in a cell.
+  remaining: '後結束',
+  inBooking: '在自己的預約內',
   bookedNow: '已預約 · {who}',
   ended: '{ago}前結束',
   gpusNotKnown: 'GPU 尚未得知',

@@ -5,8 +5,8 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.model.identity import WayKind
-from gpuboard.wire.people import WayCard
+from gpuboard.model.identity import WayKind, is_nobodys_name
+from gpuboard.wire.people import WayCard, person_name
 
 Shown = TypeVar("Shown", contravariant=True)  # noqa: PLC0105 - a word, not a mark
 
@@ -86,6 +86,12 @@ class RedirectWay(Way[OidcEvidence], Protocol):
 
     def goes_to(self, state: str) -> str:
         """Where somebody wanted to go who comes back with this."""
+
+
+def somebodys_name(text: str) -> str | None:
+    """The name of a person; None: it can be none, or is that of an account that is nobody's."""
+    name = person_name(text)
+    return None if name is None or is_nobodys_name(name) else name
 
 
 def nobody_words(uid: int, first_person_uid: int) -> str:

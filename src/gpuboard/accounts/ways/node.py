@@ -4,11 +4,11 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import NodeEvidence, nobody_words
+from gpuboard.accounts.ways.base import NodeEvidence, nobody_words, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_system_account
 from gpuboard.settings.access import AccessTable
-from gpuboard.wire.people import WayCard, person_name
+from gpuboard.wire.people import WayCard
 
 
 class NodeWay:
@@ -38,8 +38,9 @@ class NodeWay:
             )
         if is_system_account(evidence.uid, access.vouch_from_uid):
             raise AccessRefused(nobody_words(evidence.uid, access.vouch_from_uid))
-        name = person_name(evidence.name)
+        name = somebodys_name(evidence.name)
+        # On a machine a number is an account that nobody has named; elsewhere people are called so.
         if name is None or name.isdigit():
-            raise AccessRefused(f"uid {evidence.uid} has no name on {evidence.node}")
+            raise AccessRefused(f"uid {evidence.uid} has no name of a person on {evidence.node}")
         account = name if access.realm == "all" else f"{name}@{evidence.node}"
         return Vouched(person=self._person_of(account), way="node", through=evidence.node)

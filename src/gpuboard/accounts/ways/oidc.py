@@ -15,7 +15,7 @@ from joserfc.jwk import KeySet
 from msgspec import Struct
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import OidcEvidence
+from gpuboard.accounts.ways.base import OidcEvidence, somebodys_name
 from gpuboard.accounts.ways.oidc_provider import OidcProvider
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import Role, WayKind
@@ -135,9 +135,9 @@ class OidcWay:
 
     def _vouched(self, options: OidcTable, claims: dict[str, Any]) -> Vouched:
         name = claims.get(options.name_claim)
-        person = person_name(name) if isinstance(name, str) else None
+        person = somebodys_name(name) if isinstance(name, str) else None
         if person is None:
-            raise AccessRefused(f"the provider gives no name: it sends no claim {options.name_claim!r}")
+            raise AccessRefused(f"the provider names no person in the claim {options.name_claim!r}")
         groups = _texts(claims.get(options.groups_claim))
         shown = claims.get("name")
         return Vouched(

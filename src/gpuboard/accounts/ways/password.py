@@ -8,7 +8,7 @@ from gpuboard.accounts.records import Vouched
 from gpuboard.accounts.view import AccountView
 from gpuboard.accounts.ways.base import PasswordEvidence
 from gpuboard.model.errors import AccessRefused, GuessRefused
-from gpuboard.model.identity import WayKind
+from gpuboard.model.identity import WayKind, is_nobodys_name
 from gpuboard.settings.access import AccessTable
 from gpuboard.wire.people import WayCard
 
@@ -48,6 +48,8 @@ class PasswordWay:
         """
         if not self._access().passwords:
             raise AccessRefused("This board takes no passwords ([access] passwords).")
+        if is_nobodys_name(evidence.name):
+            raise AccessRefused("This is the name of an account that is nobody's: sign in as yourself.")
         person = self._view.person(evidence.name)
         known = evidence.browser
         if known is not None and not self._view.knows_browser(known, evidence.name):
@@ -62,7 +64,8 @@ class PasswordWay:
                 wait_seconds=wait,
             )
         self.evaluated += 1
-        if not await self._passwords.fits(evidence.password, person.password if person else None):
+        hashed = person.password if person else None
+        if not await self._passwords.fits(evidence.password, hashed, is_known=known is not None):
             raise GuessRefused(_WRONG)
         assert person is not None  # noqa: S101 - who has a password is somebody
         return Vouched(person=person.name, way="password", role=person.role, display_name=person.display_name)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import ProxyEvidence
+from gpuboard.accounts.ways.base import ProxyEvidence, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind
 from gpuboard.settings.access import AccessTable
-from gpuboard.wire.people import WayCard, person_name
+from gpuboard.wire.people import WayCard
 
 
 class ProxyWay:
@@ -30,7 +30,8 @@ class ProxyWay:
         Raises:
             AccessRefused: the header names nobody.
         """
-        name = person_name(evidence.value)
-        if name is None:
+        name = somebodys_name(evidence.value)
+        # With a comma there were two values, and one of them may be the visitor's own.
+        if name is None or "," in name:
             raise AccessRefused("the proxy's header names nobody")
         return Vouched(person=self._person_of(name), way="proxy")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import SocketEvidence, nobody_words
+from gpuboard.accounts.ways.base import SocketEvidence, nobody_words, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_system_account
 from gpuboard.settings.access import AccessTable
@@ -41,7 +41,8 @@ class SocketWay:
         first = self._access().vouch_from_uid
         if not is_admin and is_system_account(evidence.uid, first):
             raise AccessRefused(nobody_words(evidence.uid, first))
-        name = person_name(evidence.name)
+        # Root is an admin here, by the kernel's word and not by its name.
+        name = person_name(evidence.name) if is_admin else somebodys_name(evidence.name)
         if name is None or name.isdigit():
-            raise AccessRefused(f"uid {evidence.uid} has no name on this machine")
+            raise AccessRefused(f"uid {evidence.uid} has no name of a person on this machine")
         return Vouched(person=self._person_of(name), way="socket", role="admin" if is_admin else "user")

@@ -36,6 +36,7 @@ from gpuboard.history.usage import OWNED, USAGE_KINDS, HourUse, PlaceUsage, Time
 # So many are added up at once.
 _STEP_ENTRIES: Final = 50_000
 _MOMENT_BITS: Final = 43
+_SLOT_BITS: Final = 32
 # Those that somebody has.
 _TAKEN: Final = [USAGE_KINDS.index("used"), USAGE_KINDS.index("idle")]
 
@@ -98,14 +99,22 @@ def read_hours(look: Look, names: Names, start: float, end: float, *, quiet_perc
         is_taken = np.isin(table[KIND], _TAKEN)
         taken = np.bincount(which, weights=np.where(is_taken, table[HELD], 0), minlength=len(hours))
         observed = np.bincount(which, weights=table[HELD], minlength=len(hours))
-        for hour, one, all_of_it in zip(hours.tolist(), taken.tolist(), observed.tolist(), strict=True):
-            sums = found.setdefault(hour, [0, 0])
-            sums[0] += int(one)
-            sums[1] += int(all_of_it)
+        seen = _longest(which, table[SLOT], table[HELD])
+        for hour, *sums in zip(hours.tolist(), taken.tolist(), observed.tolist(), seen, strict=True):
+            one = found.setdefault(hour, [0, 0, 0])
+            one[:] = one[0] + int(sums[0]), one[1] + int(sums[1]), max(one[2], int(sums[2]))
     return [
-        HourUse(start=hour * WINDOW_MS / 1000, taken=taken, observed=observed)
-        for hour, (taken, observed) in sorted(found.items())
+        HourUse(start=hour * WINDOW_MS / 1000, taken=taken, observed=observed, seen=seen)
+        for hour, (taken, observed, seen) in sorted(found.items())
     ]
+
+
+def _longest(hours: Longs, slots: Longs, held: Longs) -> list[float]:
+    """Of each hour, as they are numbered, for how long that GPU was observed that was so longest."""
+    spots, which = np.unique((hours << _SLOT_BITS) | slots, return_inverse=True)
+    sums = np.bincount(which, weights=held)
+    firsts = np.flatnonzero(np.diff(spots >> _SLOT_BITS, prepend=-1))
+    return np.maximum.reduceat(sums, firsts).tolist() if len(firsts) else []
 
 
 def _located(

@@ -2,7 +2,8 @@
 
 import logging
 import sqlite3
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -71,27 +72,28 @@ def read_cells(
     wanted: Wanted,
     *,
     span: tuple[int, int],
-) -> list[Cells]:
-    """All chunks of a block that touch a span."""
+) -> Iterator[Cells]:
+    """All chunks of a block that touch a span, each turned back only when it is its turn."""
     start_ms, end_ms = span
     limits = (start_ms - SPANS_MS[tier], end_ms)
-    found: dict[tuple[int, int], Cells] = {}
+    found: dict[tuple[int, int], list[tuple[int, bytes]]] = defaultdict(list)
     for place in (OBSERVED, *wanted.places):
         key = (TIER_CODES[tier], *block.codes, place, *limits)
         for figure, start, cell, blob in connection.execute(_READ, key):
+            found[start, cell].append((figure, blob))
+    for (start, cell), rows in found.items():
+        read = {}
+        for figure, blob in rows:
             try:
-                values = _read(blob, wanted)
+                read[figure] = _read(blob, wanted)
             except BlockError as error:
                 # A gap is honest; no answer at all for a month because of one bad hour is not.
                 log.warning(
                     "chunk cannot be read: tier=%s block=%s start=%d reason=%s", tier, block, start, error
                 )
-                continue
-            if figure == OBSERVED:
-                found[start, cell] = Cells(start, cell, values.mean)
-            elif (start, cell) in found:
-                found[start, cell].values[figure] = values
-    return [cells for cells in found.values() if cells.end_ms > start_ms]
+        observed = read.pop(OBSERVED, None)
+        if observed is not None and start + cell * observed.mean.shape[1] > start_ms:
+            yield Cells(start, cell, observed.mean, read)
 
 
 def known_spans(
@@ -114,7 +116,7 @@ def put_cells(connection: sqlite3.Connection, tier: Tier, block: Block, cells: C
     if not _is_anything(connection, tier, block, span):
         write_cells(connection, tier, block, cells)
         return cells
-    there = read_cells(connection, tier, block, EVERYTHING[block.kind], span=span)
+    there = list(read_cells(connection, tier, block, EVERYTHING[block.kind], span=span))
     if any(one.cell_ms != cells.cell_ms for one in there):
         # On another grid, which was changed since: what is there stays.
         return there[0]

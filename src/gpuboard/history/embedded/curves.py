@@ -10,7 +10,7 @@ from gpuboard.history.cells import Cells, without
 from gpuboard.history.downsample import Floats, Sum, fold
 from gpuboard.history.embedded.chunks import STATES, Wanted
 from gpuboard.history.embedded.names import Names
-from gpuboard.history.embedded.pieces import Points, points_of
+from gpuboard.history.embedded.pieces import Piece, Points, points_of
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.schema import SERIES
 from gpuboard.history.figures import FIGURES, place_of
@@ -48,9 +48,7 @@ def read_curves(look: Look, names: Names, query: CurvesQuery) -> Curves:
     for block, piece, cells in look.blocks(tier, query.kind, wanted, points):
         for layer in layers[block]:
             rows = _by_row(layer, wanted[block].rows)
-            inside = without(cells, _outside(cells, rows))
-            folded = fold(inside, piece.factor, STATES[query.kind], with_extremes=query.with_extremes)
-            _add(sums, folded, places, rows, piece.points)
+            _add(sums, without(cells, _outside(cells, rows)), places, rows, piece, query)
     return Curves(
         start=points.begin / 1000,
         end=points.finish / 1000,
@@ -109,9 +107,10 @@ def _by_row(layer: _Layer, order: list[int] | None) -> _Layer:
 def _outside(cells: Cells, rows: _Layer) -> NDArray[np.bool_]:
     """Where each series did not belong to its group."""
     moments = cells.start_ms + cells.cell_ms * np.arange(cells.count)
+    first, last = cells.start_ms, cells.end_ms - cells.cell_ms
     outside = np.zeros(cells.observed.shape, np.bool_)
     for row, (_, limits) in rows.items():
-        if limits[0][0] <= moments[0] and limits[0][1] > moments[-1]:
+        if limits[0][0] <= first and limits[0][1] > last:
             continue
         outside[row] = True
         for start, end in limits:
@@ -119,16 +118,33 @@ def _outside(cells: Cells, rows: _Layer) -> NDArray[np.bool_]:
     return outside
 
 
-def _add(
-    sums: list[dict[str, Sum]], folded: Cells, places: dict[str, int], rows: _Layer, points: slice
+def _add(  # noqa: PLR0917 - by position: of every block
+    sums: list[dict[str, Sum]],
+    cells: Cells,
+    places: dict[str, int],
+    rows: _Layer,
+    piece: Piece,
+    query: CurvesQuery,
 ) -> None:
     groups: dict[int, list[int]] = defaultdict(list)
     for row, (group, _) in rows.items():
         groups[group].append(row)
+    # Of several series only their sum is wanted: then that comes first, and little is left to be folded.
+    is_any_alone = any(len(own) == 1 for own in groups.values())
+    extremes = query.with_extremes
+    folded = fold(cells, piece.factor, STATES[query.kind], with_extremes=extremes) if is_any_alone else cells
     for group, own in groups.items():
-        chosen = slice(own[0], own[0] + 1) if len(own) == 1 else np.array(own)
+        found, factor = (folded, 1) if len(own) == 1 else (cells, piece.factor)
+        chosen = _chosen(own, len(cells.observed))
         for name, place in places.items():
-            sums[group][name].add(folded.values[place], folded.observed, chosen, points)
+            sums[group][name].add(found.values[place], found.observed, chosen, piece.points, factor)
+
+
+def _chosen(own: list[int], series: int) -> "slice | NDArray[np.int64]":
+    """One row, or all of them, are looked at where they are; others are copied."""
+    if len(own) == 1:
+        return slice(own[0], own[0] + 1)
+    return slice(None) if len(own) == series else np.array(own)
 
 
 def _curve(query: CurvesQuery, group: int, name: str, found: Sum) -> Curve:

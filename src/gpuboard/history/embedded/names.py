@@ -131,12 +131,13 @@ class Names:
     def forget(self, connection: sqlite3.Connection, before: float) -> bool:
         """Forget sets of people that were not met with since; whether there were any."""
         old = connection.execute(
-            "SELECT number FROM crowds WHERE seen_at < ? AND number > ?", (before, SOMEBODY)
+            "SELECT number, node FROM crowds WHERE seen_at < ? AND number > ?", (before, SOMEBODY)
         ).fetchall()
-        connection.executemany("DELETE FROM crowds WHERE number = ?", old)
-        for (number,) in old:
+        connection.executemany("DELETE FROM crowds WHERE number = ?", [(number,) for number, _ in old])
+        for number, node in old:
             people = self._people.pop(number, ())
             self.crowds.pop(people, None)
+            self._crowds_of[node] -= 1
         return bool(old)
 
     def _is_overfull(self, node: str, now: float) -> bool:

@@ -157,10 +157,10 @@ def read_open_events(connection: sqlite3.Connection) -> list[Event]:
     return [_event(row) for row in connection.execute(f"SELECT {_EVENT} FROM events WHERE stop IS NULL")]  # noqa: S608
 
 
-def end_by(connection: sqlite3.Connection, now: float) -> None:
-    """The clock was set back: nothing has ended after now. What began after it has not lasted."""
+def end_by(connection: sqlite3.Connection, moment: float) -> None:
+    """Nothing has ended after a moment: what seemed to, did so then. What began after it has not lasted."""
     for table in ("episodes", "events"):
-        connection.execute(f"UPDATE {table} SET stop = max(start, ?) WHERE stop > ?", (now, now))  # noqa: S608
+        connection.execute(f"UPDATE {table} SET stop = max(start, ?) WHERE stop > ?", (moment, moment))  # noqa: S608
 
 
 def _touching(start: float, end: float) -> tuple[str, tuple[object, ...]]:

@@ -62,6 +62,10 @@ class _Programs:
         held = table[HELD, parts.entry]
         is_known = is_known[owned][parts.entry] & (held > 0)
         shares = np.where(is_known, memory[parts.entry] * parts.time // np.maximum(1, held), 0)
+        # The remainder of each entry to the first by name, as of its time.
+        told = np.bincount(parts.entry, weights=shares, minlength=len(memory)).astype(np.int64)
+        is_first = np.diff(parts.entry, prepend=-1) != 0
+        shares += np.where(is_first & is_known, (memory - told)[parts.entry], 0)
         self._parts.add(
             place[parts.entry], table[KIND, parts.entry], parts.whose, parts.time, shares, is_known
         )

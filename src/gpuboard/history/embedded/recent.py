@@ -133,7 +133,15 @@ class Recent:
     def _stretch(self, samples: Samples, span: tuple[int, int], cell_ms: int, wanted: Wanted) -> Cells:
         first, last = span
         states, count = STATES[self._kind], (last - first) // self._grid_ms
-        cells = to_cells(samples, states, first, self._grid_ms, series=wanted.series, count=count)
+        cells = to_cells(
+            samples,
+            states,
+            first,
+            self._grid_ms,
+            series=wanted.series,
+            count=count,
+            with_extremes=wanted.with_extremes and cell_ms >= MINUTE_MS,
+        )
         # Over minutes, as it will be when it is sealed: so that nothing changes on that day.
         for step_ms in (min(cell_ms, MINUTE_MS), cell_ms):
             factor = step_ms // cells.cell_ms

@@ -15,8 +15,15 @@ from gpuboard.history.records import Tier
 # Rows that are deleted, and pages that are given back, in one step.
 STEP_ROWS: Final = 200
 STEP_PAGES: Final = 512
+STEP_TOLD: Final = 1000
+# Of a file that is too large, what ran and what befell nodes may each take a quarter: nodes say what ran, and
+# one that invents programs must not take everybody's figures. With its indexes a row takes so much.
+ENDED_SHARE: Final = 0.25
+ENDED_ROW_BYTES: Final = 400
 _NEVER_MS: Final = 2**62
-_ENDED: Final = ("episodes", "events", "places")
+# What nodes say has happened, with the columns by which a row is known.
+_TOLD: Final = {"episodes": "gpu, start, person, program", "events": "node, start, kind, gpu"}
+_ENDED: Final = (*_TOLD, "places")
 
 
 def forget_old(connection: sqlite3.Connection, keep: Keep, *, now: float) -> bool:
@@ -36,14 +43,22 @@ def forget_old(connection: sqlite3.Connection, keep: Keep, *, now: float) -> boo
 
 
 def forget_most(connection: sqlite3.Connection, keep: Keep) -> bool:
-    """Delete some of the oldest while all together is too much: full first, then minutes, then hours."""
+    """Delete some of the oldest while all together is too much: full first, then minutes, then hours.
+
+    Before them what ran and befell nodes, as far as it is more than its share; and what is left of it last.
+    """
     if keep.max_bytes is None or used_bytes(connection) <= keep.max_bytes:
         return False
-    return any(_delete_chunks(connection, tier) for tier in TIER_CODES)
+    most_rows = int(keep.max_bytes * ENDED_SHARE / ENDED_ROW_BYTES)
+    return (
+        any(_has_more(connection, table, most_rows) and _delete_oldest(connection, table) for table in _TOLD)
+        or any(_delete_chunks(connection, tier) for tier in TIER_CODES)
+        or any(_delete_oldest(connection, table) for table in _TOLD)
+    )
 
 
 def forget_names(connection: sqlite3.Connection, keep: Keep, names: Names, *, now: float) -> bool:
-    """Let people of long ago be somebody; whether there was anybody left."""
+    """Let people of long ago be somebody, and what they ran something; whether there was anybody left."""
     before = now - (keep.hours_seconds if keep.names_seconds is None else keep.names_seconds)
     rows = connection.execute(
         "SELECT id, blob FROM chunks WHERE named AND start_ms + cells * cell_ms <= ? "
@@ -53,11 +68,16 @@ def forget_names(connection: sqlite3.Connection, keep: Keep, names: Names, *, no
     connection.executemany(
         "UPDATE chunks SET named = 0, blob = ? WHERE id = ?", [(_nameless(blob), row) for row, blob in rows]
     )
-    ended = connection.execute(
-        "UPDATE OR REPLACE episodes SET person = 'somebody' "
-        "WHERE stop < ? AND person <> 'somebody' AND start < ?",
-        (before, before),
-    ).rowcount
+    # What programs are called, and what nodes say of what befell them, may name people too.
+    ended = sum(
+        connection.execute(
+            f"UPDATE OR REPLACE {change} AND stop < ? AND start < ?", (before, before)
+        ).rowcount
+        for change in (
+            "episodes SET person = 'somebody', program = '' WHERE (person <> 'somebody' OR program <> '')",
+            "events SET detail = NULL WHERE detail IS NOT NULL",
+        )
+    )
     hours = forget_people(connection, int(before * 1000), rows=STEP_ROWS)
     return names.forget(connection, before) or bool(rows) or ended > 0 or hours
 
@@ -106,6 +126,21 @@ def forgotten_ms(connection: sqlite3.Connection, tier: Tier) -> int:
 
 def _delete_ended(connection: sqlite3.Connection, table: str, before: float) -> bool:
     found = connection.execute(f"DELETE FROM {table} WHERE stop < ? AND start < ?", (before, before))  # noqa: S608
+    return found.rowcount > 0
+
+
+def _has_more(connection: sqlite3.Connection, table: str, rows: int) -> bool:
+    found = connection.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT ?)", (rows + 1,))  # noqa: S608
+    return int(found.fetchone()[0]) > rows
+
+
+def _delete_oldest(connection: sqlite3.Connection, table: str) -> bool:
+    key = _TOLD[table]
+    found = connection.execute(
+        f"DELETE FROM {table} WHERE ({key}) IN "  # noqa: S608
+        f"(SELECT {key} FROM {table} WHERE stop IS NOT NULL ORDER BY start LIMIT ?)",
+        (STEP_TOLD,),
+    )
     return found.rowcount > 0
 
 

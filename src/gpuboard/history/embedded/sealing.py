@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS, Keep
-from gpuboard.history.cells import Cells, empty_cells, fill
+from gpuboard.history.blocks import Ints
+from gpuboard.history.cells import Cells, empty_cells, fill, means_of
 from gpuboard.history.downsample import fold
 from gpuboard.history.embedded.chunks import (
     EVERYTHING,
@@ -20,6 +21,7 @@ from gpuboard.history.embedded.chunks import (
     read_cells,
     write_cells,
 )
+from gpuboard.history.embedded.idling import is_quiet_at_end
 from gpuboard.history.embedded.samples import read_tables, to_bytes
 from gpuboard.history.embedded.schema import (
     CELLS,
@@ -89,7 +91,7 @@ def seal(connection: sqlite3.Connection, tail: Tail, keep: Keep, *, now: float) 
         return False
     start_ms, code, number = due
     window = _Window(Block(KINDS[code], number), start_ms)
-    if _has_earlier_batch(connection, window.end_ms):
+    if _has_batch_until(connection, window.end_ms):
         return gather_tail(connection, tail, now=now, is_urgent=True)
     _seal_window(connection, window, keep)
     return True
@@ -162,9 +164,9 @@ def _write_segment(connection: sqlite3.Connection, window: _Window, samples: Sam
     )
 
 
-def _has_earlier_batch(connection: sqlite3.Connection, moment_ms: int) -> bool:
+def _has_batch_until(connection: sqlite3.Connection, moment_ms: int) -> bool:
     earliest = connection.execute("SELECT min(first_ms) FROM tail").fetchone()[0]
-    return earliest is not None and earliest < moment_ms
+    return earliest is not None and earliest <= moment_ms
 
 
 def _seal_window(connection: sqlite3.Connection, window: _Window, keep: Keep) -> None:
@@ -175,35 +177,68 @@ def _seal_window(connection: sqlite3.Connection, window: _Window, keep: Keep) ->
     places = PLACES[window.block.kind]
     samples = in_order(join(read_tables(blobs, places), places))
     states, grid_ms = STATES[window.block.kind], keep.grid_seconds * 1000
-    cells = to_cells(samples, states, window.start_ms, grid_ms, series=SERIES, count=WINDOW_MS // grid_ms)
+    count = WINDOW_MS // grid_ms
+    cells = to_cells(
+        samples, states, window.start_ms, grid_ms, series=SERIES, count=count, with_extremes=True
+    )
     full = _write_tiers(connection, window.block, cells)
     connection.execute(f"DELETE FROM segments WHERE {chosen}", key)  # noqa: S608
     held = carry(samples, window.end_ms)
+    held = held.take(~np.isin(held.series, _said_at_end(connection, window)))
     if len(held):
         _write_segment(connection, window._replace(start_ms=window.end_ms), held)
     if window.block.kind == "gpu":
         _seal_usage(connection, window, full, keep.quiet_percent)
 
 
+def _said_at_end(connection: sqlite3.Connection, window: _Window) -> Ints:
+    """The series of which there is a sample for the very moment in which the window ends."""
+    blobs = connection.execute(
+        "SELECT blob FROM segments WHERE kind = ? AND block = ? AND start_ms = ? AND first_ms = ?",
+        (*window.block.codes, window.end_ms, window.end_ms),
+    )
+    said = join(read_tables((row[0] for row in blobs), []), [])
+    return said.take(said.at_ms == window.end_ms).series
+
+
 def _seal_usage(connection: sqlite3.Connection, window: _Window, full: Cells, quiet_percent: float) -> None:
     """Count the window, knowing who was found idle in the one behind it."""
+    cells = _for_usage([full], window)
+    if is_quiet_at_end(cells, quiet_percent):
+        cells = _for_usage([full, _behind(connection, window, full.cell_ms)], window)
+    seal_usage(connection, window.block.number, cells, quiet_percent)
+
+
+def _for_usage(parts: list[Cells], window: _Window) -> Cells:
+    """Windows that follow each other, with the figures that usage follows from."""
+    cell_ms = parts[0].cell_ms
+    count = len(parts) * WINDOW_MS // cell_ms
+    cells = empty_cells(
+        USAGE_FIGURES, window.start_ms, cell_ms, series=SERIES, count=count, with_extremes=False
+    )
+    for part in parts:
+        fill(cells, part)
+    return cells
+
+
+def _behind(connection: sqlite3.Connection, window: _Window, cell_ms: int) -> Cells:
+    """What is known so far of the window behind one."""
     blobs = connection.execute(
         "SELECT blob FROM segments WHERE kind = ? AND block = ? AND start_ms = ?",
         (*window.block.codes, window.end_ms),
     )
-    count = WINDOW_MS // full.cell_ms
     samples = in_order(join(read_tables((row[0] for row in blobs), USAGE_FIGURES), USAGE_FIGURES))
-    behind = to_cells(samples, STATES["gpu"], window.end_ms, full.cell_ms, series=SERIES, count=count)
-    both = empty_cells(USAGE_FIGURES, window.start_ms, full.cell_ms, series=SERIES, count=2 * count)
-    for part in (full, behind):
-        fill(both, part)
-    seal_usage(connection, window.block.number, both, quiet_percent)
+    count = WINDOW_MS // cell_ms
+    return to_cells(samples, STATES["gpu"], window.end_ms, cell_ms, series=SERIES, count=count)
 
 
 def _write_tiers(connection: sqlite3.Connection, block: Block, cells: Cells) -> Cells:
     # What was sealed once stays; only a clock that was set back brings the same window again.
-    full = put_cells(connection, "full", block, cells, wins=False)
-    minutes = fold(full, MINUTE_MS // full.cell_ms, STATES[block.kind])
+    finest = means_of(cells)
+    full = put_cells(connection, "full", block, finest, wins=False)
+    # A minute has the peaks of its samples, however short: on the grid they are means already. Of what was
+    # merged no more is known.
+    minutes = fold(cells if full is finest else full, MINUTE_MS // full.cell_ms, STATES[block.kind])
     put_cells(connection, "minutes", block, minutes, wins=True)
     hours = fold(minutes, HOUR_MS // MINUTE_MS, STATES[block.kind])
     put_cells(connection, "hours", block, hours, wins=True)
@@ -211,7 +246,7 @@ def _write_tiers(connection: sqlite3.Connection, block: Block, cells: Cells) -> 
 
 
 def _join(connection: sqlite3.Connection, tier: Tier, block: Block, *, span: tuple[int, int]) -> None:
-    parts = read_cells(connection, tier, block, EVERYTHING[block.kind], span=span)
-    parts = [part for part in parts if part.start_ms >= span[0] and part.end_ms <= span[1]]
+    found = read_cells(connection, tier, block, EVERYTHING[block.kind], span=span)
+    parts = [part for part in found if part.start_ms >= span[0] and part.end_ms <= span[1]]
     delete_cells(connection, tier, block, parts)
     write_cells(connection, tier, block, merge(parts, block.kind, span=span))

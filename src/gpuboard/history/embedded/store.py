@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import notes, retention, sealing
 from gpuboard.history.embedded.accounting import read_accounts, read_hours
+from gpuboard.history.embedded.clock_jumps import ClockJumps
 from gpuboard.history.embedded.curves import read_curves
 from gpuboard.history.embedded.disk import Disk
 from gpuboard.history.embedded.file import DamagedError, DiskFullError, HistoryFile, ReplacedError
@@ -67,7 +68,9 @@ class EmbeddedHistory(History):
         self._is_paused = False
         self._is_damaged = False
         self._forgot_at = 0.0
-        self._wrote_at = 0.0
+        self._clock = ClockJumps()
+        # The clock was set back: after this moment nothing has ended.
+        self._ended_by: float | None = None
 
     def open(self) -> None:
         """Open the file, or make it."""
@@ -91,20 +94,22 @@ class EmbeddedHistory(History):
         if self._note_room(is_low=self._disk.is_low()):
             raise self._paused()
         self._follow_file()
-        is_set_back, self._wrote_at = now < self._wrote_at, now
+        self._follow_clock(now)
 
         def put(connection: sqlite3.Connection) -> Written:
-            if is_set_back:
-                notes.end_by(connection, now)
+            if self._ended_by is not None:
+                notes.end_by(connection, self._ended_by)
             return put_batch(connection, self._names, self._tail, batch, now=now)
 
         written = self._change(put)
+        self._ended_by = None
         # It may have gone to a file that nobody finds any more.
         self._follow_file()
         return written
 
     def tidy(self, *, now: float) -> bool:
         """Do one step of what is due."""
+        self._follow_clock(now)
         if self._is_damaged:
             self._begin_anew(StorageError("it could not be read"))
         with contextlib.suppress(ReplacedError):
@@ -247,6 +252,10 @@ class EmbeddedHistory(History):
                 "INSERT OR REPLACE INTO facts VALUES ('reading_grid_ms', ?)", (str(self._reading_grid_ms),)
             )
 
+    def _follow_clock(self, now: float) -> None:
+        ended_by = self._clock.follow(now)
+        self._ended_by = self._ended_by if ended_by is None else ended_by
+
     def _follow_file(self) -> None:
         """Go on with the file that has the name now.
 
@@ -277,12 +286,12 @@ class EmbeddedHistory(History):
         # A clock that was set back must not keep it from looking.
         if 0 <= now - self._forgot_at < FORGET_SECONDS:
             return False
-        keep, names = self._keep, self._names
+        keep, names, by_age = self._keep, self._names, not self._clock.is_doubtful
         did = self._change(
             lambda connection: (
-                retention.forget_old(connection, keep, now=now)
+                (by_age and retention.forget_old(connection, keep, now=now))
                 or retention.forget_most(connection, keep)
-                or retention.forget_names(connection, keep, names, now=now)
+                or (by_age and retention.forget_names(connection, keep, names, now=now))
             )
         )
         did = did or self._file.outside_transaction(retention.give_back)

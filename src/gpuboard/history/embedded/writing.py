@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
+from msgspec.structs import astuple
 
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS
 from gpuboard.history.embedded import notes
@@ -43,12 +44,12 @@ def _gpu_columns(
 ) -> Samples:
     if not samples:
         return join([], PLACES["gpu"])
-    gpus, moments, holds, figures, throttled, verdicts, holders = zip(*samples, strict=True)
+    gpus, moments, holds, figures, throttled, verdicts, holders = zip(*map(astuple, samples), strict=True)
     counts = list(map(len, gpus))
     told = np.empty((len(GPU_NUMBERS), sum(counts)))
     measured = len(GPU_MEASURED)
+    told[:measured] = np.frombuffer(b"".join(figures)).reshape(-1, measured).T
     # numpy makes a NaN of None by itself, and faster than anything else could.
-    told[:measured] = np.fromiter(chain.from_iterable(figures), np.float64).reshape(-1, measured).T
     told[measured] = np.fromiter(chain.from_iterable(throttled), np.float64)
     told[measured + 1] = np.fromiter(chain.from_iterable(verdicts), np.float64)
     found = columns(
@@ -88,7 +89,7 @@ def _host_columns(
 ) -> Samples:
     if not samples:
         return join([], PLACES["host"])
-    nodes, moments, holds, numbers = zip(*samples, strict=True)
+    nodes, moments, holds, numbers = zip(*map(astuple, samples), strict=True)
     for node in set(nodes) - names.series["host"].keys():
         names.give_series(connection, "host", node, node, now=now)
     known = names.series["host"]

@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 
 from gpuboard.model.errors import ProbeFailed
-from gpuboard.model.names import in_order
+from gpuboard.model.names import in_order, slot_of
 from gpuboard.model.problems import problem
 from gpuboard.model.report import MAX_GPUS, GpuReading, Problem
 from gpuboard.probes.base import Devices, Touch, touch_all
-from gpuboard.probes.inventory import blank
+from gpuboard.probes.inventory import blank, name_of, replaced
 from gpuboard.probes.nvidia_smi.listing import lacks_mig_names, name_instances, parse_list
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.run import CommandRunner, RunCommand
@@ -82,7 +82,7 @@ class NvidiaSmiProbe:
     def _others(self, output: bytes) -> list[str]:
         """Name the GPUs of before, without those that the driver complains about."""
         lost = {gpu.bus_id[-12:] for gpu in unopened_gpus(decode_text(output)) if gpu.bus_id}
-        return [uuid for uuid, gpu in self._seen.items() if lost and _short_bus(gpu) not in lost]
+        return [uuid for uuid, gpu in self._seen.items() if lost and slot_of(gpu.pcie_bus_id) not in lost]
 
     def _read_tables(self) -> Devices:
         form = "--format=csv,noheader,nounits"
@@ -102,13 +102,14 @@ class NvidiaSmiProbe:
     def _with_missing(self, devices: Devices) -> Devices:
         """Add the GPUs that were there before: one that fell off the bus is broken, not gone."""
         devices = self._recognised(devices)
+        for uuid in replaced(self._seen.values(), devices.gpus):
+            del self._seen[uuid]
         here = {gpu.uuid for gpu in devices.gpus}
         missing = [gpu for uuid, gpu in self._seen.items() if uuid not in here]
         for gpu in devices.gpus:
             # MIG instances come and go by their owner's will; a GPU without a UUID cannot be recognised.
             if not gpu.mig_parent_uuid and not gpu.uuid_is_synthetic:
-                # While one is missing the others move up in the document; their old numbers stay theirs.
-                self._seen[gpu.uuid] = self._seen.get(gpu.uuid, gpu) if missing else gpu
+                self._seen[gpu.uuid] = gpu
         if not missing:
             return devices
         # A node may name other GPUs each time: of more than a report holds, the first to go are forgotten.
@@ -119,39 +120,30 @@ class NvidiaSmiProbe:
         problems = devices.problems
         if not any(found.kind == "truncated-output" for found in problems):
             problems = (*problems, *(_lost(gpu, total=len(self._seen)) for gpu in missing))
-        gpus = [*map(self._renumbered, devices.gpus), *map(blank, missing)]
+        # The others have moved up in the document; the board keeps their numbers, or takes the new ones.
+        gpus = [*devices.gpus, *map(blank, missing)]
         return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
 
     def _recognised(self, devices: Devices) -> Devices:
         """Give GPUs that the driver could not open the names that they had before."""
-        by_bus = {_short_bus(gpu): gpu for gpu in self._seen.values()}
+        by_bus = {slot_of(gpu.pcie_bus_id): gpu for gpu in self._seen.values()}
         names: dict[str | None, GpuReading] = {
-            gpu.uuid: _named(gpu, by_bus[_short_bus(gpu)])
+            gpu.uuid: _named(gpu, by_bus[slot_of(gpu.pcie_bus_id)])
             for gpu in devices.gpus
             if gpu.uuid_is_synthetic
             and not gpu.mig_parent_uuid
             and gpu.pcie_bus_id
-            and _short_bus(gpu) in by_bus
+            and slot_of(gpu.pcie_bus_id) in by_bus
         }
         if not names:
             return devices
         gpus = tuple(names.get(gpu.uuid, gpu) for gpu in devices.gpus)
         problems = tuple(
-            msgspec.structs.replace(found, gpu_uuid=names[found.gpu_uuid].uuid)
-            if found.gpu_uuid in names
-            else found
+            found if gpu is None else msgspec.structs.replace(found, gpu_uuid=gpu.uuid, place=name_of(gpu))
             for found in devices.problems
+            for gpu in (names.get(found.gpu_uuid),)
         )
         return msgspec.structs.replace(devices, gpus=in_order(gpus), problems=problems)
-
-    def _renumbered(self, gpu: GpuReading) -> GpuReading:
-        seen = self._seen.get(gpu.uuid, gpu)
-        return gpu if seen.index == gpu.index else msgspec.structs.replace(gpu, index=seen.index)
-
-
-def _short_bus(gpu: GpuReading) -> str:
-    # Written with four or eight digits of domain, depending on where.
-    return (gpu.pcie_bus_id or "").lower()[-12:]
 
 
 def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
@@ -166,5 +158,4 @@ def _named(gpu: GpuReading, seen: GpuReading) -> GpuReading:
 
 
 def _lost(gpu: GpuReading, *, total: int) -> Problem:
-    detail = f"GPU {gpu.index} ({gpu.model or 'unknown model'}, {gpu.uuid}), one of {total}, is missing"
-    return problem("gpu-lost", detail, gpu_uuid=gpu.uuid)
+    return problem("gpu-lost", f"one of {total}", gpu_uuid=gpu.uuid, place=name_of(gpu))

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from gpuboard.model.chips import shares_host_memory
 from gpuboard.model.problems import ProblemKind, problem
 from gpuboard.model.report import GpuProcess, GpuReading, Problem
+from gpuboard.probes.inventory import name_of
 from gpuboard.probes.nvidia_smi.messages import unopened_gpus
 from gpuboard.probes.nvidia_smi.values import DeviceTexts, Silence, count, number, silence, size, switch, word
 from gpuboard.probes.throttling import reasons_by_name
@@ -144,8 +145,7 @@ def unopened_devices(text: str, *, taken: Iterable[int], node: str) -> Iterator[
         used.add(index)
         uuid = f"{node}:{gpu.bus_id or index}"
         reading = GpuReading(uuid=uuid, uuid_is_synthetic=True, index=index, pcie_bus_id=gpu.bus_id)
-        where = f"GPU {index}, {gpu.bus_id or 'bus address unknown'} ({gpu.reason})"
-        yield Device(reading, (problem(gpu.kind, where, gpu_uuid=uuid),))
+        yield Device(reading, (problem(gpu.kind, gpu.reason, gpu_uuid=uuid, place=name_of(reading)),))
 
 
 def _errors(found: DeviceTexts, names: tuple[str, ...], parts: tuple[str, ...]) -> int | None:
@@ -160,21 +160,20 @@ def _throttle_reasons(found: DeviceTexts) -> tuple[str, ...] | None:
 
 
 def _problems(reading: GpuReading, found: DeviceTexts, given: Mapping[str, str | None]) -> list[Problem]:
-    where = f"GPU {reading.index} ({reading.model or 'unknown model'})"
-    uuid = reading.uuid
+    told = partial(problem, gpu_uuid=reading.uuid, place=name_of(reading))
     problems = []
     if "lost" in found.silent:
-        problems.append(problem("gpu-lost", where, gpu_uuid=uuid))
+        problems.append(told("gpu-lost"))
     recovery = word(given["recovery"])
     if "reset" in found.silent or switch(given["reset_required"]) or _wants_reset(recovery):
-        problems.append(problem("gpu-needs-reset", where, gpu_uuid=uuid))
+        problems.append(told("gpu-needs-reset"))
     if reading.ecc_uncorrected_errors:
-        detail = f"{where}, {reading.ecc_uncorrected_errors} since the driver was loaded"
-        problems.append(problem("ecc-uncorrected", detail, gpu_uuid=uuid))
+        detail = f"{reading.ecc_uncorrected_errors} since the driver was loaded"
+        problems.append(told("ecc-uncorrected", detail))
     for reason, kind in _TROUBLES:
         fields = found.silent.get(reason)
         if fields:
-            problems.append(problem(kind, f"{where}, for {', '.join(fields)}", gpu_uuid=uuid))
+            problems.append(told(kind, ", ".join(fields)))
     return problems
 
 

@@ -44,7 +44,8 @@ class NodeReader:
         self._body = Body()
         self._sample = FrameHead(processes={})
         self._documents = DocumentReader(node)
-        self._probe = NvidiaSmiProbe(run=self._answer, node=node, parse=self._parse)
+        self._probe = self._new_probe()
+        self._boot_id: str | None = None
         # The lines that changed since the last document, if that was read: only then they mean something.
         self._changes: Mapping[int, str] | None = None
         self._follows = False
@@ -65,6 +66,9 @@ class NodeReader:
         changes = self._body.take(frame)
         self._sample = sample = parse_head(self._body.head)
         self._host = sample.host
+        if sample.boot_id not in (None, self._boot_id):
+            # It may be another machine by now: which GPU of an earlier start is missing, the fleet knows.
+            self._boot_id, self._probe = sample.boot_id, self._new_probe()
         self.once = not sample.interval
         self._changes, self._follows = (changes if self._follows else None), False
         if sample.waiting is not None:
@@ -98,6 +102,9 @@ class NodeReader:
         if sample.host is not None:
             sample.host = replace(sample.host, disks=before.disks, addresses=before.addresses)
         return self._hung(sample, seconds, what=f"{doing or 'nvidia-smi'} has not answered for", doing=doing)
+
+    def _new_probe(self) -> NvidiaSmiProbe:
+        return NvidiaSmiProbe(run=self._answer, node=self._node, parse=self._parse)
 
     def _parse(self, _document: bytes) -> Devices:
         """Read the driver's document as the probe would, mostly by what changed in it."""

@@ -10,11 +10,20 @@ from litestar.params import Parameter
 
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.model.errors import StorageError, UsageError
-from gpuboard.model.identity import ROLE_FOR, Identity, WayKind
+from gpuboard.model.identity import ROLE_FOR, Identity
 from gpuboard.web.needs import needs
-from gpuboard.web.people import PeopleDoor, deed_of
+from gpuboard.web.people import deed_of
 from gpuboard.web.problems import problems
-from gpuboard.web.routes.session import FORM, NO_STORE, AnyRequest, manager, people_door, refusal
+from gpuboard.web.routes.session import (
+    FORM,
+    NO_STORE,
+    AnyRequest,
+    manager,
+    origin_of,
+    people_door,
+    reach_of,
+    refusal,
+)
 from gpuboard.web.services import Services
 from gpuboard.wire.people import AuditEntry, OpenSession, TokenView, TokenWish, person_name
 
@@ -38,7 +47,7 @@ async def get_sessions(request: AnyRequest, services: Services) -> Response[Sequ
             address=one.address,
             is_this=one.id == identity.credential,
         )
-        for one in view.sessions_of(identity.person or "")
+        for one in view.sessions_of(identity.person or "", way=reach_of(people_door(services), identity))
     ]
     return Response(found, headers=NO_STORE)
 
@@ -54,7 +63,9 @@ async def delete_session(request: AnyRequest, services: Services, ident: str) ->
     door, identity = people_door(services), manager(services, request)
     deed = deed_of(identity, "sign-out", "from another browser")
     try:
-        is_gone = await door.run(partial(door.desk.end_session, ident, deed), is_write=True)
+        is_gone = await door.run(
+            partial(door.desk.end_session, ident, deed, way=reach_of(door, identity)), is_write=True
+        )
         await door.view.look()
     except StorageError as error:
         raise refusal(error) from None
@@ -79,7 +90,9 @@ async def get_tokens(
     view, identity = people_door(services).view, manager(services, request)
     if all and not _is_admin(identity):
         raise PermissionDeniedException("Other people's tokens are for admins.")
-    found = [_shown(one, view.token_used_at(one)) for one in view.tokens_of(None if all else identity.person)]
+    whose = None if all else identity.person
+    tokens = view.tokens_of(whose, way=reach_of(people_door(services), identity))
+    found = [_shown(one, view.token_used_at(one)) for one in tokens]
     return Response(found, headers=NO_STORE)
 
 
@@ -130,7 +143,8 @@ async def delete_token(request: AnyRequest, services: Services, ident: str) -> N
     whose = None if _is_admin(identity) else identity.person
     deed = deed_of(identity, "token-revoked")
     try:
-        gone = await door.run(partial(door.desk.end_token, ident, deed, person=whose), is_write=True)
+        end = partial(door.desk.end_token, ident, deed, person=whose, way=reach_of(door, identity))
+        gone = await door.run(end, is_write=True)
         await door.view.look()
     except StorageError as error:
         raise refusal(error) from None
@@ -164,13 +178,6 @@ def _check_wish(identity: Identity, wish: TokenWish) -> None:
 
 def _is_admin(identity: Identity) -> bool:
     return identity.has("admin") and "admin" in identity.scopes
-
-
-def origin_of(door: PeopleDoor, identity: Identity) -> WayKind:
-    """The way by which it was found out who somebody is, also behind a token."""
-    if identity.way == "token":
-        return door.view.way_of(identity.credential or "") or "token"
-    return identity.way or "token"
 
 
 def _shown(one: PersonToken, used_at: float | None, token: str | None = None) -> TokenView:

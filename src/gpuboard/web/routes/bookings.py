@@ -1,7 +1,7 @@
 """Bookings: who has what from when to when, and how to book."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.exceptions import NotFoundException, ServiceUnavailableException, ValidationException
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.desk import MOST_TOLD, BookingDesk
 from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, POLICIES
-from gpuboard.bookings.rules import Change, Decision, Span
+from gpuboard.bookings.rules import FARTHEST_SECONDS, Change, Decision, Span
 from gpuboard.bookings.use import Use
 from gpuboard.fleet.summary import Wish
 from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS, Booking
@@ -102,11 +102,18 @@ async def get_bookings(
     return Response(body, headers=NO_STORE)
 
 
-@get("/limits", summary="How much I may book", opt=needs("person"), responses=problems(401, 403, 503))
-async def get_limits(request: AnyRequest, services: Services) -> Response[LimitsView]:
-    """The policies that hold for whoever asks, and what is left of this week's hours."""
+@get("/limits", summary="How much I may book", opt=needs("person"), responses=problems(400, 401, 403, 503))
+async def get_limits(
+    request: AnyRequest, services: Services, *, start: From = None, end: To = None
+) -> Response[LimitsView]:
+    """The policies that hold for whoever asks, and what is left in a span, or now if none is named."""
+    since = moment(start, "from", services.fleet.clock.now())
+    until = moment(end, "to", since + 1)
+    if not since < until <= since + FARTHEST_SECONDS:
+        raise ValidationException("from: must be before to, by what one may book at most")
     try:
-        return Response(await desk_of(services).limits(identity_of(request)), headers=NO_STORE)
+        limits = await desk_of(services).limits(identity_of(request), Span(start=since, end=until))
+        return Response(limits, headers=NO_STORE)
     except StorageError as error:
         raise ServiceUnavailableException(str(error)) from None
 
@@ -163,8 +170,10 @@ async def patch_booking(
         end=None if data.end is None else _moment(data.end, "end", 0.0),
         comment=None if data.comment is None else kept_comment(data.comment),
     )
+    # To whole seconds, as all times.
+    later = None if data.extend_seconds is None else float(int(data.extend_seconds))
     try:
-        decision = await desk.edit(identity, ident, change, later=data.extend_seconds)
+        decision = await desk.edit(identity, ident, change, later=later)
     except (BookingRefused, StorageError) as error:
         raise refusal(error, identity) from None
     return Response(_answer(decision, request, services), headers=NO_STORE)
@@ -191,14 +200,11 @@ def refusal(error: BookingRefused | StorageError, identity: Identity) -> Excepti
     """Why it is refused, as HTTP says it; no names for whoever sees none."""
     if isinstance(error, StorageError):
         return ServiceUnavailableException(str(error))
-    reason = error.reason
-    values: dict[str, Any] = dict(reason.values)
-    text = reason.text
-    who = values.get("who")
-    if identity.tier != "names" and isinstance(who, str) and not is_same(who, identity.person or ""):
-        values["who"] = None
-        text = text.replace(who, "somebody")
-    return CodedException(_STATUSES.get(reason.code, 400), text, code=reason.code, values=values)
+    who = error.reason.values.get("who")
+    is_own = isinstance(who, str) and is_same(who, identity.person or "")
+    reason = error.reason if identity.tier == "names" or is_own else error.unnamed
+    status = _STATUSES.get(reason.code, 400)
+    return CodedException(status, reason.text, code=reason.code, values=dict(reason.values))
 
 
 async def _with_use(views: Sequence[BookingView], services: Services) -> list[BookingView]:

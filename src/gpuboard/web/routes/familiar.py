@@ -46,7 +46,7 @@ async def get_status(request: AnyRequest, services: Services) -> Response[dict[s
 
 
 def _encode(services: Services, tier: Tier) -> bytes:
-    view = fleet_view(services.fleet)
+    view = fleet_view(services.tracker)
     shown = view if tier == "names" else hide_names(view)
     zone = zone_of(services.info.time_zone)
     mended = map(services.broadcaster.unwritable.mended, shown.nodes)

@@ -20,9 +20,16 @@ from gpuboard.web.needs import browser_of, identity_of, needs
 from gpuboard.web.people import PeopleDoor, deed_of
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
-from gpuboard.web.routes.account import origin_of
 from gpuboard.web.routes.bookings import desk_of
-from gpuboard.web.routes.session import NO_STORE, AnyRequest, manager, people_door, refusal
+from gpuboard.web.routes.session import (
+    NO_STORE,
+    AnyRequest,
+    manager,
+    origin_of,
+    people_door,
+    reach_of,
+    refusal,
+)
 from gpuboard.web.services import Services
 from gpuboard.wire.bookings import FEED_PATH, FeedView
 
@@ -65,7 +72,9 @@ async def get_calendar(
 async def get_feed(request: AnyRequest, services: Services) -> Response[FeedView]:
     """What is known of the key of my calendar feed; never the key itself."""
     door, identity = people_door(services), identity_of(request)
-    return Response(_shown(door, door.view.feed_of(identity.person or "")), headers=NO_STORE)
+    return Response(
+        _shown(door, door.view.feed_of(identity.person or "", way=reach_of(door, identity))), headers=NO_STORE
+    )
 
 
 @post(
@@ -79,7 +88,8 @@ async def post_feed(request: AnyRequest, services: Services) -> Response[FeedVie
     door, identity = people_door(services), manager(services, request)
     way = origin_of(door, identity)
     vouched = Vouched(person=identity.person or "", way=way, through=identity.through)
-    make = partial(door.desk.make_feed, vouched, identity.role, deed_of(identity, "feed-made"))
+    deed, reach = deed_of(identity, "feed-made"), reach_of(door, identity)
+    make = partial(door.desk.make_feed, vouched, identity.role, deed, way=reach)
     try:
         made, key = await door.run(make, is_write=True)
         await door.view.look()
@@ -99,7 +109,7 @@ async def post_feed(request: AnyRequest, services: Services) -> Response[FeedVie
 async def delete_feed(request: AnyRequest, services: Services) -> None:
     """Revoke its key: whoever has the address sees nothing any more."""
     door, identity = people_door(services), manager(services, request)
-    end = partial(door.desk.end_feed, deed_of(identity, "feed-revoked"))
+    end = partial(door.desk.end_feed, deed_of(identity, "feed-revoked"), way=reach_of(door, identity))
     try:
         is_gone = await door.run(end, is_write=True)
         await door.view.look()

@@ -74,7 +74,7 @@ async def get_fleet(request: AnyRequest, services: Services, at: At = None) -> R
 
 
 def _encode_fleet(services: Services, tier: Tier) -> bytes:
-    view = fleet_view(services.fleet)
+    view = fleet_view(services.tracker)
     view = replace(
         view,
         nodes=tuple(map(services.broadcaster.unwritable.mended, view.nodes)),
@@ -89,8 +89,8 @@ def _encode_fleet(services: Services, tier: Tier) -> bytes:
 async def get_node(request: AnyRequest, services: Services, name: str) -> NodeView:
     """Everything about one node, by its own name or by what people call it."""
     tier = tier_of(request)
-    node = services.fleet.find(name)
-    found = None if node is None else node_view(services.fleet, node)
+    node = services.tracker.find(name)
+    found = None if node is None else node_view(services.tracker, node)
     if found is None:
         raise NotFoundException(f"No node {name!r} is known to this board.")
     view = services.broadcaster.unwritable.mended(found)
@@ -120,7 +120,7 @@ async def get_gpu(request: AnyRequest, services: Services, uuid: str) -> GpuView
     tier = tier_of(request)
     # As it was asked for: the framework folds the slashes of a path.
     asked = unquote(request.scope["raw_path"].decode("latin-1").partition("/gpus/")[2])
-    view = find_gpu(services.fleet, asked)
+    view = find_gpu(services.tracker, asked)
     if view is None:
         raise NotFoundException(f"No GPU {asked!r} is known to this board.")
     view = services.broadcaster.unwritable.mended(view)
@@ -197,7 +197,8 @@ async def get_free(
 
     That is the smallest block of one node that suffices, then of those that are too small alone the largest;
     what was just freed comes last. `chosen` says how many GPUs of each block, the first, to take,
-    and `free_until` when the first booking of these begins.
+    and `free_until` when the first booking of these begins. Where there are not enough, `fits_from` says when
+    bookings that end leave enough.
     """
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)

@@ -28,7 +28,7 @@ from gpuboard.model.errors import (
     UsageError,
     WireError,
 )
-from gpuboard.model.identity import Identity
+from gpuboard.model.identity import Identity, WayKind
 from gpuboard.web.cookies import Browser, browser_cookie, csrf_of, session_cookie
 from gpuboard.web.limits import MAX_FORM_BYTES
 from gpuboard.web.needs import browser_of, identity_of, needs
@@ -179,7 +179,8 @@ async def sign_out(request: AnyRequest, services: Services, data: SignOut) -> Re
     deed = deed_of(identity, "sign-out", "everywhere" if data.everywhere else None)
     try:
         if data.everywhere:
-            await door.run(partial(door.desk.end_everything, deed), is_write=True)
+            end_all = partial(door.desk.end_everything, deed, way=reach_of(door, identity))
+            await door.run(end_all, is_write=True)
         elif identity.way == "token" and identity.credential:
             end = partial(door.desk.end_token, identity.credential, deed, person=identity.person)
             await door.run(end, is_write=True)
@@ -211,6 +212,19 @@ def manager(services: Services, request: AnyRequest) -> Identity:
     if identity.way == "token" and not is_login and "admin" not in identity.scopes:
         raise PermissionDeniedException("This token may not manage sessions and tokens: sign in.")
     return identity
+
+
+def origin_of(door: PeopleDoor, identity: Identity) -> WayKind:
+    """The way by which it was found out who somebody is, also behind a token."""
+    if identity.way == "token":
+        return door.view.way_of(identity.credential or "") or "token"
+    return identity.way or "token"
+
+
+def reach_of(door: PeopleDoor, identity: Identity) -> WayKind | None:
+    """The only way whose sessions and tokens somebody may see and end; None: all of that person's."""
+    # Root of a node is any of its users there: what a person has by another way is out of its reach.
+    return "node" if origin_of(door, identity) == "node" else None
 
 
 async def opened(request: AnyRequest, services: Services) -> PeopleDoor:

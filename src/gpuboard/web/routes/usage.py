@@ -1,7 +1,7 @@
 """GPU-hours by GET."""
 
 from collections.abc import Callable
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import Annotated, Final, cast
 
@@ -78,7 +78,9 @@ async def get_usage_csv(
     wanted = _wanted(request, services, by, (start, end, month))
     answer = await _tell(request, services, wanted, lambda found: usage_to_csv(found).encode())
     answer.media_type = _CSV
-    answer.headers["content-disposition"] = 'attachment; filename="usage.csv"'
+    first = datetime.fromtimestamp(wanted.start, wanted.zone)
+    name = "usage.csv" if month is None else f"usage-{first:%Y-%m}.csv"
+    answer.headers["content-disposition"] = f'attachment; filename="{name}"'
     return cast("Response[str]", answer)
 
 

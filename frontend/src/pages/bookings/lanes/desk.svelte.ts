@@ -1,22 +1,22 @@
 import { AccountError } from '../../../api/asker';
-import { Bookings, type BookingView } from '../../../api/bookings';
+import { Bookings, type BookingAnswer, type BookingView } from '../../../api/bookings';
 import { odditiesOf, type Oddity } from '../../../state/agenda';
 import type { GpuRow } from '../../../api/wire';
-import { holdsOf, type Span } from '../../../state/booking';
+import { holdsOf, withChanged, type Span } from '../../../state/booking';
 import type { App } from '../../../state/context';
 import { boxesOf, claimsOf, gapAt, offerAt, type LaneBox } from '../../../state/lanes';
 import { refusalText } from '../refused';
 import type { LaneView } from './view.svelte';
 
 /** A place in the lanes: of a folded node it is its line. */
-export interface Spot {
+export interface LanePlace {
   node: string;
   number: number | null;
   at: number;
 }
 
 /** What somebody could book, or draws with the mouse. */
-export interface Offer extends Span {
+export interface FreeSpan extends Span {
   node: string;
   numbers: number[];
   /** How long nobody has it. */
@@ -24,7 +24,7 @@ export interface Offer extends Span {
 }
 
 /** What is open above the lanes: a form, or what can be done with a booking. */
-export type Opened = { kind: 'form'; offer: Offer } | { kind: 'box'; booking: BookingView };
+export type Opened = { kind: 'form'; offer: FreeSpan } | { kind: 'box'; booking: BookingView };
 
 /** What the lanes are about, and what somebody does in them. */
 export class LaneDesk {
@@ -42,14 +42,16 @@ export class LaneDesk {
   /** Of the time's column, in pixels. */
   width = $state(900);
   /** Where the keys are. */
-  spot = $state.raw<Spot | null>(null);
+  spot = $state.raw<LanePlace | null>(null);
   /** Where the mouse is. */
-  offer = $state.raw<Offer | null>(null);
+  offer = $state.raw<FreeSpan | null>(null);
   /** A booking as somebody wants it, until the board has said yes or no. */
   draft = $state.raw<BookingView | null>(null);
   opened = $state.raw<Opened | null>(null);
   /** Whether a mouse holds something; Esc lets go of it. */
   isDragging = false;
+  /** Whether what it holds is over the lanes of another node. */
+  isElsewhere = false;
   /** Called when the board has answered. */
   onsettled: () => void = () => {};
   /** What was said last: a refusal, or what a key would do. */
@@ -71,7 +73,7 @@ export class LaneDesk {
   constructor(
     private readonly app: App,
     readonly view: LaneView,
-    private readonly onchanged: () => void,
+    private readonly onchanged: (answer: BookingAnswer | null) => void,
   ) {
     this.#desk = new Bookings(app.client, app.session);
   }
@@ -95,7 +97,7 @@ export class LaneDesk {
   }
 
   /** What could be booked at a place; null: somebody has it, or it is over. */
-  offerOn(node: string, number: number, at: number): Offer | null {
+  offerOn(node: string, number: number, at: number): FreeSpan | null {
     const { fleet, preferences } = this.app;
     const rows = fleet.nodes.get(node)?.gpus.map(({ record }) => record) ?? [];
     const gap = gapAt(number, at, holdsOf(node, this.on(node), rows, this.now), this.now);
@@ -104,7 +106,7 @@ export class LaneDesk {
   }
 
   /** The gap in which the keys are. */
-  readonly walked = $derived.by((): Offer | null => {
+  readonly walked = $derived.by((): FreeSpan | null => {
     const { node = '', number = null, at = 0 } = this.spot ?? {};
     const offer = number === null ? null : this.offerOn(node, number, at);
     // From where one has walked to, not from the start of the gap.
@@ -135,7 +137,7 @@ export class LaneDesk {
 
   putBack(): void {
     this.draft = this.offer = null;
-    this.isDragging = false;
+    this.isDragging = this.isElsewhere = false;
     this.tell('');
   }
 
@@ -144,9 +146,23 @@ export class LaneDesk {
     this.isRefused = isRefused;
   }
 
-  /** Something was booked or changed by a form. */
-  changed(): void {
-    this.onchanged();
+  /** Something was booked or changed: it is drawn at once. */
+  changed(answer: BookingAnswer): void {
+    this.take(answer);
+    this.onchanged(answer);
+  }
+
+  /** Know what the board has answered to a change. */
+  take({ booking, displaced }: BookingAnswer): void {
+    this.known = withChanged(this.known, [booking, ...displaced]);
+  }
+
+  /** Let go of what a mouse holds; a hand moves nothing to another node. */
+  async drop(): Promise<void> {
+    if (!this.isElsewhere) return this.ask();
+    const { say } = this.app.language;
+    this.putBack();
+    this.tell(say('lane_putBack', { reason: say('lane_otherNode') }), true);
   }
 
   /** Ask the board for what is wanted; what it refuses is put back. */
@@ -158,17 +174,16 @@ export class LaneDesk {
     const { start, end, places } = wanted;
     const moved = wanted.state === 'running' ? {} : { start, places };
     try {
-      const { booking } = await this.#desk.edit(wanted.id!, { ...moved, end });
-      this.known = this.known.map((one) => (one.id === booking.id ? { ...one, ...booking } : one));
+      this.changed(await this.#desk.edit(wanted.id!, { ...moved, end }));
       this.tell('');
     } catch (error) {
       const refused = error instanceof AccountError ? error : new AccountError(0, String(error));
       const reason = refusalText(refused, this.app);
       this.tell(this.app.language.say('lane_putBack', { reason }), true);
+      this.onchanged(null);
     } finally {
       this.#waiting = false;
       this.draft = null;
-      this.onchanged();
       this.onsettled();
     }
   }

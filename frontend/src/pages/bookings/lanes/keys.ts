@@ -4,7 +4,7 @@ import { HOUR } from '../../../state/booking';
 import type { App } from '../../../state/context';
 import type { LaneBox } from '../../../state/lanes';
 import { spanText } from '../../../text/moments';
-import type { LaneDesk, Spot } from './desk.svelte';
+import type { LaneDesk, LanePlace } from './desk.svelte';
 import { boxAt, boxesOn, lanesOf, shifted } from './places';
 import type { Shown } from './shown';
 
@@ -39,7 +39,7 @@ export function press(event: KeyboardEvent, around: Around): boolean {
   );
 }
 
-function to(spot: Spot | null, desk: LaneDesk): boolean {
+function to(spot: LanePlace | null, desk: LaneDesk): boolean {
   if (spot) desk.spot = spot;
   return true;
 }
@@ -51,7 +51,7 @@ function letGo(desk: LaneDesk): boolean {
 }
 
 /** Where the focus is, as a place. */
-function spotOf(stop: HTMLElement, box: LaneBox | undefined, shown: Shown, desk: LaneDesk): Spot {
+function spotOf(stop: HTMLElement, box: LaneBox | undefined, shown: Shown, desk: LaneDesk): LanePlace {
   const node = shown.node.record.name;
   const { start } = desk.view.axis;
   const before = desk.spot?.node === node ? desk.spot : null;
@@ -69,7 +69,7 @@ function spotOf(stop: HTMLElement, box: LaneBox | undefined, shown: Shown, desk:
 }
 
 /** On a name: into its lanes, or fold and unfold. */
-function byName(spot: Spot, step: number, shown: Shown, desk: LaneDesk): Spot {
+function byName(spot: LanePlace, step: number, shown: Shown, desk: LaneDesk): LanePlace {
   const isOpen = desk.view.isOpen(spot.node);
   if (isOpen !== step > 0) desk.view.toggle(spot.node);
   else if (isOpen) {
@@ -80,7 +80,13 @@ function byName(spot: Spot, step: number, shown: Shown, desk: LaneDesk): Spot {
 }
 
 /** Along a lane: by steps through gaps, over boxes at once. */
-function walk(spot: Spot, step: number, box: LaneBox | undefined, shown: Shown, desk: LaneDesk): Spot {
+function walk(
+  spot: LanePlace,
+  step: number,
+  box: LaneBox | undefined,
+  shown: Shown,
+  desk: LaneDesk,
+): LanePlace {
   const { axis } = desk.view;
   // From now, or from the end of something, on to whole quarters.
   const whole = (spot.at + step) / QUARTER;
@@ -97,7 +103,7 @@ function walk(spot: Spot, step: number, box: LaneBox | undefined, shown: Shown, 
 }
 
 /** Where there is something to stand on: in the past there are boxes alone. */
-function land(spot: Spot, step: number, shown: Shown, desk: LaneDesk): Spot {
+function land(spot: LanePlace, step: number, shown: Shown, desk: LaneDesk): LanePlace {
   if (spot.at >= desk.now || boxAt(desk, shown, spot.number!, spot.at)) return spot;
   const { axis } = desk.view;
   const boxes = boxesOn(desk, shown, spot.number!).filter(({ end }) => end > axis.start);
@@ -108,7 +114,7 @@ function land(spot: Spot, step: number, shown: Shown, desk: LaneDesk): Spot {
 }
 
 /** To the lane above or below, or to the line of a folded node. */
-function climb(spot: Spot, by: 1 | -1, { desk, nodes }: Around): Spot | null {
+function climb(spot: LanePlace, by: 1 | -1, { desk, nodes }: Around): LanePlace | null {
   const lines = nodes.flatMap((shown) => {
     const node = shown.node.record.name;
     return desk.view.isOpen(node)

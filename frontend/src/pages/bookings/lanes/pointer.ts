@@ -1,6 +1,6 @@
 import type { BookingView } from '../../../api/bookings';
 import { momentAt, QUARTER } from '../../../state/axis';
-import type { LaneDesk, Offer } from './desk.svelte';
+import type { FreeSpan, LaneDesk } from './desk.svelte';
 import { shifted } from './places';
 import type { Shown } from './shown';
 import { LANE } from './sizes';
@@ -40,7 +40,7 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
     return { row: Math.max(0, Math.min(shown.gpus.length - 1, row)), at };
   }
 
-  function offerBelow(event: MouseEvent): Offer | null {
+  function offerBelow(event: MouseEvent): FreeSpan | null {
     const item = itemOf(event);
     const shown = shownOf(item);
     const place = item && shown && below(event, item, shown);
@@ -57,10 +57,15 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
     return (ident && desk.known.find(({ id }) => id === ident)) || null;
   };
 
-  function drag(event: PointerEvent, { item, shown, booking, at: from, row: first, byGrip }: Held) {
+  function drag(event: PointerEvent, { item, shown, booking: taken, at: from, row: first, byGrip }: Held) {
+    // Captured, the events say nothing of what is below.
+    const over = document.elementFromPoint(event.clientX, event.clientY)?.closest<HTMLElement>('[data-node]');
+    desk.isElsewhere = taken !== null && over !== null && over !== undefined && over !== item;
     const place = below(event, item, shown);
     if (!place) return;
     const by = place.at - from;
+    // Shifted from where it is now: it may have changed since it was taken hold of.
+    const booking = taken && (desk.known.find(({ id }) => id === taken.id) ?? taken);
     if (!booking) return draw(shown, from, place.at, first, place.row);
     if (byGrip) return desk.want(booking, { end: booking.end + by });
     const places = shifted(booking.places, place.row - first, shown) ?? booking.places;
@@ -122,7 +127,7 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
       held = null;
       desk.isDragging = false;
       if (!was || !isDragging) return;
-      if (was.booking) void desk.ask();
+      if (was.booking) void desk.drop();
       else if (offer) desk.opened = { kind: 'form', offer };
     },
     onpointercancel() {

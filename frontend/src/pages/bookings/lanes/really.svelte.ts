@@ -1,3 +1,4 @@
+import { untrack } from 'svelte';
 import { ApiError, type Client } from '../../../api/client';
 import { states, type StateView } from '../../../api/history';
 import type { Span } from '../../../state/booking';
@@ -47,7 +48,8 @@ export class Really {
       const wait = await this.#ask();
       if (!stopped) this.#timer = setTimeout(() => void round(), wait);
     };
-    void round();
+    // What is shown is read when it is asked about; the clock in it starts nothing anew.
+    untrack(() => void round());
     return () => {
       stopped = true;
       clearTimeout(this.#timer);
