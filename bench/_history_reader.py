@@ -15,7 +15,7 @@ from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.records import CurvesQuery, Member
 
-ROUNDS: Final = 5
+ROUNDS: Final = 20
 FOUR: Final = ("utilization_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
 
 
@@ -56,8 +56,6 @@ def ask(folder: Path, gpus: int, hours: int) -> Answer:
         "  with least and most": lambda: curves(one, FOUR, with_extremes=True),
         "fleet mean, whole span": lambda: curves(everybody, FOUR[:1]),
         "  with least and most, fleet": lambda: curves(everybody, FOUR[:1], with_extremes=True),
-        "rewind, a sealed minute": lambda: history.moment(START + hours * 1800.0),
-        "rewind, a minute ago": lambda: history.moment(end - 60),
         "track, whole span": lambda: history.track(START, end, 300),
         "strips of all GPUs, last 24 h": lambda: history.curves(
             CurvesQuery(

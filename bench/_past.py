@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuboard.history.figures import GPU_MEASURED, GPU_NUMBERS, VERDICT_CODES
-from gpuboard.history.records import Batch, GpuSamples, Place, packed
+from gpuboard.history.records import Batch, GpuSamples, HostSample, Place, packed
 
 STEP_SECONDS: Final = 10
 PER_HOUR: Final = 360
 PER_NODE: Final = 8
 PEOPLE: Final = 40
+GIB: Final = 1024**3
 CROWDS: Final = ((), *((f"person{number:02d}",) for number in range(PEOPLE)))
 # The beginning of a day.
 START: Final = 1_699_920_000
@@ -66,8 +67,17 @@ class Fleet:
         """A round as the recorder hands it over."""
         told = one.numbers.astype(object)
         told[np.isnan(one.numbers)] = None
-        samples = [self._node(first, one, told) for first in range(0, self.gpus, PER_NODE)]
-        return Batch(gpu_samples=samples, places=self.places() if one.now == START + STEP_SECONDS else ())
+        firsts = range(0, self.gpus, PER_NODE)
+        return Batch(
+            gpu_samples=[self._node(first, one, told) for first in firsts],
+            host_samples=[self._host(first, one) for first in firsts],
+            places=self.places() if one.now == START + STEP_SECONDS else (),
+        )
+
+    def _host(self, first: int, one: Round) -> HostSample:
+        used = float(64 * GIB + first * 1024**2)
+        numbers = (float(round(one.numbers[first, 0] / 2)), used, 512.0 * GIB, 40.0)
+        return HostSample(self.nodes[first], int(one.at_ms[first]), 30_000, numbers)
 
     def _node(self, first: int, one: Round, told: NDArray[np.object_]) -> GpuSamples:
         cut = slice(first, first + PER_NODE)

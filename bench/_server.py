@@ -3,13 +3,13 @@
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
-import psutil
 from msgspec import Struct
 
 from bench._load import Figures, Order
@@ -32,16 +32,16 @@ class Meter:
     """Reads the CPU time of one process, between two moments."""
 
     def __init__(self, pid: int) -> None:
-        self._process = psutil.Process(pid)
+        self._pid = pid
         self._before = self._cpu()
 
     def _cpu(self) -> float:
-        times = self._process.cpu_times()
-        return float(times.user + times.system)
+        # What clock_getcpuclockid(3) makes of a process: to the nanosecond, where /proc tells hundredths.
+        return time.clock_gettime(~self._pid << 3 | 2)
 
     def read(self) -> Cost:
         """What was used since the meter was made."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        status = Path(f"/proc/{self._pid}/status").read_text()
         peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
         return Cost(cpu_seconds=self._cpu() - self._before, peak_bytes=int(peak) * 1024)
 
