@@ -15,11 +15,13 @@ import { reasonText } from '../src/text/reasons';
 import { cellSentence, cellWords, hardware } from '../src/parts/words';
 import { freeByModel } from '../src/state/answers';
 import { cutCards } from '../src/state/cards';
+import { parseFilter } from '../src/state/filter';
+import { matches } from '../src/state/passing';
 import { findOffers } from '../src/state/offers';
 import { arrange, type Grouping, type Sort } from '../src/state/arrange';
 import { Fleet } from '../src/state/fleet.svelte';
 import { summarizeModels } from '../src/state/models';
-import { people } from '../src/state/people';
+import { isMine, people } from '../src/state/people';
 import { Preferences } from '../src/state/preferences.svelte';
 import type { Router } from '../src/state/router.svelte';
 import { BoardView } from '../src/state/view.svelte';
@@ -217,7 +219,7 @@ describe('the answers', () => {
   });
 
   test('say when the last booking of a holder ends', () => {
-    const claim = { who: 'bob', comment: null, behind: [] };
+    const claim = { who: 'bob', comment: null, is_unverified: false, behind: [] };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -304,7 +306,7 @@ describe('the answers', () => {
   });
 
   test('keep apart what people use and what is booked for them', () => {
-    const claim = { who: 'eva', until: NOW + 60, comment: null, behind: [] };
+    const claim = { who: 'eva', until: NOW + 60, comment: null, is_unverified: false, behind: [] };
     const fleet = fleetOf(
       [node({ name: 'a' })],
       [
@@ -402,7 +404,13 @@ describe('a cell', () => {
   });
 
   test('says that its booking ended, while nobody has come since', () => {
-    const ended_claim = { who: 'ana', until: NOW - 3 * 3600 - 600, comment: null, behind: [] };
+    const ended_claim = {
+      who: 'ana',
+      until: NOW - 3 * 3600 - 600,
+      comment: null,
+      is_unverified: false,
+      behind: [],
+    };
     const free = gpu({ since: NOW - 7300, ended_claim });
     expect(cellWords(free, NOW, language)).toMatchObject({ main: 'free', time: 'ended 3 h ago', side: '' });
     expect(cellSentence(free, NOW, language)).toMatch(/, free, ended 3 h ago$/);
@@ -428,7 +436,7 @@ describe('a cell', () => {
     const spoken = new Language(tag, await LANGUAGES[tag].load());
     const booked = gpu({
       verdict: 'booked',
-      claim: { who: 'bob', until: NOW + 3600, comment: null, behind: [] },
+      claim: { who: 'bob', until: NOW + 3600, comment: null, is_unverified: false, behind: [] },
     });
     const { main, time, side } = cellWords(booked, NOW, spoken);
     expect([main, side]).toEqual([short, 'bob']);
@@ -445,7 +453,7 @@ describe('a cell', () => {
   ] as const)('in %s counts down the last hour of a booking', async (tag, left, word) => {
     const spoken = new Language(tag, await LANGUAGES[tag].load());
     const until = NOW + 28 * 60 + 9;
-    const claim = { who: 'bob', until, comment: null, behind: [] };
+    const claim = { who: 'bob', until, comment: null, is_unverified: false, behind: [] };
     const booked = gpu({ verdict: 'booked', claim });
     const plain = (text: string) => text.replace(/\s/g, ' ');
     const { main, time, side } = cellWords(booked, NOW, spoken);
@@ -458,18 +466,41 @@ describe('a cell', () => {
   });
 
   test('says whether it is used by whom it is booked for', () => {
-    const claim = { who: 'Bob', until: NOW + 60, comment: null, behind: [] };
+    const claim = { who: 'Bob', until: NOW + 60, comment: null, is_unverified: false, behind: [] };
     const own = gpu({ verdict: 'busy', claim, users: using('ana', 'bob') });
     expect(cellSentence(own, NOW, language)).toMatch(/, in its booking$/);
     expect(cellSentence({ ...own, users: using('ana') }, NOW, language)).not.toContain('in its booking');
     expect(cellSentence({ ...own, claim: null }, NOW, language)).not.toContain('in its booking');
   });
 
+  test('says that anybody may have typed what is booked, and marks it as nobody’s own', () => {
+    const claim = { who: 'ana', until: NOW + 7200, comment: null, is_unverified: true, behind: [] };
+    const typed = gpu({ verdict: 'booked', claim, users: [] });
+    expect(cellSentence(typed, NOW, language)).toMatch(/, ana, not verified$/);
+    expect(tipWords(typed, NOW, language)).toMatch(/ · ana · not verified$/);
+    expect(isMine({ gpu: typed, me: 'ana' })).toBe(false);
+    const used = gpu({ verdict: 'busy', claim, users: using('ana') });
+    expect(cellSentence(used, NOW, language)).not.toContain('in its booking');
+  });
+
+  test('says that whoever has booked it has not come, and finds it by that', () => {
+    const missed = gpu({ verdict: 'booked', flags: ['no_show'] });
+    expect(cellSentence(missed, NOW, language)).toMatch(/, its booker has not come$/);
+    const passes = matches(parseFilter('is:no-show'), {
+      gpu: missed,
+      node: node(),
+      nodeFree: 0,
+      now: NOW,
+      me: null,
+    });
+    expect(passes).toBe(true);
+  });
+
   test('names no end where a booking has none', () => {
     const booked = gpu({
       verdict: 'booked',
       since: null,
-      claim: { who: 'bob', until: null, comment: null, behind: [] },
+      claim: { who: 'bob', until: null, comment: null, is_unverified: false, behind: [] },
     });
     expect(cellWords(booked, NOW, language)).toMatchObject({ main: 'booked', time: '', side: 'bob' });
     expect(lasting(booked, NOW, language)).toBe('');

@@ -5,7 +5,6 @@ import {
   clashOn,
   fieldMoment,
   fieldText,
-  findSlot,
   holdsOf,
   HOUR,
   lengthsFrom,
@@ -15,7 +14,9 @@ import {
   spareFor,
   tomorrow,
 } from '../src/state/booking';
+import { oddText } from '../src/pages/bookings/odd';
 import { lengthText } from '../src/pages/bookings/lengths';
+import { findSlot } from '../src/state/slot';
 import { isUsable } from '../src/state/usable';
 import { bookings } from '../src/text/en/bookings';
 import { words } from '../src/text/en/words';
@@ -23,7 +24,8 @@ import { Language } from '../src/text/language.svelte';
 import { gpu, using } from './samples';
 
 const NOW = new Date(2026, 10, 17, 14, 32).getTime() / 1000;
-const me = { me: 'ana', now: NOW };
+const me = { me: 'ana', now: NOW, tomorrow: tomorrow(NOW) };
+const search = { now: NOW, tomorrow: tomorrow(NOW), justFreed: 300 };
 
 function booking(change: Partial<BookingView>): BookingView {
   return {
@@ -38,10 +40,12 @@ function booking(change: Partial<BookingView>): BookingView {
     comment: null,
     created_at: null,
     through: null,
+    revision: null,
     is_mine: false,
     may_change: false,
     use: null,
     no_show: false,
+    given_back_at: null,
     ...change,
   };
 }
@@ -71,9 +75,27 @@ test('a whole node is all of its GPUs; what was cancelled is in nobody’s way',
 });
 
 test('a claim that no booking stands for holds too', () => {
-  const claimed = card(0, { claim: { who: 'bob', until: null, comment: null, behind: [] } });
+  const claimed = card(0, {
+    claim: { who: 'bob', until: null, comment: null, is_unverified: false, behind: [] },
+  });
   const holds = holdsOf('gpu01', [], [claimed], NOW);
   expect(obstacleOf(claimed, { start: NOW + HOUR, end: NOW + 2 * HOUR }, holds, me)?.kind).toBe('clash');
+});
+
+test('a claim is in the way of changing a booking too, and one’s own claim never is', () => {
+  // The page's now is a whole minute: it has begun since.
+  const own = booking({ who: 'ana', start: NOW + 20 });
+  const bob = { who: 'bob', until: NOW + 3 * HOUR, comment: null, is_unverified: false, behind: [] };
+  const mine = { ...bob, who: 'ana', until: own.end };
+  const longer = { start: NOW, end: NOW + 4 * HOUR };
+  const inWay = (claim: unknown, known: BookingView[] = [own]) =>
+    clashOn(0, longer, holdsOf('gpu01', known, [card(0, { claim })], NOW, own))?.who ?? null;
+  expect(inWay({ ...mine, behind: [bob] })).toBe('bob');
+  expect(inWay({ ...mine, behind: [{ ...bob, until: NOW + HOUR }] })).toBe('bob');
+  expect(inWay(mine)).toBeNull();
+  // Before the board has said what is booked, and once it has said that it ends later.
+  expect(inWay(mine, [])).toBeNull();
+  expect(inWay({ ...mine, until: own.end + HOUR }, [{ ...own, end: own.end + HOUR }])).toBeNull();
 });
 
 test('who is on it now is in the way of now, not of later; oneself never is', () => {
@@ -94,6 +116,15 @@ test('what is broken can be booked from tomorrow on', () => {
   const broken = card(0, { verdict: 'broken' });
   expect(obstacleOf(broken, { start: NOW, end: NOW + HOUR }, [], me)?.kind).toBe('away');
   expect(obstacleOf(broken, { start: NOW + 86_400, end: NOW + 90_000 }, [], me)).toBeNull();
+});
+
+test("tomorrow is the board's, wherever the viewer is", () => {
+  const broken = card(0, { verdict: 'broken' });
+  const later = { ...me, tomorrow: tomorrow(NOW) + 7 * HOUR };
+  const span = { start: tomorrow(NOW), end: tomorrow(NOW) + HOUR };
+  expect(obstacleOf(broken, span, [], later)?.kind).toBe('away');
+  expect(nextGap([broken], { start: NOW, end: NOW + HOUR }, [], later)).toBe(later.tomorrow);
+  expect(nextGap([broken], { start: NOW, end: NOW + HOUR }, [], { ...me, tomorrow: Infinity })).toBeNull();
 });
 
 test('the next gap is long enough for all', () => {
@@ -143,7 +174,8 @@ test('a field says the viewer’s own time, and gives it back', () => {
 test('a slot goes around what is booked', () => {
   const nodes = [{ name: 'gpu01', gpus: cards }];
   const wish = { memoryBytes: 0, seconds: HOUR, onOneNode: true };
-  const slot = (count: number, bookings = [booking({})]) => findSlot(nodes, { ...wish, count }, bookings, me);
+  const slot = (count: number, bookings = [booking({})]) =>
+    findSlot(nodes, { ...wish, count }, bookings, search);
   expect(slot(1)).toMatchObject({ start: NOW, places: [{ node: 'gpu01', gpus: [1] }] });
   expect(slot(2)).toMatchObject({ start: NOW + 2 * HOUR, places: [{ node: 'gpu01', gpus: [0, 1] }] });
   expect(slot(3, [])).toBeNull();
@@ -157,7 +189,7 @@ test('a slot may be on several nodes, if somebody says so: as soon as it can be,
   ];
   const wish = { memoryBytes: 0, seconds: HOUR };
   const slot = (count: number, onOneNode: boolean) =>
-    findSlot(nodes, { ...wish, count, onOneNode }, [booking({})], me);
+    findSlot(nodes, { ...wish, count, onOneNode }, [booking({})], search);
   expect(slot(4, true)).toBeNull();
   expect(slot(4, false)).toMatchObject({
     start: NOW,
@@ -171,6 +203,28 @@ test('a slot may be on several nodes, if somebody says so: as soon as it can be,
   expect(slot(3, false)?.places).toEqual([{ node: 'gpu02', gpus: [0, 1, 2] }]);
 });
 
+test('a slot is not found beyond the end of a list that was cut', () => {
+  const nodes = [{ name: 'gpu01', gpus: cards }];
+  const wish = { count: 2, memoryBytes: 0, seconds: HOUR, onOneNode: true };
+  const found = (until: number) => findSlot(nodes, wish, [booking({})], { ...search, until });
+  expect(found(NOW + 3 * HOUR)?.start).toBe(NOW + 2 * HOUR);
+  expect(found(NOW + 2.5 * HOUR)).toBeNull();
+});
+
+test('a slot later is chosen as one of now is: the smallest block that suffices', () => {
+  const busy = (index: number, node: string) =>
+    card(index, { uuid: `GPU-${node}-${index}`, node, verdict: 'busy', users: using('eve') });
+  const nodes = [
+    { name: 'gpu01', gpus: [0, 1, 2].map((index) => busy(index, 'gpu01')) },
+    { name: 'gpu02', gpus: [0, 1].map((index) => busy(index, 'gpu02')) },
+  ];
+  const wish = { count: 2, memoryBytes: 0, seconds: 8 * HOUR, onOneNode: true };
+  expect(findSlot(nodes, wish, [], search)).toMatchObject({
+    start: NOW + HOUR,
+    places: [{ node: 'gpu02', gpus: [0, 1] }],
+  });
+});
+
 test('the agenda has what runs first, then day by day; over is over', () => {
   const tomorrow = booking({ id: 'b2', state: 'upcoming', start: NOW + 86_400, who: 'Ana' });
   const all = [tomorrow, booking({ id: 'b3', state: 'ended' }), booking({})];
@@ -181,7 +235,7 @@ test('the agenda has what runs first, then day by day; over is over', () => {
 
 test('what is not as booked names who and whose', () => {
   const users = using('bob');
-  const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
+  const claim = { who: 'eve', until: NOW + HOUR, comment: null, is_unverified: false, behind: [] };
   const ended = { ...claim, who: 'bob', until: NOW - 60 };
   const odd = odditiesOf(
     [booking({ no_show: true })],
@@ -193,6 +247,14 @@ test('what is not as booked names who and whose', () => {
     ['trespass', 'bob'],
     ['overrun', 'bob'],
   ]);
+});
+
+test('what was given back says so, and when', () => {
+  const language = new Language('en', { ...words, ...bookings });
+  const text = (change: Partial<BookingView>) =>
+    odditiesOf([booking({ no_show: true, ...change })], [], NOW).map((one) => oddText(one, NOW, language));
+  expect(text({})).toEqual(['eve has not come.']);
+  expect(text({ state: 'released', end: NOW })).toEqual(['eve has not come; given back at 14:32.']);
 });
 
 test('who is named runs there against all claims: not root, nor who has one behind', () => {
@@ -225,7 +287,7 @@ test('who is on a slot now is named, each once; whoever looks is no news, and no
 });
 
 test('one may use what is free, and what is booked for oneself while it is there', () => {
-  const claim = { who: 'Ana', until: null, comment: null, behind: [] };
+  const claim = { who: 'Ana', until: null, comment: null, is_unverified: false, behind: [] };
   expect(isUsable(gpu(), null)).toBe(true);
   expect(isUsable(gpu({ verdict: 'booked', claim }), 'ana')).toBe(true);
   expect(isUsable(gpu({ verdict: 'busy', claim, users: using('ana') }), 'ana')).toBe(true);

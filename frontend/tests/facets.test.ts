@@ -64,7 +64,7 @@ describe('what the filter could say next', () => {
   test('people have as many as on their own page: silent nodes tell nothing, and case makes nobody another', () => {
     const lab = new Fleet();
     const of = (label: string, change: Parameters<typeof gpu>[0]) => gpu({ uuid: label, label, ...change });
-    const claim = { who: 'ANA', until: 9000, comment: null, behind: [] };
+    const claim = { who: 'ANA', until: 9000, comment: null, is_unverified: false, behind: [] };
     lab.queue(
       snapshot(
         [node()],

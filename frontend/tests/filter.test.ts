@@ -70,7 +70,9 @@ describe('the filter', () => {
     expect(passes('user=dupont', { gpu: gpu({ users: using('dupond') }) })).toBe(false);
     expect(passes('an', { gpu: gpu({ users: using('ana') }) })).toBe(true);
     expect(
-      passes('user:ana', { gpu: gpu({ claim: { who: 'ana', until: 1, comment: null, behind: [] } }) }),
+      passes('user:ana', {
+        gpu: gpu({ claim: { who: 'ana', until: 1, comment: null, is_unverified: false, behind: [] } }),
+      }),
     ).toBe(true);
     expect(passes('user:ana', { gpu: gpu({ users: null }) })).toBe(false);
   });
@@ -92,7 +94,7 @@ describe('the filter', () => {
   });
 
   test('finds by a bare name who had it, waits for it, or was on it when its node fell silent', () => {
-    const claim = { who: 'ana', until: 1, comment: null, behind: [] };
+    const claim = { who: 'ana', until: 1, comment: null, is_unverified: false, behind: [] };
     const rows = [
       gpu({ ended_claim: claim }),
       gpu({ claim: { ...claim, who: 'bob', behind: [claim] } }),

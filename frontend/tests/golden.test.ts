@@ -2,19 +2,25 @@
 
 import { expect, test } from 'vitest';
 import expected from '../../tests/golden/expected.json';
+import answers from '../../tests/golden/free.json';
 import told from '../../tests/golden/snapshot.json';
-import type { Snapshot } from '../src/api/wire';
+import type { BookingView } from '../src/api/bookings';
+import type { FreeAnswer, Snapshot } from '../src/api/wire';
+import { HOUR } from '../src/state/booking';
 import { parseFilter } from '../src/state/filter';
 import { matches } from '../src/state/passing';
 import { Fleet, type Gpu } from '../src/state/fleet.svelte';
-import { findOffers } from '../src/state/offers';
+import { asTold, findOffers } from '../src/state/offers';
 import { people, type Holder } from '../src/state/people';
+import { findSlot } from '../src/state/slot';
 
 const fleet = new Fleet();
 fleet.queue(told as unknown as Snapshot);
 fleet.flush();
 const now = told.at;
 
+/** What the board has answered, which knows what is booked to come. */
+const answer = (at: number) => answers[at] as unknown as FreeAnswer;
 const place = ({ record }: Gpu) => `${record.node}:${record.label}`;
 
 test('counts', () => {
@@ -36,7 +42,8 @@ test('verdicts, place by place', () => {
 
 test('what to take', () => {
   const wish = { gpus: 1, oneNode: false };
-  const offers = findOffers(fleet.nodes.values(), () => true, wish, now, fleet.justFreedSeconds);
+  const found = findOffers(fleet.nodes.values(), () => true, wish, now, fleet.justFreedSeconds);
+  const offers = asTold(found, answer(0), 1);
   const offered = offers.map(({ node, gpus, fresh }) => ({
     node: node.record.name,
     labels: gpus.map((gpu) => gpu.record.label),
@@ -45,24 +52,50 @@ test('what to take', () => {
   expect(offered).toEqual(expected.free);
 });
 
-test.each(expected.wishes)('what to take for $gpus GPUs, memory $memory, one node: $same_node', (wish) => {
-  const { terms } = parseFilter(`memory>=${wish.memory}`);
-  const offers = findOffers(
-    fleet.nodes.values(),
-    // As every wish without a size does, this one takes what has none to tell.
-    ({ record }) =>
-      wish.memory === '0' ||
-      matches({ terms, errors: [] }, { gpu: record, node: undefined, nodeFree: 0, now, me: null }),
-    { gpus: wish.gpus, oneNode: wish.same_node },
-    now,
-    fleet.justFreedSeconds,
-  );
-  const taken = offers.map(({ node, gpus, chosen }) => {
-    const labels = gpus.slice(0, chosen).map((gpu) => gpu.record.label);
-    return `${node.record.name}:${labels.join()}`;
-  });
-  expect(taken).toEqual(wish.take);
-});
+test.each(expected.wishes.map((wish, at) => ({ ...wish, at })))(
+  'what to take for $gpus GPUs, memory $memory, one node: $same_node',
+  ({ at, ...wish }) => {
+    const { terms } = parseFilter(`memory>=${wish.memory}`);
+    const found = findOffers(
+      fleet.nodes.values(),
+      // As every wish without a size does, this one takes what has none to tell.
+      ({ record }) =>
+        wish.memory === '0' ||
+        matches({ terms, errors: [] }, { gpu: record, node: undefined, nodeFree: 0, now, me: null }),
+      { gpus: wish.gpus, oneNode: wish.same_node },
+      now,
+      fleet.justFreedSeconds,
+    );
+    const offers = asTold(found, answer(at), wish.gpus);
+    const taken = offers.map(({ node, gpus, chosen }) => {
+      const labels = gpus.slice(0, chosen).map((gpu) => gpu.record.label);
+      return `${node.record.name}:${labels.join()}`;
+    });
+    expect(taken).toEqual(wish.take);
+  },
+);
+
+test.each(expected.wishes)(
+  'what is booked of any $gpus GPUs, memory $memory, one node: $same_node',
+  ({ book, gpus, memory, same_node }) => {
+    const nodes = [...fleet.nodes.values()].map((node) => ({
+      name: node.record.name,
+      gpus: node.gpus.map(({ record }) => record),
+    }));
+    // What is to come the page has from the list of bookings.
+    const dana = { who: 'dana', state: 'upcoming', places: [{ node: 'lab-01', gpus: [4] }] };
+    const bookings = [{ ...dana, start: now + HOUR, end: now + 2 * HOUR } as BookingView];
+    const memoryBytes = parseInt(memory) * 2 ** 30;
+    const wish = { count: gpus, memoryBytes, seconds: HOUR / 2, onOneNode: same_node };
+    const slot = findSlot(nodes, wish, bookings, {
+      now,
+      tomorrow: now + 86_400,
+      justFreed: fleet.justFreedSeconds,
+    });
+    const found = slot?.places.flatMap(({ node, gpus }) => gpus.map((index) => `${node}:${index}`)).sort();
+    expect(slot?.start === now ? found : null).toEqual(book);
+  },
+);
 
 test('people, place by place', () => {
   const found = people(fleet.nodes.values());

@@ -5,6 +5,7 @@ import type { LaneView } from '../src/pages/bookings/lanes/view.svelte';
 import { axisOf, dayName, dayOf, dayStart, daysOf, momentAt, QUARTER, shareOf } from '../src/state/axis';
 import { holdsOf, HOUR } from '../src/state/booking';
 import type { App } from '../src/state/context';
+import { whoWords } from '../src/pages/bookings/lanes/words';
 import { boxesOf, claimsOf, gapAt, lookOf, offerAt, stretchesOf } from '../src/state/lanes';
 import { reallyOf } from '../src/state/really';
 import { bookings } from '../src/text/en/bookings';
@@ -37,10 +38,12 @@ function booking(change: Partial<BookingView>, gpus: number[] | null = [0]): Boo
     comment: null,
     created_at: null,
     through: null,
+    revision: null,
     is_mine: false,
     may_change: false,
     use: null,
     no_show: false,
+    given_back_at: null,
     ...change,
   };
 }
@@ -99,12 +102,19 @@ test('looks tell mine, others, what is over, who did not come, and maintenance a
 });
 
 test('what is claimed without a booking is a box from now on, of neighbours one', () => {
-  const claim = { who: 'eve', until: NOW + HOUR, comment: null, behind: [] };
+  const claim = { who: 'eve', until: NOW + HOUR, comment: null, is_unverified: false, behind: [] };
   const claimed = lanes.map((row) => (row.index < 3 ? { ...row, claim } : row));
   const known = [booking({}, [0])];
   const claims = claimsOf(claimed, known);
   expect(claims).toMatchObject([{ who: 'eve', end: NOW + HOUR, places: [{ gpus: [1, 2] }] }]);
   expect(boxesOf(lanes, claims, DAY, seen)).toMatchObject([{ first: 1, count: 2, start: NOW }]);
+});
+
+test('what is claimed without a booking is nobody’s own: anybody may have typed the name', () => {
+  const claim = { who: 'ana', until: NOW + HOUR, comment: null, is_unverified: true, behind: [] };
+  const [claimed] = claimsOf([{ ...lanes[0]!, claim }], []);
+  expect(lookOf(claimed!, seen)).toBe('others');
+  expect(whoWords(claimed!, new Language('en', { ...words, ...bookings }))).toBe('ana (not verified)');
 });
 
 test('a folded node says how many of its GPUs are booked, and how many are mine', () => {

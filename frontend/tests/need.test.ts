@@ -7,7 +7,7 @@ import { copyForms } from '../src/parts/forms';
 import { Fleet } from '../src/state/fleet.svelte';
 import { idlers } from '../src/state/idlers';
 import { Need } from '../src/state/need.svelte';
-import { findOffers, sizesOf } from '../src/state/offers';
+import { asTold, findOffers, sizesOf } from '../src/state/offers';
 import { Preferences } from '../src/state/preferences.svelte';
 import { Router } from '../src/state/router.svelte';
 import { BoardView } from '../src/state/view.svelte';
@@ -262,7 +262,7 @@ describe('what is needed', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const { need } = needing('?q=memory>%3D40G');
     const asked: string[] = [];
-    const block = (name: string) => ({ node: name, model: 'H100', chosen: 1 });
+    const block = (name: string) => ({ node: name, model: 'H100', uuids: [], free_until: null });
     const client = {
       free: async (query: string) => {
         asked.push(query);
@@ -276,6 +276,31 @@ describe('what is needed', () => {
     vi.useRealTimers();
     expect(asked).toEqual(Array(2).fill('gpus=1&same_node=false&memory=40G&limit=3'));
     expect(need.offers.map(({ node }) => node.record.name)).toEqual(['big', 'one', 'new']);
+  });
+
+  test('is offered as the board orders nodes and GPUs, which knows what is booked to come', () => {
+    const fleet = LAB();
+    const found = findOffers(fleet.nodes.values(), all, { gpus: 3, oneNode: false }, NOW, 300);
+    const block = (node: string, model: string, uuids: string[], free_until: number | null) => ({
+      ...{ node, model, uuids, free_until },
+    });
+    const told = {
+      blocks: [
+        block('pair', 'RTX 4090', ['GPU-pair-1', 'GPU-pair-0'], NOW + 60),
+        block('one', 'H100', ['GPU-one-0'], null),
+      ],
+    } as unknown as FreeAnswer;
+    const offers = asTold(found, told, 3).map(({ node, gpus, chosen, until }) => [
+      node.record.name,
+      gpus.slice(0, chosen).map(({ record }) => record.label),
+      until,
+    ]);
+    expect(offers).toEqual([
+      ['pair', ['1', '0'], NOW + 60],
+      ['one', ['0'], null],
+      ['big', ['0', '1', '2'], null],
+      ['new', [], null],
+    ]);
   });
 
   test('is not asked while nobody looks', async () => {

@@ -178,7 +178,7 @@ test('only a board that says so has a history', () => {
 });
 
 test('around a moment stand the last few before it and the next few after it', () => {
-  const episode = (from: number, to: number | null) => ({ from, to }) as EpisodeView;
+  const episode = (from: number, to: number | null) => ({ from, to, node: `node${from}` }) as EpisodeView;
   const event = (from: number) => ({ from, to: null }) as EventView;
   const { before, after } = around(
     [episode(10, 90), episode(20, null), episode(30, 40), episode(35, 300)],
@@ -195,6 +195,17 @@ test('around a moment stand the last few before it and the next few after it', (
     [200, 'event'],
     [300, 'ends'],
   ]);
+});
+
+test('around a moment one job on several GPUs of a node is one, and that of somebody else another', () => {
+  const on = (label: string, person: string | null, more: Partial<EpisodeView> = {}) =>
+    ({ from: 10, to: 90, node: 'a', gpu: `GPU-${label}`, label, person, ...more }) as EpisodeView;
+  const labels = (episodes: EpisodeView[]) =>
+    around(episodes, [], 100).before.map((each) => each.kind === 'ends' && each.labels.join());
+  expect(labels([on('10', 'ana'), on('2', 'ana', { to: 91 }), on('2', 'ana')])).toEqual([false, '2,10']);
+  expect(labels([on('0', 'ana'), on('0', 'ben')]).slice(2)).toEqual(['0', '0']);
+  expect(labels([on('0', 'ana'), on('0', 'ana', { node: 'b' })]).slice(2)).toEqual(['0', '0']);
+  expect(labels([on('0', null), on('1', null)]).slice(2)).toEqual(['0', '1']);
 });
 
 describe('a key in the plots', () => {

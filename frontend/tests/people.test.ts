@@ -75,7 +75,7 @@ describe('people', () => {
   });
 
   test('have booked what nobody uses, and apart from it what somebody does', () => {
-    const claim = { who: 'ana', until: null, comment: null, behind: [] };
+    const claim = { who: 'ana', until: null, comment: null, is_unverified: false, behind: [] };
     const held = fleetOf(
       { verdict: 'booked', claim },
       { verdict: 'busy', claim, users: using('bob') },
@@ -90,7 +90,7 @@ describe('people', () => {
   });
 
   test('hold what the heading counts, each GPU once, and share what counts for several', () => {
-    const claim = { who: 'ana', until: null, comment: null, behind: [] };
+    const claim = { who: 'ana', until: null, comment: null, is_unverified: false, behind: [] };
     const held = fleetOf(
       { verdict: 'booked', claim },
       { verdict: 'busy', claim, users: using('bob') },
@@ -110,7 +110,7 @@ describe('people', () => {
   });
 
   test('have what they booked apart by who is there: nobody yet, nobody at all, or another', () => {
-    const claim = { who: 'ana', until: null, comment: null, behind: [] };
+    const claim = { who: 'ana', until: null, comment: null, is_unverified: false, behind: [] };
     const held = fleetOf(
       { verdict: 'booked', claim },
       { verdict: 'booked', claim },
@@ -205,7 +205,7 @@ describe('a line of text', () => {
       utilization_minute_percent: 97,
       memory_used_bytes: 71 * 2 ** 30,
       users: using('ana', 'bob'),
-      claim: { who: 'cem', until: null, comment: null, behind: [] },
+      claim: { who: 'cem', until: null, comment: null, is_unverified: false, behind: [] },
     });
     const process = { program: 'python', arguments: 'train.py' };
     const processes = [process, process, { program: 'bash', arguments: null }] as never;

@@ -2,10 +2,11 @@
 
 import { expect, test } from 'vitest';
 import cases from '../../tests/golden/sizes.json';
-import { findSlot, HOUR } from '../src/state/booking';
+import { HOUR } from '../src/state/booking';
 import { parseFilter, type Facts } from '../src/state/filter';
 import { matches } from '../src/state/passing';
 import { nominalModel } from '../src/state/models';
+import { findSlot } from '../src/state/slot';
 import { gpu } from './samples';
 
 function facts(totalMib: number | null, usedBytes = 0): Facts {
@@ -31,7 +32,7 @@ for (const { card, total_mib, memory, fits } of cases.filter(({ memory }) => /^\
   test(`${card} ${fits ? 'is' : 'is not'} found for a booking of ${memory}`, () => {
     const nodes = [{ name: 'a', gpus: [{ ...facts(total_mib).gpu, verdict: 'free' as const, claim: null }] }];
     const wish = { count: 1, memoryBytes: parseInt(memory) * 2 ** 30, seconds: HOUR, onOneNode: true };
-    expect(findSlot(nodes, wish, [], { me: null, now: 0 }) !== null).toBe(fits);
+    expect(findSlot(nodes, wish, [], { now: 0, tomorrow: 86_400, justFreed: 300 }) !== null).toBe(fits);
   });
 
 test('what is used does not make a card smaller', () => {

@@ -2,10 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import type { StateView } from '../src/api/history';
-import { moments, roundAbove } from '../src/charts/ticks';
+import { isByMonths, moments, roundAbove } from '../src/charts/ticks';
 import {
   covers,
   gapsIn,
+  isMostlyIn,
   lane,
   panned,
   pointAt,
@@ -20,7 +21,7 @@ import {
   within,
   zoomed,
 } from '../src/state/span';
-import { spanText } from '../src/text/moments';
+import { monthText, spanText } from '../src/text/moments';
 
 const NOW = 1_000_000;
 const LIMITS = { from: 0, to: NOW };
@@ -60,6 +61,17 @@ test('an answer about another time is not taken for one about this', () => {
   expect(covers({ from: NOW - 3600, to: NOW - 60 }, { from: NOW - 3590, to: NOW })).toBe(true);
 });
 
+test('a gap is called by what most of it lies in', () => {
+  const pauses = [
+    { from: 0, to: 40 },
+    { from: 60, to: 70 },
+  ];
+  expect(isMostlyIn({ from: 0, to: 100 }, pauses)).toBe(true);
+  expect(isMostlyIn({ from: 0, to: 101 }, pauses)).toBe(false);
+  expect(isMostlyIn({ from: 70, to: 71 }, pauses)).toBe(false);
+  expect(isMostlyIn({ from: 5, to: 5 }, [])).toBe(false);
+});
+
 test('parts in whole units add up', () => {
   expect(wholeUnits([16.4, 2.52, 5.26], 24.2)).toEqual([16, 3, 5]);
   expect(wholeUnits([2.49, 3.82], 6.31)).toEqual([2, 4]);
@@ -68,7 +80,7 @@ test('parts in whole units add up', () => {
 
 describe('a range', () => {
   test('that nobody knows is a day', () => {
-    expect([null, '7d', '1y', 'toString'].map(rangeOf)).toEqual(['24h', '7d', '24h', '24h']);
+    expect([null, '7d', '1y', '2y', 'toString'].map(rangeOf)).toEqual(['24h', '7d', '1y', '24h', '24h']);
   });
   test('ends now, or has the moment of the past in its middle as far as now allows', () => {
     expect(spanOf('1h', NOW)).toEqual({ from: NOW - 3600, to: NOW });
@@ -160,6 +172,13 @@ test('two moments of two days both say their day, also when the second is today'
   expect(spanText(at(3, 1), at(18, 4), now, 'en-GB')).toEqual(['3 Nov, 01:30', '18 Nov, 04:30']);
 });
 
+test('a lane of pieces that nobody could see is what was so longest, not what was so first', () => {
+  const day = (at: number) => [state(at, at + 8, 'idle', 'bob'), state(at + 8, at + 24, 'busy', 'ana')];
+  const year = [...Array(365).keys()].flatMap((place) => day(24 * place));
+  const boxes = lane(year, { from: 0, to: 8760 }, 300);
+  expect(boxes.map(({ kind, users, width }) => [kind, users, width])).toEqual([['used', ['ana'], 1]]);
+});
+
 describe('a scale', () => {
   test('has round moments, as many as have room', () => {
     const midnight = new Date(2026, 10, 17).getTime() / 1000;
@@ -176,6 +195,23 @@ describe('a scale', () => {
   test('of a week has days on a phone too', () => {
     const noon = new Date(2026, 10, 11, 12).getTime() / 1000;
     expect(moments(noon, noon + 7 * 86_400, 3).length).toBe(2);
+  });
+  test('of a year has months, with as much room for each', () => {
+    const day = new Date(2026, 10, 19).getTime() / 1000;
+    for (const [most, months] of [
+      [12, [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+      [4, [0, 3, 6, 9]],
+    ] as const) {
+      const found = moments(day - 365 * 86_400, day, most);
+      expect(found.map((at) => new Date(at * 1000).getMonth())).toEqual(months);
+      expect(found.every((at) => new Date(at * 1000).getDate() === 1)).toBe(true);
+      expect(isByMonths(found)).toBe(true);
+    }
+    expect(isByMonths(moments(day - 30 * 86_400, day, 4))).toBe(false);
+    expect([new Date(2026, 0), new Date(2026, 1)].map((at) => monthText(+at / 1000, 'en'))).toEqual([
+      '2026',
+      'Feb',
+    ]);
   });
   test('ends at the next round number', () => {
     expect([0, 3, 47, 512].map(roundAbove)).toEqual([1, 5, 50, 1000]);

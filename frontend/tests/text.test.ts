@@ -18,6 +18,14 @@ function holes(entry: string | { one?: string; other: string }): string {
   return [...new Set(text.match(/\{\w+\}/g) ?? [])].sort().join(' ');
 }
 
+test('French never begins a line with a sign', async () => {
+  const { load } = LANGUAGES.fr;
+  const { more, trouble, remedies } = LATER.fr;
+  const all = JSON.stringify([await load(), await more(), await trouble(), await remedies()]);
+  expect(all.match(/.{9} [:;?!»]|« .{9}/g)).toBeNull();
+  expect(all.match(/\u00a0[:;?!»]|«\u00a0/g)!.length).toBeGreaterThan(100);
+});
+
 describe.each(tags)('%s', (tag) => {
   test('has the same sentences with the same holes as English', async () => {
     const first = await LANGUAGES[tag].load();

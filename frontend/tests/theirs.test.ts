@@ -19,10 +19,15 @@ interface Case {
   counted?: boolean;
   ended?: string;
   behind?: string;
+  unverified?: boolean;
 }
 
-function booking(who: string | null | undefined, ...behind: ClaimView[]): ClaimView | null {
-  return who ? { who, until: null, comment: null, behind } : null;
+function booking(
+  who: string | null | undefined,
+  is_unverified = false,
+  ...behind: ClaimView[]
+): ClaimView | null {
+  return who ? { who, until: null, comment: null, is_unverified, behind } : null;
 }
 
 function rowOf(each: Case, place: number): GpuRow {
@@ -33,7 +38,7 @@ function rowOf(each: Case, place: number): GpuRow {
     counted: each.counted ?? true,
     verdict: each.verdict as GpuRow['verdict'],
     users: each.users && using(...each.users),
-    claim: booking(each.claim, ...(each.behind ? [booking(each.behind)!] : [])),
+    claim: booking(each.claim, each.unverified, ...(each.behind ? [booking(each.behind)!] : [])),
     ended_claim: booking(each.ended),
   });
 }

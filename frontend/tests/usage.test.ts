@@ -20,6 +20,7 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { columnsOf, fitting } from '../src/pages/usage/columns';
+import { tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
@@ -234,6 +235,16 @@ test('who holds nothing now, and used some lately, is among people too; each is 
   expect(meansOf(answer, 'ana')[1]!.used).toBe(1.5);
   // Of whom nothing was counted nothing is known: that is no zero.
   expect(meansOf(answer, 'new').map(({ used }) => used)).toEqual([null, null]);
+});
+
+test('less than a tenth of a GPU is not none', () => {
+  const language = new Language('en', words);
+  expect([0, 0.02, 0.05, 0.38].map((value) => tenthText(value, language))).toEqual([
+    '0',
+    '< 0.1',
+    '0.1',
+    '0.4',
+  ]);
 });
 
 test('a sheet has room for so many rows: first people go, then those who used least', () => {

@@ -1,9 +1,10 @@
 """The golden fleet: one of everything on which outputs have disagreed, or could.
 
-`python -m tests.golden.fleet` writes the stream's snapshot of it, which the page's tests read.
+`python -m tests.golden.fleet` writes what a page is told of it, which the page's tests read.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +14,14 @@ from msgspec.structs import replace
 from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.names import Names
 from gpuboard.fleet.state import Fleet
+from gpuboard.fleet.summary import Wish
 from gpuboard.history.desk import HistoryDesk
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.gathering import News
 from gpuboard.history.recorder import Recorder
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
-from gpuboard.model.units import GIB, MIB
+from gpuboard.model.units import GIB, MIB, parse_size
 from gpuboard.model.verdict import Claim
 from gpuboard.verdict import Thresholds
 from gpuboard.web.access import AccessPolicy
@@ -27,11 +29,13 @@ from gpuboard.web.components import Components
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
 from gpuboard.wire.stream import BoardInfo
+from gpuboard.wire.summary import FreeAnswer
 from tests.clock import HandClock
 from tests.web.conftest import decode_frame
 
 HERE: Final = Path(__file__).parent
 SNAPSHOT: Final = HERE / "snapshot.json"
+FREE: Final = HERE / "free.json"
 EXPECTED: Final[dict[str, Any]] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
 NOW: Final = 1_800_000_000.0
 HOUR: Final = 3600.0
@@ -40,6 +44,11 @@ ALICE: Final = GpuProcess(pid=1, user="asmith", uid=2001, memory_used_bytes=4 * 
 ALICE_AGAIN: Final = GpuProcess(pid=2, user="Alice", uid=2002, started_at=NOW - 2 * HOUR)
 NUMBER: Final = GpuProcess(pid=3, uid=4711, memory_used_bytes=GIB)
 BOB: Final = GpuProcess(pid=4, user="bob", uid=2003, memory_used_bytes=2 * GIB)
+CLAIMS: Final = {
+    ("lab-01", 4): Claim(who="dana", start=NOW + HOUR, until=NOW + 2 * HOUR),
+    ("lab-01", 5): Claim(who="dana", until=NOW + HOUR),
+    ("lab-01", 9): Claim(who="ALICE", until=NOW + HOUR),
+}
 SCREEN: Final = GpuProcess(pid=5, user="gdm", uid=120, kind="graphics", memory_used_bytes=20 * MIB)
 
 
@@ -169,14 +178,7 @@ class Golden:
             for node, gpus in _now().items():
                 sink.report(node, _report(node, gpus))
             self._tick()
-        self.fleet.set_claims(
-            "booking",
-            {
-                ("lab-01", 4): Claim(who="dana", start=NOW + HOUR, until=NOW + 2 * HOUR),
-                ("lab-01", 5): Claim(who="dana", until=NOW + HOUR),
-                ("lab-01", 9): Claim(who="ALICE", until=NOW + HOUR),
-            },
-        )
+        self.fleet.set_claims("booking", CLAIMS)
         self._tick()
 
     def _tick(self) -> None:
@@ -185,12 +187,16 @@ class Golden:
         if self.recorder is not None:
             self.recorder.follow(change)
 
-    def say_again(self, at: float) -> None:
-        """Let the nodes that are live say the same once more."""
+    def say_again(self, at: float, changed: Mapping[str, tuple[GpuReading, ...]] | None = None) -> None:
+        """Let the nodes that are live say the same once more, but for what has changed."""
         self.clock.time = at
-        for node, gpus in _now().items():
+        for node, gpus in {**_now(), **(changed or {})}.items():
             self.fleet.sink("push").report(node, _report(node, gpus))
         self._tick()
+
+    def free(self) -> list[FreeAnswer]:
+        """What the board answers to each of the expected wishes."""
+        return [self.services.free(wish_of(asked)) for asked in EXPECTED["wishes"]]
 
     def snapshot(self) -> dict[str, Any]:
         """What the stream tells a page that has just been opened, in an order that is always the same."""
@@ -199,6 +205,12 @@ class Golden:
         told = decode_frame(frame)
         told |= {"nodes": _in_order(told["nodes"], "name"), "gpus": _in_order(told["gpus"], "uuid")}
         return {**told, "stream": "golden", "sequence": 1, "at": NOW}
+
+
+def wish_of(asked: dict[str, Any]) -> Wish:
+    """One of the expected wishes."""
+    memory = parse_size(asked["memory"])
+    return Wish(gpus=asked["gpus"], memory_bytes=memory, same_node=asked["same_node"])
 
 
 def _now() -> dict[str, tuple[GpuReading, ...]]:
@@ -218,8 +230,10 @@ def _in_order(columns: dict[str, list[Any]], key: str) -> dict[str, list[Any]]:
 
 
 def main() -> None:
-    """Write the snapshot."""
-    SNAPSHOT.write_bytes(msgspec.json.format(msgspec.json.encode(Golden().snapshot()), indent=1) + b"\n")
+    """Write what a page is told."""
+    golden = Golden()
+    for file, told in ((SNAPSHOT, golden.snapshot()), (FREE, golden.free())):
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
 
 
 if __name__ == "__main__":

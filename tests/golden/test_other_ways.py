@@ -9,24 +9,25 @@ from typing import Any
 import httpx
 import pytest
 
-from gpuboard.bookings.book import MemoryBook
+from gpuboard.bookings.book import MemoryBook, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.rules import Span
 from gpuboard.cli import env, main
-from gpuboard.fleet.summary import Wish, find_free
+from gpuboard.fleet.summary import find_free
 from gpuboard.fleet.views import fleet_view, node_view
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.model.errors import BookingRefused
 from gpuboard.model.names import device_uuid
-from gpuboard.model.units import parse_size
 from gpuboard.web.picture import Picture
 from gpuboard.web.routes.preview import draw
 from gpuboard.wire.bookings import BookedPlaces, BookingList, BookingView
 from gpuboard.wire.views import NodeView
-from tests.golden.fleet import EXPECTED, HOUR, NOW, Golden
+from tests.golden.fleet import CLAIMS, EXPECTED, HOUR, NOW, Golden, wish_of
 from tests.golden.test_outputs import verdicts_of
 from tests.web.conftest import guarded
+
+BOOKED = {"lab-01": NodeFact(claims={index: (claim,) for (_, index), claim in CLAIMS.items()})}
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +39,24 @@ def golden() -> Golden:
 @pytest.mark.parametrize("asked", EXPECTED["wishes"], ids=str)
 def test_whoever_books_any_gets_what_is_offered_as_free(golden: Golden, asked: dict[str, Any]) -> None:
     """Of whole GPUs: who books an instance books its card."""
-    memory = parse_size(asked["memory"])
-    wish = Wish(gpus=asked["gpus"], memory_bytes=memory, same_node=asked["same_node"])
+    wish = wish_of(asked)
     nodes = list(golden.tracker.nodes.values())
     rows = [row for row in golden.tracker.gpus.values() if row.mig_parent_uuid is None]
-    found = find_free(nodes, filter(wish.fits, rows), wish, at=NOW)
+    booked_from = golden.fleet.next_claim_at
+    found = find_free(nodes, filter(wish.fits, rows), wish, at=NOW, booked_from=booked_from)
     offered = [f"{block.node}:{index}" for block in found.blocks for index in block.indexes[: block.chosen]]
     span = Span(start=NOW, end=NOW + HOUR / 2)
     offer = Offer(nodes=nodes, gpus=list(golden.tracker.gpus.values()))
     try:
-        taken, _ = choose(MemoryBook(), wish, span, offer=offer, facts={}, now=NOW, zone=UTC)
+        taken, _ = choose(MemoryBook(), wish, span, offer=offer, facts=BOOKED, now=NOW, zone=UTC)
     except BookingRefused:
         assert not found.enough
+        assert asked["book"] is None
         return
     assert found.enough
+    assert sorted(f"{node}:{index}" for node, index in taken) == asked["book"]
     assert [f"{node}:{index}" for node, index in taken] == offered[: wish.gpus]
-    if memory:
+    if wish.memory_bytes:
         # None of the instances has so much: it is what every other output says.
         said = [place.partition(":") for place in asked["take"]]
         told = [f"{node}:{label}" for node, _, labels in said for label in labels.split(",") if label]
@@ -79,7 +82,7 @@ class Desk:
             end=NOW + HOUR,
             state="running",
         )
-        return BookingList(at=NOW, tier="names", bookings=(running,))
+        return BookingList(at=NOW, tier="names", bookings=(running,), tomorrow=NOW)
 
     def node(self, name: str) -> NodeView:
         """As the board tells it."""

@@ -18,6 +18,7 @@ import httpx
 import msgspec
 import pytest
 import uvicorn
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from gpuboard.cli import main
@@ -26,8 +27,9 @@ from gpuboard.web.routes import health
 from gpuboard.web.routes.preview import in_words
 from gpuboard.wire.redact import hide_names
 from gpuboard.wire.summary import Summary
-from tests.golden.fleet import EXPECTED, SNAPSHOT, Golden
+from tests.golden.fleet import EXPECTED, FREE, NOW, SNAPSHOT, Golden, lab
 from tests.parts import free_ports
+from tests.serving import serving
 from tests.web.conftest import guarded
 
 VERDICTS: dict[str, int] = EXPECTED["by_verdict"]
@@ -102,6 +104,11 @@ def test_the_expected_figures_agree_with_themselves() -> None:
 def test_the_snapshot_that_the_page_reads_is_what_the_stream_tells(golden: Golden) -> None:
     """If this fails and should: python -m tests.golden.fleet."""
     assert json.loads(SNAPSHOT.read_text(encoding="utf-8")) == json.loads(json.dumps(golden.snapshot()))
+
+
+def test_the_offers_that_the_page_reads_are_what_the_board_answers(golden: Golden) -> None:
+    """If this fails and should: python -m tests.golden.fleet."""
+    assert json.loads(FREE.read_text(encoding="utf-8")) == json.loads(msgspec.json.encode(golden.free()))
 
 
 def test_the_summary(http: httpx.Client) -> None:
@@ -240,6 +247,26 @@ def test_metrics(golden: Golden) -> None:
     assert each == EXPECTED["verdicts"]
 
 
+def test_the_page_has_the_mean_of_a_minute_and_all_others_the_sample(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What people read may not jump; what alarms and scripts read may not lag."""
+    golden = Golden()
+    at_work = tuple(
+        replace(gpu, utilization_percent=20.0) if gpu.index == 9 else gpu for gpu in lab(freed=True)
+    )
+    golden.say_again(NOW + 30.0, {"lab-01": at_work})
+    told = golden.snapshot()["gpus"]
+    place = told["uuid"].index("GPU-lab-01-9")
+    assert (told["utilization_percent"][place], told["utilization_minute_percent"][place]) == (20.0, 50)
+    families = {family.name: family.samples for family in text_string_to_metric_families(_metrics(golden))}
+    measured = families["gpuboard_gpu_utilization_ratio"]
+    assert [each.value for each in measured if each.labels["uuid"] == "GPU-lab-01-9"] == [0.2]
+    with serving(guarded(golden.services)) as port:
+        listed = say(capsys, "status", "--board", f"http://localhost:{port}/")
+    assert re.search(r"\[9\] .* busy +20 % ", listed)
+
+
 def test_status_of_the_board(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The table of the terminal."""
     said = say(capsys, "status", "--board", url)
@@ -249,6 +276,23 @@ def test_status_of_the_board(url: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "uid 4711" in said
     by_process = say(capsys, "status", "-p", "--board", url)
     assert re.search(r"\d+ \S+ uid 4711", by_process)
+
+
+def test_status_of_the_board_for_scripts(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As JSON and as CSV, GPU by GPU."""
+    view = json.loads(say(capsys, "status", "--json", "--board", url))
+    assert (verdicts_of(view), holders_of(view)) == (EXPECTED["verdicts"], EXPECTED["held"])
+    rows = list(csv.DictReader(io.StringIO(say(capsys, "status", "--csv", "--board", url))))
+    counted = {f"{row['node']}:{row['gpu']}": row["verdict"] for row in rows if row["counted"] == "true"}
+    assert counted == EXPECTED["verdicts"]
+
+
+def test_whether_the_board_is_ready(http: httpx.Client) -> None:
+    """Nodes by how they are, as the fleet has them."""
+    nodes = http.get("api/v1/fleet").json()["nodes"]
+    told = http.get("readyz").json()
+    assert told["nodes"] == len(nodes)
+    assert told["nodes_live"] == sum(node["state"] == "live" for node in nodes)
 
 
 def test_free_in_the_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,12 +26,12 @@ def any_row() -> GpuRow:
     return tracker.gpus["GPU-0"]
 
 
-def booking(who: str | None, behind: str | None = None) -> ClaimView | None:
+def booking(who: str | None, behind: str | None = None, *, is_unverified: bool = False) -> ClaimView | None:
     """A booking of somebody, and who waits behind it."""
     if who is None:
         return None
     waiting = () if behind is None else (ClaimView(who=behind, until=None, comment=None),)
-    return ClaimView(who=who, until=None, comment=None, behind=waiting)
+    return ClaimView(who=who, until=None, comment=None, is_unverified=is_unverified, behind=waiting)
 
 
 def using(name: str) -> HolderView:
@@ -54,7 +54,7 @@ def test_somebody_has_what_they_use_and_what_is_booked_for_them(case: dict[str, 
             counted=gpu.get("counted", True),
             verdict=gpu["verdict"],
             users=None if gpu["users"] is None else tuple(map(using, gpu["users"])),
-            claim=booking(gpu["claim"], gpu.get("behind")),
+            claim=booking(gpu["claim"], gpu.get("behind"), is_unverified=gpu.get("unverified", False)),
             ended_claim=booking(gpu.get("ended")),
         )
         for number, gpu in enumerate(case["gpus"])

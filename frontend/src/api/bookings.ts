@@ -20,9 +20,15 @@ export class Bookings extends Asker {
       'GET',
       `bookings?from=${Math.floor(from)}&to=${Math.floor(to)}${node === null ? '' : `&node=${encodeURIComponent(node)}`}`,
     );
-  /** How much one may book in a span. */
-  limits = (from: number, to: number): Promise<LimitsView> =>
-    this.call('GET', `bookings/limits?from=${Math.floor(from)}&to=${Math.floor(to)}`);
+  /** One's own of a span. */
+  own = (from: number, to: number): Promise<BookingList> =>
+    this.call('GET', `bookings?from=${Math.floor(from)}&to=${Math.floor(to)}&mine=true`);
+  /** How much one may book in a span, as if a booking that is to change were not. */
+  limits = (from: number, to: number, without: string | null = null): Promise<LimitsView> =>
+    this.call(
+      'GET',
+      `bookings/limits?from=${Math.floor(from)}&to=${Math.floor(to)}${without === null ? '' : `&without=${encodeURIComponent(without)}`}`,
+    );
   book = (wish: Partial<BookingWish>): Promise<BookingAnswer> => this.change('POST', 'bookings', wish);
   edit = (id: string, change: Partial<BookingChange>): Promise<BookingAnswer> =>
     this.change('PATCH', `bookings/${encodeURIComponent(id)}`, change);

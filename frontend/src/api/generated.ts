@@ -64,13 +64,16 @@ export interface BookingChange {
   end: number | string | null;
   extend_seconds: number | null;
   comment: string | null;
+  revision: number | null;
 }
 
 export interface BookingList {
   at: number;
   tier: "names" | "counts";
   bookings: (BookingView)[];
+  tomorrow: number;
   is_cut: boolean;
+  elsewhere: (ElsewhereView)[];
 }
 
 export interface BookingView {
@@ -85,10 +88,12 @@ export interface BookingView {
   comment: string | null;
   created_at: number | null;
   through: string | null;
+  revision: number | null;
   is_mine: boolean;
   may_change: boolean;
   use: UseView | null;
   no_show: boolean;
+  given_back_at: number | null;
 }
 
 export interface BookingWish {
@@ -122,6 +127,7 @@ export interface ClaimView {
   who: string | null;
   until: number | null;
   comment: string | null;
+  is_unverified: boolean;
   behind: (ClaimView)[];
 }
 
@@ -140,6 +146,16 @@ export interface Disk {
   mount: string;
   used_bytes: number | null;
   total_bytes: number | null;
+}
+
+export interface ElsewhereView {
+  node: string;
+  gpu: number | null;
+  who: string | null;
+  start: number | null;
+  until: number | null;
+  comment: string | null;
+  is_unverified: boolean;
 }
 
 export interface EnrolmentAnswer {
@@ -168,7 +184,7 @@ export interface EpisodesAnswer {
 }
 
 export interface EventView {
-  node: string;
+  node: string | null;
   gpu: string | null;
   kind: string;
   text: string | null;
@@ -290,7 +306,7 @@ export interface GpuRow {
   verdict: "booked" | "broken" | "busy" | "free" | "idle" | "stale" | "unknown";
   since: number | null;
   reason: Reason;
-  flags: ("hot" | "orphaned_memory" | "throttled" | "trespass")[];
+  flags: ("hot" | "no_show" | "orphaned_memory" | "throttled" | "trespass")[];
   utilization_percent: number | null;
   utilization_minute_percent: number | null;
   memory_used_bytes: number | null;
@@ -329,6 +345,7 @@ export interface HistoryAnswer {
   tier: "full" | "minutes" | "hours";
   times: (number)[];
   series: (HistorySeries)[];
+  paused: (SpanView)[];
 }
 
 export interface HistoryInfo {
@@ -581,6 +598,11 @@ export interface Snapshot {
   kind: "snapshot";
 }
 
+export interface SpanView {
+  from: number;
+  to: number;
+}
+
 export interface StateView {
   from: number;
   to: number;
@@ -592,6 +614,7 @@ export interface StatesAnswer {
   from: number;
   to: number;
   states: (StateView)[];
+  learnt_later: (SpanView)[];
 }
 
 export interface Summary {
@@ -639,7 +662,7 @@ export interface TrackAnswer {
 export interface TrackEvent {
   at: number;
   kind: string;
-  node: string;
+  node: string | null;
 }
 
 export interface UsageAnswer {
@@ -751,7 +774,7 @@ export interface Verdict {
   word: "free" | "busy" | "idle" | "booked" | "stale" | "broken" | "unknown";
   reason: Reason;
   since: number | null;
-  flags: ("trespass" | "hot" | "throttled" | "orphaned_memory")[];
+  flags: ("trespass" | "no_show" | "hot" | "throttled" | "orphaned_memory")[];
 }
 
 export interface VouchQuestion {

@@ -85,8 +85,12 @@ export const episodesOf = (client: Client, person: string, span: PastSpan, limit
 export const episodes = (client: Client, of: Of, span: PastSpan, limit: number) =>
   client.get<EpisodesAnswer>(`episodes?${query(of, span, { limit })}`);
 
-export const events = (client: Client, of: Of, span: PastSpan) =>
-  client.get<EventsAnswer>(`events?${query(of, span)}`);
+/** What began and ended in a span, nearest to a moment: so many of each up to it and after it. */
+export const episodesAround = (client: Client, span: PastSpan, around: number, limit: number) =>
+  client.get<EpisodesAnswer>(`episodes?${query({}, span, { around, limit })}`);
+
+export const eventsAround = (client: Client, span: PastSpan, around: number, limit: number) =>
+  client.get<EventsAnswer>(`events?${query({}, span, { around, limit })}`);
 
 export const track = (client: Client, span: PastSpan, points: number) =>
   client.get<TrackAnswer>(`history/track?${query({}, span, { points })}`);

@@ -15,10 +15,13 @@ const STEPS = [
   12 * HOUR,
 ];
 const DAYS = [1, 2, 3, 7, 14];
+const MONTHS = [1, 2, 3, 6, 12];
+const MONTH = 31 * DAY;
 
 /** Round moments between two, as many as have room; days begin at the viewer's midnight, also when clocks change. */
 export function moments(from: number, to: number, most: number): number[] {
   const length = to - from;
+  if (length / (DAYS.at(-1)! * DAY) > most) return months(from, to, most);
   const step = STEPS.find((each) => length / each <= most) ?? DAY;
   const days = step < DAY ? 1 : (DAYS.find((each) => length / (each * DAY) <= most) ?? DAYS.at(-1)!);
   const first = new Date(from * 1000);
@@ -37,6 +40,20 @@ export function moments(from: number, to: number, most: number): number[] {
       const seconds = at.getTime() / 1000;
       if (seconds >= from && seconds <= to && seconds > (found.at(-1) ?? -1)) found.push(seconds);
     }
+  }
+}
+
+/** From so many on nothing but months are marked. */
+export const isByMonths = (found: number[]): boolean => found.length > 1 && found[1]! - found[0]! > 20 * DAY;
+
+function months(from: number, to: number, most: number): number[] {
+  const step = MONTHS.find((each) => (to - from) / (each * MONTH) <= most) ?? MONTHS.at(-1)!;
+  const first = new Date(from * 1000);
+  const found: number[] = [];
+  for (let month = Math.ceil(first.getMonth() / step) * step; ; month += step) {
+    const at = new Date(first.getFullYear(), month).getTime() / 1000;
+    if (at > to) return found;
+    if (at >= from) found.push(at);
   }
 }
 

@@ -70,7 +70,8 @@ function peopleOf(gpu: GpuRow, now: number, { say, person, memory, duration, tim
   const users = (gpu.users ?? []).map((use) => `${person(use.name)} ${memory(use.memory_used_bytes)}${idle}`);
   if (gpu.claim) {
     const until = gpu.claim.until ? ` ${say('until', { time: time(gpu.claim.until, now) })}` : '';
-    users.push(`${say('claim')}: ${gpu.claim.who ?? say('someone')}${until}`);
+    const doubt = gpu.claim.is_unverified ? ` (${say('unverified')})` : '';
+    users.push(`${say('claim')}: ${gpu.claim.who ?? say('someone')}${doubt}${until}`);
   }
   return users;
 }

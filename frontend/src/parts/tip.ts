@@ -21,7 +21,8 @@ export function tipWords(gpu: GpuRow, now: number, language: Language): string {
     const { main, time } = cellWords(gpu, now, language);
     facts.push(`${main} ${time}`);
   }
-  if (gpu.verdict === 'booked') facts.push(gpu.claim?.who ?? '');
+  if (gpu.verdict === 'booked')
+    facts.push(gpu.claim?.who ?? '', gpu.claim?.is_unverified ? say('unverified') : '');
   else if (gpu.verdict !== 'free') {
     if (use !== null) facts.push(`${number(use)} %`);
     // Of the past there is one figure.

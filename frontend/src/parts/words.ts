@@ -4,7 +4,7 @@ import type { GpuRow, NodeRow, Reason } from '../api/wire';
 import { steadyUse } from '../state/figures';
 import type { Gpu } from '../state/fleet.svelte';
 import { nominalModel, summarizeModels } from '../state/models';
-import { isEnded, isSamePerson, type Holder } from '../state/people';
+import { bookerOf, isEnded, isSamePerson, type Holder } from '../state/people';
 import type { Language } from '../text/language.svelte';
 import { problemLine, reasonText } from '../text/reasons';
 
@@ -40,7 +40,7 @@ export function leftOf({ claim, verdict }: GpuRow, now: number): number | null {
 /** Whether somebody uses what is booked for them. */
 export function isInBooking({ claim, users, verdict }: GpuRow): boolean {
   const isUsed = verdict === 'busy' || verdict === 'idle';
-  return isUsed && !!users?.some(({ name }) => isSamePerson(name, claim?.who ?? null));
+  return isUsed && !!users?.some(({ name }) => isSamePerson(name, bookerOf({ claim })));
 }
 
 export function cellWords(gpu: GpuRow, now: number, language: Language): CellWords {
@@ -101,6 +101,7 @@ export function cellSentence(gpu: GpuRow, now: number, language: Language): stri
   else if (time) facts.push(time);
   if (side) facts.push(others ? `${side} ${others}` : side);
   if (isInBooking(gpu)) facts.push(say('inBooking'));
+  if (gpu.claim?.is_unverified) facts.push(say('unverified'));
   return [...facts, ...flagWords(gpu, language)].join(', ');
 }
 

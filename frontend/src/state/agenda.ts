@@ -35,6 +35,16 @@ export function isOn({ places }: BookingView, node: string, index: number): bool
   return places.some((place) => place.node === node && (place.gpus?.includes(index) ?? true));
 }
 
+/** What is booked next of a GPU; an instance goes with its card, whose number comes first. */
+export function nextOn(
+  bookings: readonly BookingView[],
+  { node, label }: Pick<GpuRow, 'node' | 'label'>,
+): BookingView | undefined {
+  return bookings
+    .filter((one) => one.state === 'upcoming' && isOn(one, node, Number.parseInt(label, 10)))
+    .sort((a, b) => a.start - b.start)[0];
+}
+
 /** Who is there whom no claim allows it; whoever has one of those behind is none either. */
 function trespasser({ claim, users }: GpuRow): string | undefined {
   const allowed = [claim, ...(claim?.behind ?? [])].map((one) => one?.who ?? null);

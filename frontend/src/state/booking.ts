@@ -2,7 +2,6 @@
 
 import type { BookedPlaces, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
-import { BOX_SHARE } from './models';
 import { folded, isSamePerson, usersOf } from './people';
 
 export const HOUR = 3600;
@@ -16,6 +15,8 @@ export const SOON_SECONDS = HOUR / 4;
 export interface Hold {
   number: number;
   who: string | null;
+  /** Anybody may have typed the name. */
+  is_unverified?: boolean;
   start: number;
   end: number;
 }
@@ -42,23 +43,29 @@ export function holdsOf(
   bookings: readonly BookingView[],
   gpus: readonly GpuRow[],
   now: number,
-  except: string | null = null,
+  except: BookingView | null = null,
 ): Hold[] {
   const cards = cardsOf(gpus);
-  const found: Hold[] = [];
-  for (const one of bookings) {
-    if (!isOpen(one) || (except !== null && one.id === except)) continue;
-    for (const place of one.places)
-      if (place.node === node)
-        for (const number of place.gpus ?? cards.map(({ index }) => index))
-          found.push({ number, who: one.who, start: one.start, end: one.end });
-  }
-  if (except !== null) return found;
-  for (const { claim, index } of cards) {
-    const end = claim?.until ?? Infinity;
-    if (claim && !found.some((hold) => hold.number === index && hold.start <= now && hold.end >= end))
-      found.push({ number: index, who: claim.who, start: 0, end });
-  }
+  const holdsBy = ({ places, who, start, end }: BookingView): Hold[] =>
+    places
+      .filter((place) => place.node === node)
+      .flatMap((place) => place.gpus ?? cards.map(({ index }) => index))
+      .map((number) => ({ number, who, start, end }));
+  const isExcept = ({ id }: BookingView) => except !== null && id === except.id;
+  const open = bookings.filter(isOpen);
+  const found = open.filter((one) => !isExcept(one)).flatMap(holdsBy);
+  // As it is now, and as it was when it was opened: the rows may know either. By the board's word it runs, for
+  // `now` may be of the minute before.
+  const versions = except ? [except, ...open.filter(isExcept)] : [];
+  const own = versions.filter(({ state }) => state === 'running').flatMap(holdsBy);
+  const isTold = (number: number, end: number) =>
+    found.some((hold) => hold.number === number && hold.start <= now && hold.end >= end) ||
+    own.some((hold) => hold.number === number && hold.end === end);
+  for (const { claim, index } of cards)
+    for (const { who, until, is_unverified } of claim ? [claim, ...claim.behind] : []) {
+      const end = until ?? Infinity;
+      if (!isTold(index, end)) found.push({ number: index, who, is_unverified, start: 0, end });
+    }
   return found;
 }
 
@@ -94,6 +101,14 @@ export type Obstacle =
   | { kind: 'in-use'; who: string | null }
   | { kind: 'away'; word: 'stale' | 'broken' };
 
+/** Who looks when. */
+export interface About {
+  me: string | null;
+  now: number;
+  /** When the next day begins for the board, which refuses by that; Infinity: it has not said yet. */
+  tomorrow: number;
+}
+
 /** The start of the next day on the viewer's clocks. */
 export function tomorrow(now: number): number {
   const day = new Date(now * 1000);
@@ -104,12 +119,12 @@ export function obstacleOf(
   gpu: GpuRow,
   span: Span,
   holds: readonly Hold[],
-  { me, now }: { me: string | null; now: number },
+  { me, now, tomorrow }: About,
 ): Obstacle | null {
   const hold = clashOn(gpu.index, span, holds);
   if (hold) return { kind: 'clash', hold };
   const { verdict, users } = gpu;
-  if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow(now))
+  if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow)
     return { kind: 'away', word: verdict };
   if (span.start >= now + SOON_SECONDS || (verdict !== 'busy' && verdict !== 'idle')) return null;
   // Whoever has it until then will have left.
@@ -127,20 +142,22 @@ export function nextGap(
   gpus: readonly GpuRow[],
   { start: from, end }: Span,
   holds: readonly Hold[],
-  about: { me: string | null; now: number },
+  about: About,
 ): number | null {
   const seconds = end - from;
   const fits = (start: number) =>
     gpus.every((gpu) => !obstacleOf(gpu, { start, end: start + seconds }, holds, about));
-  return (
-    startsFrom(from, holds, about.now).find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null
-  );
+  return startsFrom(from, holds, about).find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null;
 }
 
 /** When something in the way may be over, the first first. */
-function startsFrom(from: number, holds: readonly Hold[], now: number): number[] {
+export function startsFrom(
+  from: number,
+  holds: readonly Hold[],
+  { now, tomorrow }: { now: number; tomorrow: number },
+): number[] {
   // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
-  const starts = [from, now + HOUR, tomorrow(now), ...holds.map(({ end }) => end)];
+  const starts = [from, now + HOUR, tomorrow, ...holds.map(({ end }) => end)];
   return [...new Set(starts)].filter((start) => start >= from).sort((a, b) => a - b);
 }
 
@@ -150,7 +167,7 @@ export function spareFor(
   others: readonly GpuRow[],
   span: Span,
   holds: readonly Hold[],
-  about: { me: string | null; now: number },
+  about: About,
 ): GpuRow | null {
   const memory = gpu.memory_total_bytes ?? 0;
   const isLike = (other: GpuRow) => other.counted && (other.memory_total_bytes ?? 0) >= memory;
@@ -194,82 +211,6 @@ export function fieldMoment(text: string): number | null {
 /** "gpu01 · 0, 1", or only the node where all of it is booked. */
 export const placesText = (places: readonly BookedPlaces[], whole: string): string =>
   places.map(({ node, gpus }) => `${node} · ${gpus ? gpus.join(', ') : whole}`).join('; ');
-
-/** Where and when so many GPUs are there first. */
-export interface Slot extends Span {
-  places: { node: string; gpus: number[] }[];
-}
-
-interface SlotWish {
-  count: number;
-  /** The size on the box, of each GPU. */
-  memoryBytes: number;
-  seconds: number;
-  /** Else they may be of several. */
-  onOneNode: boolean;
-}
-
-interface Candidate {
-  node: string;
-  cards: GpuRow[];
-  holds: Hold[];
-}
-
-// So many moments at which something ends are looked at on all nodes: nobody waits longer for an answer of the page.
-const MOST_STARTS = 100;
-
-export function findSlot(
-  nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
-  wish: SlotWish,
-  bookings: readonly BookingView[],
-  about: { me: string | null; now: number },
-): Slot | null {
-  const { now } = about;
-  const candidates = nodes.map(({ name, gpus }): Candidate => ({
-    node: name,
-    cards: cardsOf(gpus).filter(
-      (gpu) => gpu.counted && (gpu.memory_total_bytes ?? 0) >= BOX_SHARE * wish.memoryBytes,
-    ),
-    holds: holdsOf(name, bookings, gpus, now),
-  }));
-  let best = null as Slot | null;
-  for (const one of candidates)
-    if (one.cards.length >= wish.count) best = firstSlot([one], wish, about, best?.start) ?? best;
-  return (wish.onOneNode ? null : firstSlot(candidates, wish, about, best?.start)) ?? best;
-}
-
-/** The first slot on these, taken together, before a moment. */
-function firstSlot(
-  candidates: readonly Candidate[],
-  { count, seconds }: SlotWish,
-  about: { me: string | null; now: number },
-  before = about.now + AHEAD_SECONDS,
-): Slot | null {
-  const { now } = about;
-  const holds = candidates.flatMap((one) => one.holds);
-  const starts = startsFrom(now, holds, now).filter((start) => start < before);
-  for (const start of starts.slice(0, MOST_STARTS)) {
-    const span = { start, end: start + seconds };
-    const fit = candidates.map(({ node, cards, holds }) => ({
-      node,
-      gpus: cards.filter((gpu) => !obstacleOf(gpu, span, holds, about)).map(({ index }) => index),
-    }));
-    const places = taken(fit, count);
-    if (places) return { ...span, places };
-  }
-  return null;
-}
-
-/** So many of them, the largest blocks first, as the board itself would: on as few nodes as can be. */
-function taken(fit: Slot['places'], count: number): Slot['places'] | null {
-  const places: Slot['places'] = [];
-  let left = count;
-  for (const { node, gpus } of fit.sort((a, b) => b.gpus.length - a.gpus.length)) {
-    if (left && gpus.length) places.push({ node, gpus: gpus.slice(0, left) });
-    left -= Math.min(left, gpus.length);
-  }
-  return left ? null : places;
-}
 
 /** Who is on these places now, each once; whoever looks is no news. Nobody where names are hidden. */
 export function peopleOn(

@@ -142,7 +142,7 @@ export class Fleet {
 
   /** What people call the board. */
   get title(): string {
-    return this.#board?.title ?? (this.#board && !this.#board.demo ? this.#board.name : 'gpuboard');
+    return this.#board?.title ?? 'gpuboard';
   }
 
   /** Where the bars of hosts get darker, in percent. */

@@ -4,14 +4,14 @@ import type { GpuRow } from '../api/wire';
 import { steadyUse } from './figures';
 import type { ErrorCode, Facts, Filter, FilterError, Term, Test } from './filter';
 import { BOX_SHARE, nominalModel } from './models';
-import { isMine, isSamePerson, usesOf } from './people';
+import { bookerOf, isMine, isSamePerson, usesOf } from './people';
 import { isWordless, split, splitAt, verdictOf } from './pieces';
 import { expand } from './ranges';
 
 export { passing } from './passing';
 export { split, verdictOf } from './pieces';
 
-const FLAGS = ['trespass', 'hot', 'throttled', 'orphaned_memory'];
+const FLAGS = ['trespass', 'no_show', 'hot', 'throttled', 'orphaned_memory'];
 const SHORT: Record<string, string> = { mem: 'memory', temp: 'temperature', util: 'use' };
 
 interface NumberWord {
@@ -75,7 +75,7 @@ const WORDS: Record<string, (value: string, quoted: boolean) => Test | null> = {
 
 /** Somebody uses it or has booked it, as the people page counts: by name or by account. */
 function isOf(match: Match): Test {
-  return ({ gpu }) => usesOf(gpu).some((use) => match(use.name) || match(use.user)) || match(gpu.claim?.who);
+  return ({ gpu }) => usesOf(gpu).some((use) => match(use.name) || match(use.user)) || match(bookerOf(gpu));
 }
 
 /** Whoever had it or waits for it too: by any name that the row has. */

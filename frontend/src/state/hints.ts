@@ -4,6 +4,7 @@ import type { FleetNode } from './fleet.svelte';
 import { toggleTerm, wordTerm, type FilterError, type Term } from './filter';
 import { parseFilter } from './grammar';
 import { factsFor } from './passing';
+import { bookerOf } from './people';
 import { split, verdictOf } from './pieces';
 
 // Words of other tools and languages, and what they are called here.
@@ -30,7 +31,7 @@ const VERDICTS_MEANT: Record<string, string> = {
   broken: 'error failed bad dead kaputt 壞了',
   unknown: 'unclear',
 };
-const FLAGS = ['hot', 'throttled', 'trespass', 'orphaned-memory', 'mine'];
+const FLAGS = ['hot', 'throttled', 'trespass', 'no-show', 'orphaned-memory', 'mine'];
 const EXAMPLES: Record<string, string> = { memory: '40G', memory_free: '40G', since: '2h', free: '4' };
 
 /** The whole filter with what was meant in place of what cannot be read; null if nobody can tell. */
@@ -160,7 +161,7 @@ function namesOf(fleet: FleetNode[], key: string): Map<string, string> {
     for (const gpu of gpus) {
       add('model', gpu.model);
       for (const use of gpu.record.users ?? []) add('user', use.name);
-      add('user', gpu.record.claim?.who);
+      add('user', bookerOf(gpu.record));
     }
   }
   return names;

@@ -9,10 +9,13 @@ import { isSamePerson } from './people';
 /** What a box looks like. */
 export type Look = 'mine' | 'others' | 'past' | 'no-show' | 'block';
 
+/** A booking, or what is claimed without one: anybody may have typed that. */
+export type LaneBooking = BookingView & { is_unverified?: boolean };
+
 /** A booking of neighbouring lanes; one of others has a box for each run of neighbours. */
 export interface LaneBox extends Span {
   key: string;
-  booking: BookingView;
+  booking: LaneBooking;
   look: Look;
   /** The place of its first lane, and how many they are. */
   first: number;
@@ -33,12 +36,13 @@ export function lookOf(booking: BookingView, { me, now }: Seen): Look {
   if (booking.kind === 'block') return 'block';
   if (!isOpen(booking) || booking.end <= now) return 'past';
   if (booking.no_show) return 'no-show';
-  return booking.is_mine || isSamePerson(booking.who, me) ? 'mine' : 'others';
+  // What is claimed without a booking has no id: anybody may have typed it.
+  return booking.is_mine || (booking.id !== null && isSamePerson(booking.who, me)) ? 'mine' : 'others';
 }
 
 /** What is claimed now by what is no booking; nobody knows since when, so it begins at nothing. */
-export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingView[]): BookingView[] {
-  const found = new Map<string, BookingView>();
+export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingView[]): LaneBooking[] {
+  const found = new Map<string, LaneBooking>();
   for (const { claim, index, node } of lanes) {
     if (!claim || bookings.some((one) => isOn(one, node, index) && isClaim(one, claim.until))) continue;
     const key = `${claim.who} ${claim.until}`;
@@ -55,10 +59,13 @@ export function claimsOf(lanes: readonly GpuRow[], bookings: readonly BookingVie
       comment: claim.comment,
       created_at: null,
       through: null,
+      revision: null,
       is_mine: false,
       may_change: false,
       use: null,
       no_show: false,
+      given_back_at: null,
+      is_unverified: claim.is_unverified,
     });
   }
   return [...found.values()];
@@ -86,7 +93,7 @@ const RANKS: Look[] = ['block', 'mine', 'others', 'no-show', 'past'];
 /** The boxes of a node that have something of a span, by their begin. */
 export function boxesOf(
   lanes: readonly GpuRow[],
-  bookings: readonly BookingView[],
+  bookings: readonly LaneBooking[],
   span: Span,
   seen: Seen,
 ): LaneBox[] {

@@ -4,7 +4,7 @@ import { freeByModel, type ModelCount } from './answers';
 import { toggleTerm, wordTerm, type Filter, type Term } from './filter';
 import { BOX_SHARE } from './models';
 import type { Fleet, Gpu } from './fleet.svelte';
-import { findOffers, sizesOf, type Offer } from './offers';
+import { asTold, findOffers, sizesOf, type Offer } from './offers';
 import type { Router } from './router.svelte';
 import type { BoardView } from './view.svelte';
 
@@ -43,12 +43,7 @@ export class Need {
   /** What fits, in the board's own order as soon as that is known. */
   readonly offers = $derived.by((): Offer[] => {
     const told = this.#told;
-    if (!told) return this.#found;
-    const place = (key: string) => {
-      const at = told.blocks.findIndex(({ node, model }) => key === `${node} ${model ?? ''}`);
-      return at < 0 ? Infinity : at;
-    };
-    return this.#found.toSorted((a, b) => place(a.key) - place(b.key) || 0);
+    return told ? asTold(this.#found, told, this.count) : this.#found;
   });
   /** When bookings that end leave enough, and on which node (null: several); null: there is enough, or nobody knows. */
   readonly fitsNext = $derived.by(() => {

@@ -1,5 +1,6 @@
 /** What to take: the free GPUs that fit a wish. The ranking is the board's own (`find_free`). Pure. */
 
+import type { FreeAnswer } from '../api/wire';
 import { isOffered } from './answers';
 import type { FleetNode, Gpu } from './fleet.svelte';
 
@@ -21,6 +22,8 @@ export interface Offer {
   since: number | null;
   /** Whether that is only since when they have been seen so: some may have been free before. */
   isSeen: boolean;
+  /** When the first booking of one of those to take begins, as the board has said; null: none is to come. */
+  until: number | null;
 }
 
 export type Fits = (gpu: Gpu, node: FleetNode) => boolean;
@@ -53,7 +56,7 @@ export function findOffers(
       const isSeen = sinces.length < counted.length;
       const fresh = gpus.length - settled.length;
       found.push({
-        offer: { key: `${name} ${model}`, node, gpus, fresh, chosen: 0, since, isSeen },
+        offer: { key: `${name} ${model}`, node, gpus, fresh, chosen: 0, since, isSeen, until: null },
         rank: [
           Number(!settled.length),
           Number(short),
@@ -68,14 +71,39 @@ export function findOffers(
   }
   const suffices = ({ offer }: (typeof found)[number]) => offer.gpus.length >= wanted;
   if (oneNode && found.some(suffices)) found = found.filter(suffices);
+  return chosen(
+    found.sort((a, b) => compare(a.rank, b.rank)).map(({ offer }) => offer),
+    wanted,
+  );
+}
+
+/** Offers as the board has told them, which knows what is booked to come: its order of nodes, of GPUs, its choice. */
+export function asTold(offers: Offer[], told: FreeAnswer, wanted: number): Offer[] {
+  const places = new Map(told.blocks.map(({ node, model }, at) => [`${node} ${model ?? ''}`, at]));
+  const place = ({ key }: Offer) => places.get(key) ?? places.size;
+  const ordered = offers.map((offer) => {
+    const block = told.blocks[place(offer)];
+    if (!block) return offer;
+    const ranks = new Map(block.uuids.map((uuid, at) => [uuid, at]));
+    const rank = ({ record: { uuid } }: Gpu) => ranks.get(uuid) ?? ranks.size;
+    return { ...offer, gpus: offer.gpus.toSorted((a, b) => rank(a) - rank(b)), until: block.free_until };
+  });
+  return chosen(
+    ordered.sort((a, b) => place(a) - place(b)),
+    wanted,
+  );
+}
+
+/** Offers with how many to take of each: all that is wanted, or what those before have left of it. */
+function chosen(offers: Offer[], wanted: number): Offer[] {
   let left = wanted;
-  return found
-    .sort((a, b) => compare(a.rank, b.rank))
-    .map(({ offer }) => {
-      offer.chosen = Math.min(offer.gpus.length, offer.gpus.length < wanted ? left : wanted);
-      if (offer.gpus.length < wanted) left -= offer.chosen;
-      return offer;
-    });
+  return offers.map((offer) => {
+    const size = offer.gpus.length;
+    if (size >= wanted) return { ...offer, chosen: wanted };
+    const taken = Math.min(size, left);
+    left -= taken;
+    return { ...offer, chosen: taken };
+  });
 }
 
 /** Since when at least all of them are free; null: of one nobody can tell. */

@@ -42,10 +42,10 @@ export function people(
       if (!gpu.record.counted) continue;
       for (const name of usersOf(gpu.record))
         if (passes(gpu, name, node)) use(personOf(found, spelt(name)), gpu);
-      const who = gpu.record.claim?.who;
+      const who = bookerOf(gpu.record);
       if (who && passes(gpu, who, node)) claimed.push(gpu);
     }
-  for (const gpu of claimed) book(personOf(found, spelt(gpu.record.claim!.who!)), gpu);
+  for (const gpu of claimed) book(personOf(found, spelt(bookerOf(gpu.record)!)), gpu);
   return [...found.values()].sort(
     (a, b) =>
       b.held - a.held || b.gpus - a.gpus || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
@@ -96,10 +96,15 @@ export function isEnded({ counted, ended_claim, verdict }: Gpu['record']): boole
   return verdict === 'free' && counted && !!ended_claim?.until;
 }
 
+/** Who has booked a GPU; what anybody may have typed is on nobody's account. */
+export function bookerOf({ claim }: Pick<Gpu['record'], 'claim'>): string | null {
+  return claim && !claim.is_unverified ? claim.who : null;
+}
+
 /** Who has a GPU: by use or by a booking, which holds whatever its node says. */
 export function namesOn(gpu: Gpu['record']): string[] {
   const users = usersOf(gpu);
-  const who = gpu.claim?.who;
+  const who = bookerOf(gpu);
   return who && !users.some((name) => isSamePerson(name, who)) ? [...users, who] : users;
 }
 

@@ -3,7 +3,13 @@
 import type { PastSpan, StateView } from '../api/history';
 import type { VerdictWord } from '../api/wire';
 
-export const RANGES = { '1h': 3600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 } as const;
+export const RANGES = {
+  '1h': 3600,
+  '24h': 86_400,
+  '7d': 604_800,
+  '30d': 2_592_000,
+  '1y': 31_536_000,
+} as const;
 export type RangeName = keyof typeof RANGES;
 
 // Ten seconds are the finest that is kept: below this a plot is a handful of points.
@@ -104,6 +110,15 @@ export function overlap(one: PastSpan, other: PastSpan): PastSpan {
   return { from, to: Math.max(from, Math.min(one.to, other.to)) };
 }
 
+/** Whether most of a stretch lies in others, which do not overlap. */
+export function isMostlyIn(stretch: PastSpan, others: PastSpan[]): boolean {
+  const inside = others.reduce((sum, each) => {
+    const { from, to } = overlap(stretch, each);
+    return sum + to - from;
+  }, 0);
+  return inside > 0 && 2 * inside >= stretch.to - stretch.from;
+}
+
 /** Parts of a whole in whole units, which add up to it: what is cut off goes to those that lose most. */
 export function wholeUnits(parts: number[], all: number): number[] {
   const units = parts.map(Math.floor);
@@ -153,26 +168,39 @@ export interface Box {
 }
 
 /**
- * The lane of who was on a GPU. Pieces that nobody could see are left to their neighbour: a month of short jobs is
- * no more boxes than there are pixels.
+ * The lane of who was on a GPU. Pieces that nobody could see are one, called by what was so longest in it: a month of
+ * short jobs is no more boxes than there are pixels.
  */
 export function lane(states: StateView[], span: PastSpan, width: number): Box[] {
   const length = span.to - span.from;
   const least = (1.5 * length) / Math.max(1, width);
   const boxes: Box[] = [];
-  for (const { from, to, verdict, users } of states) {
-    const [begin, end] = [Math.max(from, span.from), Math.min(to, span.to)];
-    const kind = kindOf(verdict);
-    if (end <= begin || kind === 'unobserved') continue;
+  for (const pieces of groups(states, span, least)) {
+    const [from, to] = [pieces[0]!.from, pieces.at(-1)!.to];
+    const { verdict, users } = statesIn(pieces, span)[0]!;
+    const box = { left: 0, width: 0, kind: kindOf(verdict), users: users ?? [], from, to };
     const last = boxes.at(-1);
-    const touches = last && begin - last.to < least;
-    const same = last?.kind === kind && last.users.join() === (users ?? []).join();
-    if (touches && (same || end - begin < least)) last.to = end;
-    else boxes.push({ left: 0, width: 0, kind, users: users ?? [], from: begin, to: end });
+    const same = last?.kind === box.kind && last.users.join() === box.users.join();
+    if (last && same && from - last.to < least) last.to = to;
+    else boxes.push(box);
   }
   for (const box of boxes) {
     box.left = (box.from - span.from) / length;
     box.width = (box.to - box.from) / length;
   }
   return boxes;
+}
+
+/** What is seen within a span, piece by piece; those that follow each other until they are long enough to be seen. */
+function groups(states: StateView[], span: PastSpan, least: number): StateView[][] {
+  const found: StateView[][] = [];
+  for (const state of states) {
+    const piece = { ...state, from: Math.max(state.from, span.from), to: Math.min(state.to, span.to) };
+    if (piece.to <= piece.from || kindOf(piece.verdict) === 'unobserved') continue;
+    const group = found.at(-1);
+    const end = group?.at(-1)!.to ?? -Infinity;
+    if (group && piece.from - end < least && end - group[0]!.from < least) group.push(piece);
+    else found.push([piece]);
+  }
+  return found;
 }

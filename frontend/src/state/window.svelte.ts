@@ -42,10 +42,10 @@ export class TimeWindow {
     return this.#chosen !== null;
   }
 
-  /** From the first record (or a month ago) to now. */
+  /** From the first record (or a month ago, or as far back as the range reaches) to now. */
   get limits(): PastSpan {
     const now = this.clock.second;
-    return { from: Math.min(this.since() ?? now, now - RANGES['30d']), to: now };
+    return { from: Math.min(this.since() ?? now, now - RANGES['30d'], now - RANGES[this.range]), to: now };
   }
 
   choose(span: PastSpan): void {

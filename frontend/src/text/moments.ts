@@ -8,6 +8,8 @@ const KINDS = {
   far: { day: 'numeric', month: 'short', ...CLOCK },
   other: { day: 'numeric', month: 'short', year: 'numeric', ...CLOCK },
   day: { weekday: 'short', day: 'numeric' },
+  month: { month: 'short' },
+  year: { year: 'numeric' },
   full: {
     weekday: 'short',
     day: 'numeric',
@@ -58,6 +60,10 @@ export function tickText(at: number, tag: string): string {
   const moment = new Date(at * 1000);
   return write(moment.getHours() || moment.getMinutes() ? 'clock' : 'day', at, tag);
 }
+
+/** Below a plot of months: the month, and in January the year. */
+export const monthText = (at: number, tag: string): string =>
+  write(new Date(at * 1000).getMonth() ? 'month' : 'year', at, tag);
 
 /** Two moments, as short as they can be told apart: of two days both are named. */
 export function spanText(from: number, to: number, now: number, tag: string): [string, string] {

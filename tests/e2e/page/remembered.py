@@ -83,6 +83,11 @@ class Remembered:
         self.url = url
         self.now = now
         self.info = {"since": now - since_days * DAY, "paused": paused}
+        # When nothing was written, and what was learnt later: spans as the API tells them.
+        self.pauses: list[dict[str, float]] = []
+        self.learnt_later: list[dict[str, float]] = []
+        # Of states, too many changes came before.
+        self.told_from = 0
         self.asked: list[str] = []
         with urllib.request.urlopen(f"{url}api/v1/stream", timeout=60) as answer:
             self.snapshot: dict[str, Any] = json.load(answer)
@@ -132,6 +137,7 @@ class Remembered:
             "step_seconds": step,
             "tier": "full",
             "times": times,
+            "paused": self.pauses,
             "series": [
                 {"gpu": uuid or None, "node": node, "label": label, "figure": name}
                 | extremes([value(name, uuid, at + step / 2) for at in times], alone=each)
@@ -143,13 +149,14 @@ class Remembered:
     def states(self, query: dict[str, list[str]]) -> dict[str, Any]:
         """The lane of one GPU."""
         begin, end = span(query)
+        begin = max(begin, self.told_from)
         uuid = query["gpu"][0]
         found = []
         for at, until in stretches(uuid, begin, end):
             was = state(uuid, at)
             users = [was.person] if was.person else []
             found.append({"from": at, "to": until, "verdict": was.verdict, "users": users})
-        return {"from": begin, "to": end, "states": found}
+        return {"from": begin, "to": end, "states": found, "learnt_later": self.learnt_later}
 
     def episodes(self, query: dict[str, list[str]]) -> dict[str, Any]:
         """Who used it."""

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, running_board
-from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
+from tests.browser import DESKTOP, PHONE, TABLET, Size, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, link_of, set_up_link, sign_in, signed_in
 from tests.e2e.page.test_page_for_everybody import axe, violations
 from tests.pushing import wait_until
@@ -154,12 +154,12 @@ def test_older_entries_come_when_they_are_asked_for(browser: Browser, board: Run
         page.get_by_text("That is all.").wait_for()
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=lambda size: str(size[0]))
 def test_no_page_about_people_breaks_a_rule(
     browser: Browser, board: RunningBoard, axe: str, size: Size
 ) -> None:
     """WCAG 2.2 AA and good practice, light and dark; and nothing is wider than the window."""
-    where = "phone" if size == PHONE else "desktop"
+    where = size[0]
 
     def check(page: Page, name: str) -> None:
         assert_fits(page)

@@ -14,11 +14,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from gpuboard.bookings.limits import week_of
 from gpuboard.model.problems import problem
+from tests.agent.test_vouching import vouch
 from tests.booking_lab import Lab, booking_lab, gpu
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
 from tests.e2e.page.test_cells import CUT_NUMBERS
-from tests.e2e.page.test_page_for_everybody import axe, violations
+from tests.e2e.page.test_page_for_everybody import TOO_SMALL, axe, violations
 from tests.pushing import wait_until
 from tests.signing_in import signed_in as browsing
 
@@ -54,11 +55,26 @@ CUT_COUNTDOWN = """() => [...document.querySelectorAll('.cell.counting')].filter
 }).map((cell) => cell.textContent)"""
 
 
+FEW_AT_ONCE = "Policy: [bookings.groups.few] gpus_at_once."
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A board that takes bookings."""
+    """A board that takes bookings, and gives back what nobody comes to."""
+    settings = SETTINGS.replace("[bookings]\n", '[bookings]\non_no_show = "release"\n')
     stack = ExitStack()
-    yield apart(stack.enter_context, booking_lab(tmp_path_factory.mktemp("lab"), SETTINGS))
+    yield apart(stack.enter_context, booking_lab(tmp_path_factory.mktemp("lab"), settings))
+    apart(stack.close)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A board of its own, of a node with 16 GPUs, the first of them booked for 29 minutes more."""
+    stack = ExitStack()
+    lab = apart(stack.enter_context, booking_lab(tmp_path_factory.mktemp("wide"), SETTINGS))
+    apart(lab.report, *map(gpu, range(16)))
+    book_elsewhere(lab, "ana", [0], seconds=29 * 60)
+    yield lab
     apart(stack.close)
 
 
@@ -143,13 +159,28 @@ def test_who_wants_what_is_booked_hears_who_has_it_and_what_else_fits(browser: B
         expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
 
 
+def test_what_is_free_says_when_it_is_booked_next(browser: Browser, lab: Lab) -> None:
+    """On its card and on its page: "free" alone would read as a promise, two hours before somebody comes."""
+    book_elsewhere(lab, "ana", [0], start=time.time() + 2 * 3600)
+    book_elsewhere(lab, "ben", [0], start=time.time() + 5 * 3600)
+    next_one = re.compile(r"^Booked from .*\d\d:\d\d by ana\.$")
+    with signed_in(browser, lab.board, "wim") as page:
+        cell(page, 0).click()
+        expect(page.get_by_role("dialog").get_by_text(next_one)).to_be_visible()
+        page.goto(f"{lab.board.url}gpus/{gpu(0).uuid}")
+        expect(page.get_by_text(next_one)).to_be_visible()
+        page.goto(f"{lab.board.url}gpus/{gpu(1).uuid}")
+        expect(page.get_by_role("heading", name="GPU 1")).to_be_visible()
+        expect(page.get_by_text(re.compile("^Booked from"))).to_have_count(0)
+
+
 def make(conflict: str, lab: Lab) -> None:
     """Bring something in the way of GPU 0."""
     if conflict == "booked":
         book_elsewhere(lab, "ana", [0])
     elif conflict == "held without end":
         lab.claims.write_text('{"gpu01": {"0": {"name": "otto", "date": "some day", "comment": ""}}}')
-        wait_until(lambda: (lab.row(0).get("claim") or {}).get("who") == "otto")
+        wait_until(lambda: (lab.row(0).get("claim") or {}).get("who") == "somebody (unreadable date)")
     elif conflict == "in use":
         lab.report(gpu(0, user="eve"), gpu(1), gpu(2))
     elif conflict == "broken":
@@ -163,7 +194,11 @@ def make(conflict: str, lab: Lab) -> None:
     ("conflict", "sentence", "ways"),
     [
         ("booked", "GPU 0 is booked by ana until", ["Take", "GPU 1 instead"]),
-        ("held without end", "GPU 0 is booked by otto until ∞", ["GPU 1 instead", "Find a slot"]),
+        (
+            "held without end",
+            r"booked by somebody \(unreadable date\) \(not verified\) until ∞",
+            ["GPU 1 instead", "Find a slot"],
+        ),
         ("in use", "eve is on gpu01 GPU 0 now", ["Take", "GPU 1 instead"]),
         ("broken", "GPU 0 is broken now", ["Take", "GPU 1 instead"]),
         # As all of the node is.
@@ -189,7 +224,10 @@ def test_every_conflict_has_two_ways_out(
         form.get_by_role("button", name=re.compile(ways[0])).click()
         expect(form.get_by_text(re.compile(sentence))).to_have_count(0)
         form.get_by_role("button", name=re.compile("^Book 1 GPU")).click()
-        expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
+        done = page.get_by_role("status").filter(has_text=re.compile("^Booked: "))
+        expect(done).to_be_visible()
+        if conflict in ("broken", "stale"):
+            expect(done).to_contain_text(f"gpu01 GPU 0 is {conflict} now, and may still be then.")
 
 
 def test_a_booking_that_is_extended_into_another_has_two_ways_out(browser: Browser, lab: Lab) -> None:
@@ -204,7 +242,7 @@ def test_a_booking_that_is_extended_into_another_has_two_ways_out(browser: Brows
         form = own.get_by_role("form", name="Change: gpu01 · 0")
         expect(form.get_by_text(re.compile("eve is on"))).to_have_count(0)
         form.get_by_role("button", name="4 h", exact=True).click()
-        expect(form.get_by_text(re.compile("GPU 0 is booked by eve until"))).to_be_visible()
+        expect(form.get_by_text(re.compile("GPU 0 is booked by eve, "))).to_be_visible()
         expect(form.get_by_role("link", name="Find a slot")).to_be_visible()
         form.get_by_role("button", name=re.compile("^Only until ")).click()
         form.get_by_role("button", name=re.compile("^Change to ")).click()
@@ -223,13 +261,34 @@ def test_limits_are_those_of_the_time_that_is_chosen(browser: Browser, lab: Lab)
         expect(wrong).to_have_count(0)
         form.get_by_label("From").fill(field(ten))
         form.get_by_label("Until").fill(field(ten + 3600))
-        expect(wrong.get_by_text("You may book 0 more GPUs at once, of at most 2. (few)")).to_be_visible()
+        expect(wrong).to_contain_text(f"You may have 2 GPUs at once, this would make 3. {FEW_AT_ONCE}")
         keep(page, "book-limit")
         book_elsewhere(lab, "wim", [0, 1])
         form.get_by_label("From").fill(field(ten + 4 * 3600))
         form.get_by_label("Until").fill(field(ten + 5 * 3600))
         expect(form.get_by_text("You may book 2 more GPUs at once, of at most 2. (few)")).to_be_visible()
         expect(wrong).to_have_count(0)
+
+
+def test_limits_are_seen_before_a_booking_is_changed(browser: Browser, lab: Lab) -> None:
+    """Also before an hour is added; what it has itself is not in its way."""
+    book_elsewhere(lab, "wim", [0], seconds=8 * 3600)
+    book_elsewhere(lab, "wim", [1], start=int(time.time()) + 3600)
+    with signed_in(browser, lab.board, "wim") as page:
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        too_long = "+ 1 h: A booking may last 8 h at most, this would be 9 h. Policy: [bookings] longest."
+        expect(own.get_by_text(too_long)).to_be_visible()
+        expect(own.get_by_role("button", name="+ 1 h: gpu01 · 0")).to_be_disabled()
+        expect(own.get_by_role("button", name="+ 1 h: gpu01 · 1")).to_be_enabled()
+        own.get_by_role("button", name="Change: gpu01 · 1").click()
+        form = own.get_by_role("form", name="Change: gpu01 · 1")
+        expect(form.get_by_text("Nothing else is booked there.")).to_be_visible()
+        wrong = form.locator("p.no")
+        expect(wrong).to_have_count(0)
+        form.get_by_role("button", name="GPU 2").click()
+        expect(wrong).to_contain_text(f"You may have 2 GPUs at once, this would make 3. {FEW_AT_ONCE}")
+        keep(page, "bookings-change-limit")
 
 
 def test_the_last_hour_of_a_booking_counts_down(browser: Browser, lab: Lab) -> None:
@@ -255,12 +314,10 @@ def test_the_last_hour_of_a_booking_counts_down(browser: Browser, lab: Lab) -> N
 
 @pytest.mark.parametrize("width", [820, 1024, 1440])
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-TW", "zh-CN"])
-def test_a_countdown_is_never_cut(browser: Browser, lab: Lab, locale: str, width: int) -> None:
+def test_a_countdown_is_never_cut(browser: Browser, wide: Lab, locale: str, width: int) -> None:
     """In a narrow cell the number and its unit stay, or give way as one."""
-    book_elsewhere(lab, "ana", [0], seconds=29 * 60)
-    apart(lab.report, *map(gpu, range(16)))
-    with visit(browser, lab.board.url, size=(width, 900), locale=locale) as page:
-        page.goto(f"{lab.board.url}?view=rows")
+    with visit(browser, wide.board.url, size=(width, 900), locale=locale) as page:
+        page.goto(f"{wide.board.url}?view=rows")
         expect(page.locator(".cell.counting")).to_be_visible()
         assert page.evaluate(CUT_NUMBERS) == []
         assert page.evaluate(CUT_COUNTDOWN) == []
@@ -307,6 +364,46 @@ def test_a_phone_books_in_a_sheet(browser: Browser, lab: Lab) -> None:
         expect(page.get_by_role("status").filter(has_text=re.compile("^Booked: "))).to_be_visible()
 
 
+def too_small(page: Page) -> list[str]:
+    """What a finger cannot hit; a board may have as short a name as it likes."""
+    return [each for each in page.evaluate(TOO_SMALL) if 'class="brand' not in each]
+
+
+def test_a_phone_has_what_is_booked_by_day(browser: Browser, lab: Lab) -> None:
+    """Everybody's with use and what is wrong, a slot among them; mine; what is not as booked."""
+    book_elsewhere(lab, "ana", [0])
+    book_elsewhere(lab, "ben", [1])
+    apart(lab.report, gpu(0, user="ana"), gpu(1, user="eve"), gpu(2))
+    with signed_in(browser, lab.board, "ana", size=PHONE) as page:
+        page.goto(f"{lab.board.url}bookings")
+        now = page.get_by_role("region", name="Now")
+        mine = now.get_by_role("listitem").filter(has_text="gpu01 · 0")
+        expect(mine.get_by_text(re.compile(r"\d % use now"))).to_be_visible()
+        expect(mine.get_by_role("button", name="+ 1 h: gpu01 · 0")).to_be_visible()
+        others = now.get_by_role("listitem").filter(has_text="gpu01 · 1")
+        expect(others.get_by_text("GPU 1 · eve runs on a booking of ben.")).to_be_visible()
+        expect(others.get_by_role("button")).to_have_count(0)
+        expect(now.get_by_role("listitem").filter(has_text="gpu01 · 2 free")).to_be_visible()
+        keep(page, "bookings-phone")
+        assert_fits(page)
+        assert too_small(page) == []
+        page.get_by_role("button", name="! 1").click()
+        odd = page.get_by_role("region", name="Not as booked")
+        expect(odd.get_by_text("eve runs on a booking of ben.")).to_be_visible()
+        page.get_by_role("button", name="Mine 1").click()
+        own = page.get_by_role("region", name="My bookings")
+        expect(own.get_by_role("button", name="End now: gpu01 · 0")).to_be_visible()
+        assert too_small(page) == []
+        keep(page, "bookings-phone-mine")
+        page.reload()
+        expect(own).to_be_visible()
+        page.get_by_role("main").get_by_role("button", name="Book", exact=True).click()
+        find = page.get_by_role("dialog").get_by_role("form", name="Find a slot")
+        keep(page, "bookings-phone-find")
+        find.get_by_role("button", name=re.compile("^Book 1 GPU until")).click()
+        expect(find.get_by_text(re.compile("^Booked: gpu01 · 2, "))).to_be_visible()
+
+
 def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) -> None:
     """Everything that can be done with a booking is beside it."""
     book_elsewhere(lab, "ana", [0, 1])
@@ -316,6 +413,9 @@ def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) 
         expect(page.get_by_role("heading", name="Bookings", exact=True)).to_be_visible()
         own = page.get_by_role("region", name="My bookings")
         expect(own.get_by_text(re.compile(r"^(1\sh\s5\d|2\sh) left"))).to_be_visible()
+        # What happens next is said before it does.
+        waiting = re.compile(r"^Nobody on it yet; given back at \d\d:\d\d\.$")
+        expect(own.get_by_text(waiting)).to_be_visible()
         keep(page, "bookings")
         own.get_by_role("button", name=re.compile(r"^\+ 1 h")).click()
         expect(own.get_by_text(re.compile(r"^(2\sh\s5\d|3\sh) left"))).to_be_visible()
@@ -336,6 +436,51 @@ def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) 
         own.get_by_role("button", name=re.compile("^End now")).click()
         own.get_by_role("button", name=re.compile("Really")).click()
         expect(own.get_by_text("You have booked nothing.")).to_be_visible()
+        # What was is still there, with how much of it was used; what was before that in a list of its own.
+        expect(own.get_by_text(re.compile(r"^0 % of .* GPU-hours used$"))).to_be_visible()
+        keep(page, "bookings-past")
+        own.get_by_role("button", name="All my past bookings").click()
+        past = page.get_by_role("dialog", name="All my past bookings")
+        expect(past.get_by_text("“ablation”")).to_be_visible()
+
+
+def test_a_form_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
+    """It stays as typed and says what the booking is now; who wants it all the same presses again."""
+    made = book_elsewhere(lab, "ana", [0])
+    with signed_in(browser, lab.board, "ana", allow=REFUSED) as page:
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        own.get_by_role("button", name="Change: gpu01 · 0").click()
+        form = own.get_by_role("form", name="Change: gpu01 · 0")
+        form.get_by_label("Comment").fill("mine")
+        apart(change_elsewhere, lab, "ana", made, extend_seconds=3600)
+        save = form.get_by_role("button", name=re.compile("^Change to "))
+        save.click()
+        expect(form.get_by_text(re.compile("^! This booking has changed meanwhile: it is "))).to_be_visible()
+        expect(form.get_by_label("Comment")).to_have_value("mine")
+        keep(page, "book-outdated")
+        save.click()
+        expect(own.get_by_text("“mine”")).to_be_visible()
+
+
+def change_elsewhere(lab: Lab, person: str, ident: str, **change: object) -> None:
+    """Somebody changes a booking by another browser."""
+    other = browsing(lab.board, person)
+    url, headers = f"api/v1/bookings/{ident}", {"x-csrf-token": other.csrf}
+    other.http.patch(url, json=change, headers=headers).raise_for_status()
+
+
+def test_my_bookings_say_through_which_node(browser: Browser, lab: Lab) -> None:
+    """Root of that node can book as anybody there: one notices."""
+    own = apart(browsing, lab.board, "ben")
+    code = apart(vouch, lab.board, "login1", 1000, "ben").json()["code"]
+    apart(lambda: own.use_link(code).raise_for_status())
+    wish = {"places": [{"node": "gpu01", "gpus": [0]}], "for_seconds": 7200}
+    apart(lambda: own.post("api/v1/bookings", wish).raise_for_status())
+    with signed_in(browser, lab.board, "ben") as page:
+        page.goto(f"{lab.board.url}bookings")
+        region = page.get_by_role("region", name="My bookings")
+        expect(region.get_by_text("Booked through login1.")).to_be_visible()
 
 
 def test_a_whole_node_is_changed_too(browser: Browser, lab: Lab) -> None:
@@ -366,6 +511,9 @@ def test_a_slot_is_found_and_booked(browser: Browser, lab: Lab) -> None:
         find.get_by_label("GPUs").select_option("2")
         expect(find.get_by_text(re.compile(r"^Earliest: .* gpu01 · 1, 2$"))).to_be_visible()
         find.get_by_role("button", name=re.compile("^Book 2 GPUs until")).click()
+        # The board chooses, as for a command, and says why.
+        why = re.compile(r"Chosen as the smallest block that suffices: 2 . A100 on gpu01\.")
+        expect(find.get_by_role("status")).to_contain_text(why)
         expect(page.get_by_role("region", name="My bookings").get_by_text("gpu01 · 1, 2")).to_be_visible()
         expect(page.get_by_role("button", name=re.compile("^eve: gpu01 · 0, "))).to_be_visible()
 
@@ -434,8 +582,10 @@ def test_axe_has_nothing_to_say(browser: Browser, lab: Lab, axe: str, size: Size
         expect(form.get_by_role("button", name=re.compile("^Book 1 GPU until"))).to_be_visible()
         keep(page, f"book-form-{size[0]}-{theme}")
         assert violations(page, axe) == []
-        page.goto(f"{lab.board.url}bookings")
-        expect(page.get_by_role("region", name="My bookings").get_by_text("gpu01 · 1")).to_be_visible()
-        assert_fits(page)
-        keep(page, f"bookings-{size[0]}-{theme}")
-        assert violations(page, axe) == []
+        for shown in ("", "?show=mine"):
+            page.goto(f"{lab.board.url}bookings{shown}")
+            own = page.locator("section, ul").get_by_text("gpu01 · 1")
+            expect(own.first).to_be_visible()
+            assert_fits(page)
+            keep(page, f"bookings-{size[0]}-{theme}{shown.strip('?')}")
+            assert violations(page, axe) == []

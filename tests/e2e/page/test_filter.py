@@ -8,6 +8,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.board import RunningBoard, running_board
 from tests.browser import DESKTOP, PHONE, Size, assert_fits, keep, visit
+from tests.e2e.page.test_page_for_everybody import assert_no_rule_is_broken, axe
+
+__all__ = ["axe"]
 
 CELLS = ".cell[data-uuid]"
 GROUPS = '[groups.nodes]\nrack-a = ["dgx-[01-03]"]\nrack-b = ["a100-*"]\n'
@@ -46,6 +49,23 @@ def test_what_people_type_is_found(page: Page, demo: RunningBoard, words: str) -
     page.locator("#filter").fill(words)
     expect(page.locator(".bar [role=status]")).to_have_text(re.compile(r"^[1-9]\d* of 96 GPUs"))
     expect(page.locator("#filter-error")).to_have_count(0)
+
+
+# How the GPUs are drawn: as cells of rows, as cards, as a map, or as lines of text.
+LOOKS = """() => ['.cell[data-uuid]', 'article[data-uuid]', 'canvas', '.line[data-uuid]']
+  .filter((look) => document.querySelector(`main ${look}`))"""
+
+
+def test_the_look_stays_while_one_types(page: Page, demo: RunningBoard) -> None:
+    """However few GPUs a letter leaves."""
+    page.goto(demo.url)
+    expect(page.locator(CELLS).first).to_be_visible()
+    page.keyboard.press("/")
+    for letters in ("d", "u", "pont"):
+        page.keyboard.type(letters)
+        expect(page).to_have_url(re.compile(rf"q=d?u?{letters}$"))
+        assert page.evaluate(LOOKS) == [".cell[data-uuid]"]
+    expect(page.locator("[data-results]")).to_have_text(re.compile(r"^\d{1,2} of 96 GPUs"))
 
 
 def test_another_word_is_cured_with_one_press(page: Page, demo: RunningBoard) -> None:
@@ -87,6 +107,18 @@ def test_hidden_names_are_not_said_to_have_nothing(browser: Browser, nameless: R
         page.locator("#filter").focus()
         expect(page.get_by_role("listbox", name="Ways to filter")).to_be_visible()
         expect(page.get_by_role("group", name="Person")).to_have_count(0)
+
+
+def test_no_page_with_hidden_names_breaks_a_rule(browser: Browser, nameless: RunningBoard, axe: str) -> None:
+    """It asks visitors to sign in, where they look for GPUs and where they look for people."""
+    with visit(browser, nameless.url) as page:
+        page.goto(f"{nameless.url}?view=rows&q=dgx-01")
+        expect(page.locator(CELLS).first).to_be_visible()
+        assert_no_rule_is_broken(page, axe)
+        page.goto(f"{nameless.url}people")
+        expect(page.get_by_text("Names are hidden from visitors.").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert_no_rule_is_broken(page, axe)
 
 
 @pytest.mark.parametrize("size", [DESKTOP, (820, 1180), PHONE], ids=["desktop", "tablet", "phone"])

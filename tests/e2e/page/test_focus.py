@@ -12,7 +12,7 @@ from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.wire.drop import encode_drop
 from tests.board import RunningBoard, running_board
-from tests.browser import keep, visit
+from tests.browser import PHONE, keep, visit
 
 CELLS = ".cell[data-uuid]"
 HEADING = "main h1"
@@ -130,11 +130,21 @@ def test_the_help_has_every_key_and_can_silence_the_totals(page: Page, demo: Run
 def test_what_a_button_copied_is_said(page: Page, demo: RunningBoard) -> None:
     """Outside of the button: what is inside of one is part of its name, and no news."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    said = page.locator("[role=status]:not(button *)")
     open_rows(page, demo)
+    page.get_by_role("region", name="I need").get_by_role("button", name=re.compile("^Copy")).first.click()
+    for form in ("Command", "On the node", "Docker", "UUIDs"):
+        page.get_by_role("dialog").get_by_role("button", name=form).click()
+        expect(said.filter(has_text=f"{form}: Copied")).to_have_count(1)
     uuid = page.locator(CELLS).first.get_attribute("data-uuid")
+    # As narrow as a phone, where a node is shared; this browser knows no way but to copy.
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    page.get_by_role("button", name=re.compile("^Share · ")).first.click()
+    expect(said.get_by_text("Copied", exact=True)).to_have_count(1)
     page.goto(f"{demo.url}gpus/{uuid}")
     page.get_by_role("button", name="Copy UUID").click()
-    expect(page.locator("[role=status]:not(button *)", has_text="Copied")).to_have_count(1)
+    expect(said.get_by_text("Copied", exact=True)).to_have_count(1)
+    assert page.locator("button :is([role=status], [role=alert], [aria-live])").count() == 0
 
 
 def focused_uuid(page: Page) -> str | None:

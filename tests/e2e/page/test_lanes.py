@@ -2,18 +2,20 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.board import RunningBoard
 from tests.booking_lab import Lab, booking_lab, gpu
 from tests.browser import PHONE, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
-from tests.e2e.page.test_booking_on_the_page import SETTINGS, lab
+from tests.e2e.page.test_booking_on_the_page import SETTINGS, change_elsewhere, lab
 from tests.e2e.page.test_page_for_everybody import axe, violations
 from tests.signing_in import signed_in as browsing
 from tests.started import eventually
@@ -21,6 +23,7 @@ from tests.started import eventually
 __all__ = ["axe", "lab"]
 
 HOUR = 3600
+DAY = 24 * HOUR
 QUARTER = 900
 
 
@@ -107,7 +110,7 @@ def test_a_phone_keeps_the_list_by_day(browser: Browser, lab: Lab) -> None:
     book(lab, "eve", [2], (0, 3))
     with signed_in(browser, lab.board, "ana", size=PHONE) as page:
         page.goto(f"{lab.board.url}bookings")
-        expect(page.get_by_role("region", name="Now").get_by_text("eve")).to_be_visible()
+        expect(page.get_by_role("region", name="Now").get_by_text("eve").first).to_be_visible()
         expect(page.get_by_role("grid")).to_have_count(0)
         assert_fits(page)
 
@@ -280,6 +283,29 @@ def test_a_move_that_is_refused_is_put_back_with_the_reason(browser: Browser, la
         assert abs(now["width"] - before["width"]) < 1
 
 
+def test_a_drag_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
+    """It goes back, and what the booking is now is told; the next drag starts from there."""
+    made = book(lab, "ana", [0], (4, 8))
+    with signed_in(browser, lab.board, "ana", allow=REFUSED) as page:
+        lanes = open_lanes(page, lab)
+        mine = box(lanes, r"^ana: gpu01 · 0, ")
+        pull(page, mine, right=40, lets_go=False)
+        expect(lanes.locator(".draft")).to_be_visible()
+        shorter = made["end"] - HOUR
+        apart(change_elsewhere, lab, "ana", made["id"], end=shorter)
+        page.mouse.up()
+        expect(
+            page.get_by_text(re.compile("^Put back: This booking has changed meanwhile: it is"))
+        ).to_be_visible()
+        after = told(lab, made["id"])
+        assert (after["start"], after["end"]) == (made["start"], shorter)
+        expect(lanes.locator(".draft")).to_have_count(0)
+        pull(page, mine, right=40)
+        eventually(lambda: told(lab, made["id"])["start"] > made["start"])
+        moved = told(lab, made["id"])
+        assert moved["end"] - moved["start"] == shorter - made["start"]
+
+
 def test_a_policy_refuses_in_the_words_of_whoever_looks(browser: Browser, lab: Lab) -> None:
     """Not in the board's English."""
     book(lab, "ana", [0], (4, 12))
@@ -308,6 +334,49 @@ def test_who_sees_no_names_sees_that_it_is_booked(browser: Browser, tmp_path: Pa
             expect(page.get_by_text(re.compile("eve|secret"))).to_have_count(0)
     finally:
         apart(stack.close)
+
+
+def test_the_foot_of_a_lane_is_what_was_recorded(browser: Browser, demo: RunningBoard) -> None:
+    """Yesterday, on a GPU that nobody had booked: when somebody computed, and nothing of when it was free."""
+    midnight = time.time() // DAY * DAY
+    node, number, used = apart(used_yesterday, demo, midnight)
+    yesterday = time.strftime("%Y-%m-%d", time.gmtime(midnight - DAY))
+    with visit(browser, demo.url, zone="UTC") as page:
+        page.goto(f"{demo.url}bookings?day={yesterday}&days=1&open={node}")
+        foot = page.locator(f'[data-node="{node}"] [data-lane="{number}"] .foot-used')
+        expect(foot.first).to_be_visible()
+        drawn = foot.evaluate_all("(all) => all.map(({style}) => [style.left, style.width].map(parseFloat))")
+        seen, recorded = (
+            [at for each in joined(spans) for at in each]
+            for spans in (((left, left + width) for left, width in drawn), used)
+        )
+        assert seen == pytest.approx(recorded, abs=0.5)
+        keep(page, "lanes-foot")
+
+
+def used_yesterday(demo: RunningBoard, midnight: float) -> tuple[str, str, list[tuple[float, float]]]:
+    """A GPU that was free and in use, with when it was in use, in hundredths of the day."""
+    start = midnight - DAY
+    for node in httpx.get(f"{demo.url}api/v1/fleet").json()["nodes"]:
+        for card in node["gpus"]:
+            asked = {"gpu": card["uuid"], "from": start, "to": midnight}
+            states = httpx.get(f"{demo.url}api/v1/history/states", params=asked).json()["states"]
+            used = [one for one in states if one["verdict"] == "busy" and one["to"] - one["from"] > HOUR]
+            if used and {one["verdict"] for one in states} == {"busy", "free"}:
+                shares = [[100 * (one[end] - start) / DAY for end in ("from", "to")] for one in used]
+                return node["name"], card["label"], [(begin, end) for begin, end in shares]
+    raise AssertionError("nobody computed yesterday")
+
+
+def joined(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those that touch are one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if found and start - found[-1][1] < 0.5:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
 
 
 def test_axe_has_nothing_to_say_about_lanes(browser: Browser, lab: Lab, axe: str) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -337,6 +338,68 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running
         yield board, share
 
 
+LARGE: Final = {"held": 2, "booked": 2, "later": 2}
+
+
+def drop_held(share: Path) -> None:
+    """One node is held idle, two are free but booked, and a small one is free."""
+    process = GpuProcess(pid=1, user="ana", uid=1, memory_used_bytes=GIB)
+    for node, count in {**LARGE, "small": 1}.items():
+        gpus = tuple(
+            GpuReading(
+                uuid=f"GPU-{node}-{number}",
+                index=number,
+                model=MODELS["A" if node in LARGE else "B"][0],
+                memory_total_bytes=MODELS["A" if node in LARGE else "B"][1] * GIB,
+                memory_used_bytes=GIB if node == "held" else 0,
+                utilization_percent=0.0,
+                processes=(process,) if node == "held" else (),
+            )
+            for number in range(count)
+        )
+        report = NodeReport(node=node, taken_at=time.time(), interval_seconds=3600, gpus=gpus)
+        (share / f"{node}.json").write_bytes(encode_drop(report))
+
+
+def test_where_the_rest_is_booked_it_says_until_when(browser: Browser, tmp_path: Path) -> None:
+    """The first end of a booking; who holds idle ones and for how long; and which wish to drop."""
+    share = tmp_path / "share"
+    share.mkdir()
+    ends = {node: datetime.now(UTC) + timedelta(hours=hours) for node, hours in (("booked", 2), ("later", 5))}
+    claims = {node: [{"name": "santa", "date": f"{end:%Y-%m-%d %H:%M}"}] * 2 for node, end in ends.items()}
+    (tmp_path / "comments.json").write_text(json.dumps(claims))
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(
+        f'[verdict]\nidle_after = "1s"\n[bookings]\ncomments_json = "{tmp_path}/comments.json"\n'
+        f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n'
+    )
+    drop_held(share)
+
+    def idle() -> int:
+        """Whether somebody idles is judged with what the node says next."""
+        drop_held(share)
+        return int(httpx.get(f"{board.url}api/v1/summary").json()["by_verdict"]["idle"])
+
+    with (
+        running_board("--config", str(config), log=tmp_path / "log") as board,
+        visit(browser, board.url, zone="UTC") as page,
+    ):
+        wait_until(lambda: idle() == 2)
+        page.goto(board.url)
+        expect_best(page, board)
+        panel(page).get_by_role("combobox", name="Memory").select_option("80G")
+        expect(panel(page)).to_contain_text("Nothing fits right now.")
+        expect(panel(page)).to_contain_text(
+            re.compile(rf"booked will have enough from .*{ends['booked']:%H:%M}, as bookings end")
+        )
+        expect(panel(page)).to_contain_text(
+            re.compile(r"2 GPUs are held but idle; ask:\s+ana\s+2 \(\d+ (s|min)\)")
+        )
+        keep(page, "need-booked")
+        panel(page).get_by_role("button", name="without memory>=80G").click()
+        expect_best(page, board)
+
+
 def test_after_a_start_a_free_gpu_is_said_to_be_seen_free_since_then(
     browser: Browser, changing: tuple[RunningBoard, Path]
 ) -> None:
@@ -346,6 +409,25 @@ def test_after_a_start_a_free_gpu_is_said_to_be_seen_free_since_then(
         with visit(browser, board.url, locale=locale) as page:
             page.goto(f"{board.url}gpus/GPU-n3-0")
             expect(page.get_by_role("banner").or_(page.locator("header")).get_by_text(words)).to_be_visible()
+
+
+def test_an_open_page_follows_what_fits(browser: Browser, changing: tuple[RunningBoard, Path]) -> None:
+    """It asks again as soon as that has changed, and keeps to the order of the API."""
+    board, share = changing
+    drop(share, set())
+    wait_until(lambda: busy_on(board) == set())
+    with visit(browser, board.url) as page:
+        open_board(page, board, "?need=2&view=rows")
+        expect_best(page, board, gpus=2)
+        page.evaluate("window.stayed = true")
+        for busy in ({"n2:0", "n4:0"}, {"n1:0", "n1:1", "n2:0", "n2:1"}, set(PLACES), {"n2:2"}):
+            before = page.evaluate(OFFERED)
+            drop(share, busy)
+            wait_until(lambda busy=busy: busy_on(board) == busy)  # type: ignore[misc]
+            # Sooner than the minute after which it asks anyhow.
+            wait_until(lambda: page.evaluate(OFFERED) == best_of(board, gpus=2), seconds=10)
+            assert page.evaluate(OFFERED) != before
+        assert page.evaluate("window.stayed")
 
 
 def test_many_models_do_not_push_the_first_row_down(browser: Browser, tmp_path: Path) -> None:

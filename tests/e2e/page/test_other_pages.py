@@ -89,7 +89,7 @@ def test_links_and_the_back_button_lead_there_and_back(page: Page, demo: Running
     page.goto(f"{demo.url}?q=node:dgx-01&view=rows")
     page.get_by_role("rowheader").get_by_role("link", name="dgx-01").click()
     expect(page).to_have_url(f"{demo.url}nodes/dgx-01")
-    page.get_by_role("link", name="GPU 3").click()
+    page.get_by_role("link", name="GPU 3").first.click()
     expect(page).to_have_url(re.compile("/gpus/GPU-"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("GPU 3")
     page.go_back()

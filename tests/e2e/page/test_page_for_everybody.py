@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.board import RunningBoard, computing
 from tests.browser import DESKTOP, PHONE, ROOT, TABLET, Size, Theme, visit
@@ -51,60 +51,108 @@ def violations(page: Page, axe: str) -> list[str]:
     return found
 
 
-# Of each view also what is seen when it is there, and on what it is looked at: a desk, a tablet and a phone.
+# Nodes that have every verdict between them: forty GPUs say what a hundred do.
+SOME = "q=node:a100-01,a100-03,nlp-01,vision-02,vision-03"
+
 ALL_SIZES = (DESKTOP, TABLET, PHONE)
+SCREENS = (DESKTOP, TABLET, (3840, 2160))
+# A phone has a finger instead of a mouse; the others are one visit.
+HANDS = pytest.mark.parametrize("hand", [(DESKTOP, TABLET), (PHONE,)], ids=["mouse", "finger"])
 
 
+def assert_no_rule_is_broken(page: Page, axe: str, sizes: tuple[Size, ...] = ALL_SIZES) -> None:
+    """At each of these sizes, in both themes."""
+    for width, height in sizes:
+        page.set_viewport_size({"width": width, "height": height})
+        assert (width, violations(page, axe)) == (width, [])
+
+
+@HANDS
 @pytest.mark.parametrize(
     "view",
     [
-        ("?view=rows", ".cell[data-uuid]", ALL_SIZES),
-        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]", ALL_SIZES),
-        ("?view=map&group=verdict", "canvas", (DESKTOP, PHONE)),
-        ("?q=memory>=lots", "#filter-error", (DESKTOP, PHONE)),
-        ("?view=text", ".line[data-uuid]", (DESKTOP,)),
-        ("?view=text&group=model", ".line[data-uuid]", (PHONE,)),
-        ("?wall=1", ".cell[data-uuid]", (DESKTOP,)),
-        ("nodes/a100-01", "article[data-uuid]", ALL_SIZES),
-        ("nodes/vision-02", "article[data-uuid]", (DESKTOP,)),
-        ("people", "tbody tr", ALL_SIZES),
-        ("people/dupont", "#ran", (DESKTOP, PHONE)),
-        ("bookings", "main form", (TABLET, PHONE)),
-        ("usage?month=2026-10", ".screen h1", (DESKTOP,)),
-        ("usage", ".screen section table", ALL_SIZES),
+        (f"?view=rows&{SOME}", ".cell[data-uuid]"),
+        ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]"),
+        ("?view=map&group=verdict", "canvas"),
+        (f"?view=text&group=model&{SOME}", ".line[data-uuid]"),
+        ("?q=memory>=lots", "#filter-error"),
+        ("?q=node:nowhere+free", "main section h2"),
+        ("?q=model:H100+free>%3D9", ".cell[data-uuid], [aria-labelledby=need]"),
+        ("nodes/a100-01", "article[data-uuid]"),
+        ("nodes/vision-02", "article[data-uuid]"),
+        ("people", "tbody tr"),
+        ("people/dupont", "#ran"),
+        ("bookings", "main form, main li"),
+        ("usage", ".screen section table"),
+        ("usage?month=2026-10", ".screen h1"),
+        ("no/page", "main h1"),
     ],
     ids=lambda view: view[0],
 )
 def test_no_page_breaks_a_rule(
-    browser: Browser, demo: RunningBoard, axe: str, view: tuple[str, str, tuple[Size, ...]]
+    browser: Browser, demo: RunningBoard, axe: str, view: tuple[str, str], hand: tuple[Size, ...]
 ) -> None:
     """WCAG 2.2 AA and good practice, light and dark, on a desk, a tablet and a phone."""
-    path, seen, sizes = view
-    # A phone has a finger instead of a mouse; the others are one visit.
-    for group in ([size for size in sizes if size != PHONE], [size for size in sizes if size == PHONE]):
-        if not group:
-            continue
-        with visit(browser, demo.url, size=group[0]) as page:
-            page.goto(f"{demo.url}{path}")
-            for width, height in group:
-                page.set_viewport_size({"width": width, "height": height})
-                expect(page.locator(seen).first).to_be_visible()
-                assert (width, violations(page, axe)) == (width, [])
+    path, seen = view
+    allow = "status of 404" if path == "no/page" else None
+    with visit(browser, demo.url, size=hand[0], allow=allow) as page:
+        page.goto(f"{demo.url}{path}")
+        expect(page.locator(seen).first).to_be_visible()
+        if hand == (PHONE,) and "free>" in path:
+            page.locator("#need button").click()
+            expect(page.get_by_text("Not enough for this right now")).to_be_visible()
+        assert_no_rule_is_broken(page, axe, hand)
 
 
-@pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: str(size[0]))
-def test_no_gpu_page_breaks_a_rule(browser: Browser, demo: RunningBoard, axe: str, size: Size) -> None:
-    """With its processes."""
-    with visit(browser, demo.url, size=size) as page:
-        page.goto(f"{demo.url}gpus/{computing(demo)[1]['uuid']}")
-        expect(page.get_by_role("table", name="Processes")).to_be_visible()
-        assert violations(page, axe) == []
+def test_no_wall_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
+    """On a large screen, and on one that stands upright."""
+    page.goto(f"{demo.url}?wall=1")
+    expect(page.locator(".cell[data-uuid]").first).to_be_visible()
+    assert_no_rule_is_broken(page, axe, SCREENS)
+
+
+@HANDS
+def test_no_gpu_page_breaks_a_rule(
+    browser: Browser, demo: RunningBoard, axe: str, hand: tuple[Size, ...]
+) -> None:
+    """With its processes; of a card that does not answer, and of one that nobody has heard of for long."""
+    with visit(browser, demo.url, size=hand[0]) as page:
+        for word in ("busy", "broken", "stale"):
+            page.goto(f"{demo.url}gpus/{computing(demo, word)[1]['uuid']}")
+            expect(page.locator("main h1")).to_be_visible()
+            if word == "busy":
+                expect(page.get_by_role("table", name="Processes")).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            assert_no_rule_is_broken(page, axe, hand)
+
+
+def test_no_page_without_its_board_breaks_a_rule(browser: Browser, demo: RunningBoard, axe: str) -> None:
+    """With what it told last, and where it never told anything."""
+    away: list[bool] = []
+    connected: list[WebSocketRoute] = []
+
+    def connect(socket: WebSocketRoute) -> None:
+        socket.close() if away else connected.append(socket.connect_to_server())
+
+    with visit(browser, demo.url, allow="ERR_FAILED|WebSocket") as page:
+        page.route_web_socket(re.compile("/api/v1/stream"), connect)
+        page.goto(f"{demo.url}?view=rows&{SOME}")
+        expect(page.locator(".cell[data-uuid]").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        away.append(True)
+        page.route("**/api/**", lambda route: route.abort())
+        connected[0].close()
+        expect(page.get_by_text("This is how things stood at")).to_be_visible()
+        assert_no_rule_is_broken(page, axe)
+        page.reload()
+        expect(page.get_by_role("alert")).to_contain_text("gpuboard serve")
+        assert_no_rule_is_broken(page, axe)
 
 
 def test_nothing_that_opens_on_a_phone_breaks_a_rule(browser: Browser, demo: RunningBoard, axe: str) -> None:
     """Sheets and panels lie over the page, or push it."""
     with visit(browser, demo.url, size=PHONE) as page:
-        page.goto(f"{demo.url}?view=rows")
+        page.goto(f"{demo.url}?view=rows&{SOME}")
         page.locator(".cell[data-uuid]").first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
         assert violations(page, axe) == []
@@ -123,7 +171,7 @@ def test_nothing_that_opens_on_a_phone_breaks_a_rule(browser: Browser, demo: Run
 
 def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, axe: str) -> None:
     """What comes up on demand is checked open."""
-    page.goto(f"{demo.url}?view=rows")
+    page.goto(f"{demo.url}?view=rows&{SOME}")
     page.locator(".cell[data-uuid]").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
     assert violations(page, axe) == []
@@ -150,7 +198,7 @@ def test_no_open_menu_or_detail_breaks_a_rule(page: Page, demo: RunningBoard, ax
     assert violations(page, axe) == []
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+@pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: str(size[0]))
 def test_no_page_of_the_past_breaks_a_rule(
     browser: Browser, demo: RunningBoard, axe: str, size: Size
 ) -> None:
@@ -205,9 +253,13 @@ TOO_SMALL = """() => {
     if (inText(target, box)) continue;
     const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
     const reach = (right, down) => {
-      let far = 0;
-      while (far < 44 && isHit(target, x + right * (far + 0.5), y + down * (far + 0.5))) far++;
-      return far;
+      let [reached, missed] = [0, 45];
+      while (missed - reached > 1) {
+        const far = (reached + missed) >> 1;
+        if (isHit(target, x + right * (far - 0.5), y + down * (far - 0.5))) reached = far;
+        else missed = far;
+      }
+      return reached;
     };
     const [width, height] = [reach(1, 0) + reach(-1, 0), reach(0, 1) + reach(0, -1)];
     if (width < 43 || height < 43)
@@ -220,15 +272,15 @@ TOO_SMALL = """() => {
 @pytest.mark.parametrize(
     ("path", "seen"),
     [
-        ("?view=rows", ".cell[data-uuid]"),
+        (f"?view=rows&{SOME}", ".cell[data-uuid]"),
         ("?view=cards&q=node:nlp-01,vision-02", "article[data-uuid]"),
         ("?view=map", "canvas"),
-        ("?view=text", ".line[data-uuid]"),
+        (f"?view=text&{SOME}", ".line[data-uuid]"),
         ("nodes/a100-01", "article[data-uuid]"),
         ("gpus/{uuid}", ".meters, dl"),
         ("people", "tbody tr"),
         ("people/dupont", "#ran"),
-        ("bookings", "main form"),
+        ("bookings", "main form, main li"),
         ("usage", ".screen section table"),
     ],
 )
@@ -239,7 +291,7 @@ def test_a_finger_hits_whatever_it_points_at(
     with visit(browser, demo.url, size=PHONE) as page:
         page.goto(demo.url + path.format(uuid=computing(demo)[1]["uuid"]))
         expect(page.locator(seen).first).to_be_visible()
-        if path == "?view=rows":
+        if path.startswith("?view=rows"):
             page.locator("#need button").click()
             expect(page.get_by_role("combobox", name="Memory")).to_be_visible()
         page.wait_for_load_state("networkidle")

@@ -14,7 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.board import RunningBoard, free_port, running_board
 from tests.browser import assert_fits, keep, visit
+from tests.e2e.page.test_page_for_everybody import assert_no_rule_is_broken, axe
 from tests.pushing import enrol, wait_until
+
+__all__ = ["axe"]
 
 # What the browser itself says about a board that is not there.
 GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|CONTENT_LENGTH)|WebSocket connection"
@@ -312,6 +315,13 @@ def test_a_board_without_nodes_says_how_to_add_one(young: Callable[[str], Young]
     expect(page.get_by_text("agents that push no node found")).to_be_visible()
     assert_fits(page)
     keep(page, "first-run")
+
+
+def test_a_board_without_nodes_breaks_no_rule(young: Callable[[str], Young], axe: str) -> None:
+    """At any size, light and dark."""
+    page = young("without nodes").page
+    expect(page.get_by_text("No node yet")).to_be_visible(timeout=60_000)
+    assert_no_rule_is_broken(page, axe)
 
 
 def test_a_node_that_has_had_the_time_to_be_heard_needs_a_look(young: Callable[[str], Young]) -> None:

@@ -10,11 +10,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.board import RunningBoard, computing
 from tests.browser import PHONE, assert_fits, keep, visit
-from tests.e2e.page.remembered import DAY, HOUR, UNSEEN, Remembered, claim, state
+from tests.e2e.page.remembered import DAY, HOUR, UNSEEN, Remembered, claim, seen, state
 
 pytestmark = pytest.mark.xdist_group("browser")
 CURSOR = "A moment in the plots"
 MOMENT = "Moment that the board shows"
+# What the first plot looks like.
+DRAWN = "(() => document.querySelector('.uplot canvas').toDataURL())"
 
 
 @pytest.fixture
@@ -122,6 +124,14 @@ def test_a_plot_is_a_table_too(page: Page, demo: RunningBoard, past: Remembered)
     assert table.get_by_role("row").count() > 60
 
 
+def test_who_asks_for_the_table_on_a_phone_sees_it(phone: Page, demo: RunningBoard) -> None:
+    """Without scrolling past all the plots, below which nobody would look for it."""
+    gpu = Remembered(demo.url, now=time.time())
+    phone.goto(f"{demo.url}gpus/{first_gpu(gpu)}")
+    phone.get_by_role("button", name="Show as table").click()
+    expect(phone.get_by_role("region", name="History").get_by_role("table")).to_be_in_viewport()
+
+
 def test_what_is_drawn_with_the_mouse_is_looked_at_closer(
     page: Page, demo: RunningBoard, past: Remembered
 ) -> None:
@@ -138,6 +148,85 @@ def test_what_is_drawn_with_the_mouse_is_looked_at_closer(
     assert abs(int(query["to"][0]) - int(query["from"][0]) - 6 * HOUR) < 600
     page.get_by_role("button", name="Whole range").click()
     expect(page).not_to_have_url(re.compile("from="))
+
+
+def shown_span(page: Page) -> tuple[int, int]:
+    """The part of time in the address."""
+    expect(page).to_have_url(re.compile(r"[?&]from=\d+&to=\d+"))
+    query = parse_qs(urlsplit(page.url).query)
+    return int(query["from"][0]), int(query["to"][0])
+
+
+def test_buttons_and_the_wheel_move_through_time(page: Page, demo: RunningBoard, past: Remembered) -> None:
+    """As far as now; a wheel that turns down scrolls the page as everywhere, and with Ctrl looks wider."""
+    end = evening()
+    page.goto(f"{demo.url}gpus/{first_gpu(past)}?from={end - 4 * HOUR}&to={end}")
+    plots = page.get_by_role("slider", name=CURSOR)
+    expect(page.locator(".uplot canvas")).to_have_count(4)
+    page.get_by_role("button", name="Earlier", exact=True).click()
+    expect(page).to_have_url(re.compile(rf"from={end - 6 * HOUR}&to={end - 2 * HOUR}\b"))
+    page.get_by_role("button", name="Later", exact=True).click()
+    expect(page).to_have_url(re.compile(rf"from={end - 4 * HOUR}&to={end}\b"))
+    page.mouse.move(*point(plots, 0.5))
+    page.mouse.wheel(0, 40)
+    page.mouse.wheel(-(plots.bounding_box() or {"width": 0})["width"] / 4, 0)
+    expect(page).to_have_url(re.compile(rf"from={end - 5 * HOUR}&to={end - HOUR}\b"))
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, 40)
+    page.keyboard.up("Control")
+    expect(page).not_to_have_url(re.compile(rf"to={end - HOUR}\b"))
+    since, until = shown_span(page)
+    assert until - since == 5 * HOUR
+    page.get_by_role("button", name="Whole range").click()
+    expect(page.get_by_role("button", name="Later", exact=True)).to_be_disabled()
+
+
+def test_a_node_shows_a_strip_of_each_gpu_and_what_the_machine_did(
+    page: Page, demo: RunningBoard, past: Remembered
+) -> None:
+    """One cursor and one switch for all of them, and a table for who sees no plot."""
+    node, _ = past.gpus[first_gpu(past)]
+    of_node = [label for at, label in past.gpus.values() if at == node]
+    page.goto(f"{demo.url}nodes/{node}")
+    strips = page.get_by_role("list", name="Use of each GPU")
+    expect(strips.get_by_role("link")).to_have_text([f"GPU {label}" for label in sorted(of_node, key=int)])
+    expect(page.locator(".uplot canvas")).to_have_count(3)
+    expect(page.locator(".gaps")).to_contain_text("not observed")
+    cursor = page.get_by_role("slider", name=CURSOR)
+    cursor.press("Home")
+    expect(page.get_by_role("link", name="The whole board then")).to_be_visible()
+    at = int(cursor.get_attribute("aria-valuenow") or 0)
+    for uuid, (here, label) in past.gpus.items():
+        if here == node and seen(at) and state(uuid, at - 600) == state(uuid, at + 600):
+            strip = strips.get_by_role("listitem").filter(has_text=re.compile(rf"^GPU {label}\b"))
+            figure = r"9\d|8\d" if state(uuid, at).verdict == "busy" else "0"
+            expect(strip).to_contain_text(re.compile(rf"GPU {label} ({figure}) %"))
+    page.get_by_role("button", name="Show as table").click()
+    table = page.get_by_role("region", name="History").get_by_role("table")
+    for head in ("All its GPUs", "Load", "RAM"):
+        expect(table.get_by_role("columnheader", name=head)).to_be_visible()
+    expect(table).to_contain_text("40 %")
+    expect(table).to_contain_text("not observed")
+    page.get_by_role("group", name="How far back").get_by_role("button", name="7 d").click()
+    expect(page).to_have_url(re.compile("range=7d"))
+    expect(strips.get_by_role("link")).to_have_count(len(of_node))
+    keep(page, "past-node")
+    strips.get_by_role("link").first.click()
+    expect(page).to_have_url(re.compile(r"/gpus/"))
+
+
+def test_an_open_plot_goes_on_by_itself(page: Page, demo: RunningBoard) -> None:
+    """What the board records comes as a new point, without a reload."""
+    _, gpu = computing(demo)
+    page.goto(f"{demo.url}gpus/{gpu['uuid']}?range=1h")
+    page.get_by_role("button", name="Show as table").click()
+    table = page.get_by_role("region", name="History").get_by_role("table")
+    newest = table.get_by_role("row").filter(has_text=re.compile(r"\d %")).first.get_by_role("rowheader")
+    expect(page.locator(".uplot canvas")).to_have_count(4)
+    before, drawn = newest.inner_text(), page.evaluate(f"{DRAWN}()")
+    expect(newest).not_to_have_text(before)
+    assert newest.inner_text() > before or before.startswith("23:")
+    page.wait_for_function(f"before => {DRAWN}() !== before", arg=drawn)
 
 
 def test_who_was_on_a_gpu_last_night_takes_three_clicks(
@@ -311,6 +400,22 @@ def test_plots_on_a_phone_are_as_wide_as_it_is(phone: Page, demo: RunningBoard) 
     assert asked_at(phone) is None
     link.tap()
     expect(phone.get_by_role("region", name="The past")).to_be_visible()
+
+
+def test_a_year_is_in_reach_of_a_thumb(browser: Browser, demo: RunningBoard) -> None:
+    """The switch of time fits a small phone, in the longest words too."""
+    with visit(browser, demo.url, size=(320, 640), locale="fr-FR") as page:
+        past = Remembered(demo.url, now=time.time(), since_days=400)
+        past.install(page)
+        page.goto(f"{demo.url}gpus/{first_gpu(past)}")
+        page.get_by_role("button", name="1 an").tap()
+        expect(page).to_have_url(re.compile(r"[?&]range=1y"))
+        expect(page.get_by_text(re.compile(r"8760 h en tout\.$|8\s760 h en tout\.$"))).to_be_visible()
+        assert_fits(page)
+        keep(page, "past-year-small")
+    year = [one for one in past.asked if one.startswith("history?")][-1]
+    asked = parse_qs(year.partition("?")[2])
+    assert int(asked["to"][0]) - int(asked["from"][0]) == 365 * DAY
 
 
 def test_what_the_board_itself_tells_of_the_past_is_drawn(page: Page, demo: RunningBoard) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.board import RunningBoard, running_board
 from tests.browser import PHONE, keep, visit
-from tests.e2e.page.remembered import HOUR, Remembered
+from tests.e2e.page.remembered import DAY, HOUR, MINUTE, UNSEEN, Remembered
 from tests.e2e.page.test_past import CURSOR, asked_at, evening, first_gpu, point, rewound
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -58,6 +58,48 @@ def test_what_is_not_loaded_is_not_called_unobserved(
     expect(page.get_by_text("This time cannot be loaded now").first).to_be_visible()
     expect(total).to_have_count(0)
     expect(page.get_by_text(re.compile("168 h"))).to_have_count(0)
+
+
+def test_what_changed_too_often_to_be_told_is_not_called_unobserved(page: Page, demo: RunningBoard) -> None:
+    """The sum is of what is told, and the page says from when on that is."""
+    past = Remembered(demo.url, now=time.time())
+    past.told_from = int(time.time()) - 40 * MINUTE
+    past.install(page)
+    page.goto(f"{demo.url}gpus/{first_gpu(past)}")
+    expect(page.get_by_text("Who was on it is told since")).to_be_visible()
+    expect(page.get_by_text(re.compile(r": (39|40) min in all\.$"))).to_be_visible()
+
+
+def test_a_gap_while_the_disk_was_full_is_called_by_its_cause(page: Page, demo: RunningBoard) -> None:
+    """Of another nobody knows why; both are hatched."""
+    past = Remembered(demo.url, now=time.time())
+    night = int(time.time()) // DAY * DAY - DAY
+    past.pauses = [{"from": night + UNSEEN[0] + 20, "to": night + UNSEEN[1]}]
+    past.install(page)
+    page.goto(f"{demo.url}gpus/{first_gpu(past)}?from={night - 12 * HOUR}&to={night + 30 * HOUR}")
+    gaps = page.locator(".gaps")
+    expect(gaps).to_contain_text("history paused")
+    expect(gaps).to_contain_text("not observed")
+
+
+def test_what_was_learnt_later_is_said_to_be(page: Page, demo: RunningBoard) -> None:
+    """Nobody could have seen it then: in the lane, in the table, and in words for everybody."""
+    past = Remembered(demo.url, now=time.time())
+    night = int(time.time()) // DAY * DAY - DAY
+    past.learnt_later = [{"from": night + 4 * HOUR, "to": night + 6 * HOUR}]
+    past.install(page)
+    page.goto(f"{demo.url}gpus/{first_gpu(past)}?from={night + 2 * HOUR}&to={night + 12 * HOUR}")
+    expect(
+        page.get_by_text(re.compile(r"^Learnt later, when the node was heard again: .*\d\d:\d\d"))
+    ).to_be_visible()
+    expect(page.locator(".lane u")).to_have_count(1)
+    page.get_by_role("slider", name=CURSOR).hover(position={"x": 300, "y": 90})
+    expect(page.locator(".lane b")).to_contain_text(", learnt later")
+    page.get_by_role("button", name="Show as table").click()
+    table = page.get_by_role("region", name="History").get_by_role("table")
+    marked = table.get_by_role("row").filter(has_text=", learnt later")
+    share = marked.count() / table.get_by_role("row").count()
+    assert 0.15 < share < 0.25
 
 
 def test_a_moment_that_cannot_be_had_leaves_the_one_that_is_shown(
@@ -283,3 +325,28 @@ def test_a_large_demo_has_a_past_too(browser: Browser, tmp_path_factory: pytest.
         page.goto(f"{board.url}?at={at}")
         expect(page.get_by_text(re.compile("GPUs were free"))).to_be_visible()
         expect(page.get_by_text(re.compile("begins|leaves")).first).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("path", "chunk", "heading"),
+    [("bookings", "BookingsPage", "Bookings"), ("nodes/dgx-02", "NodePage", "dgx-02")],
+)
+def test_a_page_whose_parts_are_on_their_way_says_which_it_is(
+    browser: Browser, demo: RunningBoard, path: str, chunk: str, heading: str
+) -> None:
+    """Over a slow network nothing is blank."""
+    with visit(browser, demo.url) as page:
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        page.route(re.compile(rf"/assets/{chunk}-.*\.js"), hold)
+        page.goto(f"{demo.url}{path}")
+        title = page.locator("main").get_by_role("heading", level=1)
+        expect(title).to_have_text(heading)
+        expect(page.locator("main").get_by_text("Loading…")).to_be_visible()
+        for each in held:
+            each.continue_()
+        expect(page.locator("main h1.coming")).to_have_count(0)
+        expect(title).to_have_text(heading)

@@ -133,6 +133,21 @@ def test_the_order_is_in_the_address(browser: Browser, board: RunningBoard) -> N
         expect(first).to_contain_text("Ben B")
 
 
+def test_each_person_has_their_share_and_how_long_theirs_is_idle(
+    browser: Browser, board: RunningBoard
+) -> None:
+    """Of all GPUs; since when the longest one is, and the hours of all of them."""
+    with visit(browser, board.url) as page:
+        open_people(page, board)
+        ben, anneliese = (page.locator("tbody tr", has_text=name) for name in ("Ben B", "anneliese"))
+        expect(ben).to_contain_text("4 % of all")
+        expect(anneliese).to_contain_text("96 % of all")
+        expect(ben.locator(".idle")).to_have_text(
+            re.compile(r"5 idle\s*since .*\d\d:\d\d · \d+(\.\d+)? GPU h")
+        )
+        expect(anneliese.locator(".idle")).to_be_empty()
+
+
 def test_what_is_typed_chooses_people_at_once(browser: Browser, board: RunningBoard) -> None:
     """On the page itself; Enter leads to the first of them."""
     with visit(browser, board.url) as page:
@@ -210,6 +225,20 @@ def test_who_holds_idle_gpus_can_be_asked_where_nothing_fits(browser: Browser, b
         here = ask.get_attribute("href") or ""
         until = re.compile(r"idle%20for.*?(?=%0A)")
         assert until.sub("", here) == until.sub("", there)
+
+
+def test_whose_gpus_a_file_books_is_not_said_to_have_nothing_booked(
+    browser: Browser, demo: RunningBoard
+) -> None:
+    """It stood below the very GPUs, and was false: the file of another board is not listed."""
+    nodes = httpx.get(f"{demo.url}api/v1/fleet").json()["nodes"]
+    who = next(gpu["claim"]["who"] for node in nodes for gpu in node["gpus"] if gpu["claim"])
+    with visit(browser, demo.url) as page:
+        page.goto(f"{demo.url}people/{who}")
+        expect(page.get_by_text("1 booked", exact=False).first).to_be_visible()
+        expect(page.locator("#ran")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        expect(page.get_by_text("Nothing is booked in the next two weeks.")).to_have_count(0)
 
 
 def test_who_one_is_is_chosen_once(browser: Browser, board: RunningBoard) -> None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
-from gpuboard.model.problems import problem
+from gpuboard.model.problems import ProblemKind, problem
 from gpuboard.model.report import Disk, GpuReading, HostFacts, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.probes.inventory import name_of
@@ -169,26 +169,41 @@ def test_a_broken_gpu_says_why_nothing_can_be_told_and_what_to_do(
         keep(page, f"trouble-broken-gpu-{size[0]}")
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningBoard, Path]]:
+    """A board of one machine, and the folder that it writes to."""
+    folder = tmp_path_factory.mktemp("alone")
+    share = folder / "share"
+    share.mkdir()
+    config = folder / "gpuboard.toml"
+    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n')
+    with running_board("--config", str(config), log=folder / "log", until="healthz") as board:
+        yield board, share
+
+
 @SIZES
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("driver-mismatch", "570.1 and 565.2", "have different versions: 570.1 and 565.2", "reboot, or stop"),
+        ("no-driver", "", "no NVIDIA driver is running here", "install the NVIDIA driver and load it"),
+        ("no-devices", "", "the NVIDIA driver runs but sees no GPU", "check that the GPU is seated"),
+    ],
+    ids=lambda case: case[0],
+)
 def test_a_machine_whose_driver_is_broken_says_why_on_the_board(
-    browser: Browser, tmp_path: Path, size: Size
+    browser: Browser, alone: tuple[RunningBoard, Path], size: Size, case: tuple[ProblemKind, str, str, str]
 ) -> None:
     """The reason, the remedy, and a way to the node, on the first page that its owner sees."""
-    share = tmp_path / "share"
-    share.mkdir()
-    said = problem("driver-mismatch", "570.1 and 565.2")
-    write(share, NodeReport(node="vm", interval_seconds=3600, gpus=None, problems=(said,)))
-    config = tmp_path / "gpuboard.toml"
-    config.write_text(f'[[source]]\nkind = "folder"\npath = "{share}"\ninterval = "1s"\n')
-    with (
-        running_board("--config", str(config), log=tmp_path / "log") as board,
-        visit(browser, board.url, size=size) as page,
-    ):
+    (board, share), (kind, detail, words, remedy) = alone, case
+    found = () if kind == "no-devices" else None
+    write(share, NodeReport(node="vm", interval_seconds=3600, gpus=found, problems=(problem(kind, detail),)))
+    with visit(browser, board.url, size=size) as page:
         page.goto(board.url)
-        expect(page.get_by_text("have different versions: 570.1 and 565.2")).to_be_visible()
-        expect(page.get_by_text("Remedy: reboot, or stop everything on the GPUs")).to_be_visible()
+        expect(page.get_by_text(words)).to_be_visible()
+        expect(page.get_by_text(f"Remedy: {remedy}")).to_be_visible()
         expect(page.get_by_text(str(share))).to_be_visible()
         assert_fits(page)
-        keep(page, f"trouble-driver-{size[0]}")
+        keep(page, f"trouble-{kind}-{size[0]}")
         page.get_by_role("main").get_by_role("link", name="vm").click()
         expect(page).to_have_url(f"{board.url}nodes/vm")

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -67,7 +69,7 @@ def test_it_fills_the_screen_and_is_legible_across_a_room(
         assert look["filled"] > 0.8
         assert look["cut"] == []
         expect(page.locator(".ticker")).to_contain_text("vision-02")
-        expect(page.get_by_role("button")).to_have_count(0)
+        expect(page.locator("a, button, input, select, summary, [tabindex='0']")).to_have_count(0)
 
 
 def test_what_does_not_fit_comes_in_turns(browser: Browser, large: RunningBoard) -> None:
@@ -117,6 +119,20 @@ def test_many_nodes_come_as_maps_in_a_few_turns(browser: Browser, crowded: Runni
         assert told["cut"] == []
         assert told["told"] + told["more"] == told["sick"]
         keep(page, f"wall-map-{size[1]}")
+
+
+def test_without_a_title_it_is_no_machine_that_it_names(browser: Browser, tmp_path: Path) -> None:
+    """What the board's machine is called says nothing to whoever passes by."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text('[[source]]\nkind = "simulated"\nnodes = 1\n')
+    with (
+        running_board("--config", str(config), log=tmp_path / "log") as board,
+        visit(browser, board.url) as page,
+    ):
+        open_wall(page, board)
+        expect(page.locator("header.wall b")).to_have_text("gpuboard")
+        expect(page).to_have_title(re.compile(r"^\d free · gpuboard$"))
+        assert "<title>gpuboard</title>" in httpx.get(board.url).text
 
 
 def test_it_is_left_by_key_and_by_pointer(page: Page, demo: RunningBoard) -> None:

@@ -1,6 +1,12 @@
 import { untrack } from 'svelte';
-import { Bookings, type BookingAnswer, type BookingView, type LimitsView } from '../../api/bookings';
-import { AccountError } from '../../api/asker';
+import {
+  Bookings,
+  type BookedPlaces,
+  type BookingAnswer,
+  type BookingView,
+  type LimitsView,
+} from '../../api/bookings';
+import type { AccountError } from '../../api/asker';
 import type { GpuRow } from '../../api/wire';
 import {
   AHEAD_SECONDS,
@@ -19,9 +25,17 @@ import {
   type Span,
 } from '../../state/booking';
 import type { App } from '../../state/context';
+import { refusalOf } from './refused';
 
 const MINUTE = 60;
 const AGAIN_SECONDS = 10;
+
+/** How many GPUs these places are now. */
+export const countOf = (places: readonly BookedPlaces[], { fleet }: Pick<App, 'fleet'>): number =>
+  places.reduce((sum, { node, gpus }) => sum + (gpus?.length ?? cardsOn(node, fleet).length), 0);
+
+const cardsOn = (node: string, fleet: App['fleet']) =>
+  cardsOf((fleet.nodes.get(node)?.liveGpus ?? []).map(({ live }) => live));
 
 /** What somebody is about to book: news changes what is around it, never what was chosen. */
 export class Order {
@@ -34,6 +48,10 @@ export class Order {
   #end = $state(0);
   #limits = $state.raw<LimitsView | null>(null);
   #known = $state.raw<readonly BookingView[] | null>(null);
+  /** The board's. */
+  #tomorrow = $state(Infinity);
+  /** Which state of the booking was seen. */
+  #revision: number | null = null;
   #looks = 0;
   #seen = 0;
   comment = $state('');
@@ -47,11 +65,9 @@ export class Order {
     const usual = this.lengths.find(({ key }) => key === this.#length);
     return { start, end: usual?.end ?? this.#end };
   });
-  readonly gpus = $derived.by(() =>
-    cardsOf((this.#app.fleet.nodes.get(this.node)?.liveGpus ?? []).map(({ live }) => live)),
-  );
+  readonly gpus = $derived.by(() => cardsOn(this.node, this.#app.fleet));
   readonly holds = $derived.by(() =>
-    holdsOf(this.node, this.#known ?? [], this.gpus, this.now, this.booking?.id ?? null),
+    holdsOf(this.node, this.#known ?? [], this.gpus, this.now, this.booking),
   );
   readonly lengths = $derived.by(() => lengthsFrom(this.#start ?? this.now));
 
@@ -66,6 +82,7 @@ export class Order {
     this.#desk = new Bookings(app.client, app.session);
     this.#chosen = new Set(gpus);
     if (booking) {
+      this.#revision = booking.revision;
       this.#start = booking.start;
       this.#length = null;
       this.#end = booking.end;
@@ -105,8 +122,21 @@ export class Order {
     return this.booking?.state === 'running';
   }
 
+  /** How many GPUs they are. */
+  get count(): number {
+    return this.isFixed ? countOf(this.booking!.places, this.#app) : this.#chosen.size;
+  }
+
+  /** Whether it is more of one's own than is booked already: then policies hold. */
+  get isMore(): boolean {
+    const { booking, count, span } = this;
+    if (!booking) return true;
+    const isLarger = count > countOf(booking.places, this.#app);
+    return booking.is_mine && (span.start < booking.start || span.end > booking.end || isLarger);
+  }
+
   get #about() {
-    return { me: this.#app.session.person, now: this.now };
+    return { me: this.#app.session.person, now: this.now, tomorrow: this.#tomorrow };
   }
 
   /** Why a GPU cannot be had for what is chosen; what has begun is in nobody's way but that of bookings. */
@@ -216,13 +246,14 @@ export class Order {
     if (list.status !== 'fulfilled' || number < this.#seen) return;
     this.#seen = number;
     this.#known = list.value.bookings;
+    this.#tomorrow = list.value.tomorrow;
   }
 
   /** How much one may in the time that is chosen; of another time nothing is known. */
   async lookAtLimits(): Promise<void> {
     const { start, end } = this.span;
     if (end <= start) return;
-    const told = await this.#desk.limits(start, end).catch(() => null);
+    const told = await this.#desk.limits(start, end, this.booking?.id).catch(() => null);
     if (told && start === this.span.start && end === this.span.end) this.#limits = told;
   }
 
@@ -235,8 +266,11 @@ export class Order {
       this.done = this.booking ? await this.#edit() : await this.#book();
       if (this.isNow) this.#app.preferences.set({ bookingSeconds: end - start });
     } catch (error) {
-      this.refused = error instanceof AccountError ? error : new AccountError(0, String(error));
+      this.refused = refusalOf(error);
       await this.look();
+      // Who has read what it is now, and wants it otherwise all the same, gets it.
+      if (this.refused?.code === 'booking-outdated')
+        this.#revision = this.#known?.find(({ id }) => id === this.booking?.id)?.revision ?? null;
     } finally {
       this.waiting = false;
     }
@@ -254,6 +288,11 @@ export class Order {
   #edit(): Promise<BookingAnswer> {
     const { start, end } = this.span;
     const moved = this.hasBegun ? {} : { start, ...(this.isFixed ? {} : { places: this.#places() }) };
-    return this.#desk.edit(this.booking!.id!, { ...moved, end, comment: this.comment });
+    return this.#desk.edit(this.booking!.id!, {
+      ...moved,
+      end,
+      comment: this.comment,
+      revision: this.#revision,
+    });
   }
 }

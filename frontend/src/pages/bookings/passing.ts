@@ -13,7 +13,7 @@ export function passesBooked({ fleet, session, view }: Pick<App, 'fleet' | 'sess
       (place) => place.node === record.node && (place.gpus?.includes(record.index) ?? true),
     );
     if (!has) return false;
-    const claim = { who, until: end, comment, behind: [] };
+    const claim = { who, until: end, comment, is_unverified: false, behind: [] };
     const gpu = { ...record, users: [], claim, ended_claim: null };
     return matches(filter, { ...about, gpu, node: node.record });
   };

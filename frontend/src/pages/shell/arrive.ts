@@ -14,7 +14,7 @@ export function arrive(main: HTMLElement, router: Pick<Router, 'base' | 'cameBac
   const arrival = ++arrivals;
   const began = performance.now();
   const settle = (): boolean => {
-    const heading = main.querySelector<HTMLElement>('h1');
+    const heading = main.querySelector<HTMLElement>('h1:not(.coming)');
     if (!heading) return false;
     const left = from === null ? null : ledTo(main, from, router.base);
     // Long tables are drawn in part, and filled when the browser has scrolled.

@@ -15,10 +15,14 @@ const NAMELESS: Partial<Record<UsageBy, Key>> = {
   program: 'usage_noProgram',
 };
 
+/** Whom the board names that is no person: blocks are on nobody's account. */
+const MAINTENANCE = 'maintenance';
+
 /** `asked`: the time that the rows are of. */
 export function rowName(name: string | null, by: UsageBy, asked: Stretch, language: Language): string {
   if (name === null) return language.say(NAMELESS[by] ?? 'unknown');
-  if (by === 'person') return language.person(name);
+  if (by === 'person')
+    return name === MAINTENANCE ? language.say('usage_maintenance') : language.person(name);
   if (by !== 'week') return name;
   const stretch = readStretch(new URLSearchParams({ week: name }), { year: 1970, month: 1, day: 1 });
   return stretch.period === 'week' ? weekText(name, stretch, asked, language) : name;
@@ -29,7 +33,7 @@ export function rowPlace(name: string | null, by: UsageBy, router: Router): stri
   if (name === null) return null;
   switch (by) {
     case 'person':
-      return name === 'unknown' ? null : router.href(...personPath(name));
+      return name === 'unknown' || name === MAINTENANCE ? null : router.href(...personPath(name));
     case 'node':
       return router.node(name);
     case 'model':

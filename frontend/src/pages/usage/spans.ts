@@ -70,6 +70,11 @@ export function fixed(value: number, digits: number, tag: string): string {
   return new Intl.NumberFormat(tag, options).format(value);
 }
 
+/** To a tenth; less than that is not nothing. */
+export function tenthText(value: number, { decimal }: Language): string {
+  return value > 0 && value < 0.05 ? `< ${decimal(0.1)}` : decimal(value);
+}
+
 /** "+9 %", "−11 %", "0 %". */
 export function changeText(percent: number, tag: string): string {
   const format = new Intl.NumberFormat(tag, { signDisplay: 'exceptZero', maximumFractionDigits: 0 });

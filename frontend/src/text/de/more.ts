@@ -1,6 +1,8 @@
 import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
+  missingPage: 'Diese Seite gibt es nicht.',
+  toBoard: 'Zurück zur Tafel',
   theme: 'Farben',
   theme_auto: 'System',
   theme_light: 'Hell',
@@ -170,7 +172,6 @@ export const more: MoreWords = {
   claim: 'Gebucht',
   endedClaim: 'Zuvor gebucht von {who}; beendet vor {ago}',
   evidence: 'Warum',
-  loading: 'Lädt …',
   loadFailed: 'Das ließ sich nicht laden: {why}',
   comesBack: 'Der Rest war noch nicht geladen; er kommt, sobald die Tafel wieder da ist.',
   gpuGone: 'Diese GPU ist nicht auf der Tafel.',

@@ -3,6 +3,7 @@ import type { PastWords } from '../en/past';
 export const past: PastWords = {
   past_history: 'Verlauf',
   past_range: 'Wie weit zurück',
+  past_year: '1 J',
   past_earlier: 'Früher',
   past_later: 'Später',
   past_closer: 'Näher heran',
@@ -27,6 +28,8 @@ export const past: PastWords = {
   past_nothing: 'In dieser Zeit wurde nichts beobachtet.',
   past_notLoaded: 'Diese Zeit lässt sich jetzt nicht laden; sie kommt, sobald die Tafel wieder antwortet.',
   past_unobservedAt: 'nicht beobachtet {from}–{to}',
+  past_recordPaused: 'Verlauf angehalten',
+  past_recordPausedAt: 'Verlauf angehalten {from}–{to}',
   past_gapsMore: { one: 'und {count} weitere Lücke', other: 'und {count} weitere Lücken' },
   past_used: 'genutzt',
   past_booked: 'gebucht, ungenutzt',
@@ -36,6 +39,10 @@ export const past: PastWords = {
   past_paused:
     'Der Verlauf ist angehalten: Die Tafel zeichnet gerade nichts auf. Was inzwischen geschieht, wird hier fehlen.',
   past_since: 'Aufgezeichnet seit {time}.',
+  past_learntLater: '{who}, später erfahren',
+  past_learntLaterAt: 'Später erfahren, als der Knoten wieder zu hören war: {times}',
+  past_laterMore: { one: 'und noch einmal', other: 'und noch {count}-mal' },
+  past_toldSince: 'Wer darauf war, ist ab {time} angegeben: Davor wechselte es zu oft.',
   past_eachGpu: 'Auslastung jeder GPU',
   past_episodes: 'Wer sie genutzt hat',
   past_from: 'Von',

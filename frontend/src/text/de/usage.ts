@@ -56,6 +56,7 @@ export const usage: UsageWords = {
   usage_new: 'neu',
   usage_allPeople: 'alle Personen',
   usage_all: 'alle',
+  usage_maintenance: 'Wartung',
   usage_noGroup: 'in keiner Gruppe',
   usage_noModel: 'Modell unbekannt',
   usage_noProgram: 'Programm unbekannt',

@@ -3,6 +3,8 @@ import type { Entries, Translated } from './words';
 /** The sentences of what opens later: details, other pages, menus, help. */
 export const more = {
   // Shell
+  missingPage: 'There is no such page.',
+  toBoard: 'Back to the board',
   totalsSpoken: '{free} of {total} GPUs free, {idle} idle, {stale} stale.',
   theme: 'Colours',
   theme_auto: 'System',
@@ -178,7 +180,6 @@ export const more = {
   claim: 'Booked',
   endedClaim: 'Booked by {who} before; ended {ago} ago',
   evidence: 'Why',
-  loading: 'Loading…',
   loadFailed: 'Could not load this: {why}',
   comesBack: 'The rest was not loaded before the board went away; it comes when the board is back.',
   gpuGone: 'This GPU is not on the board.',

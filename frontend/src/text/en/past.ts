@@ -5,6 +5,7 @@ export const past = {
   // Plots
   past_history: 'History',
   past_range: 'How far back',
+  past_year: '1 y',
   past_earlier: 'Earlier',
   past_later: 'Later',
   past_closer: 'Look closer',
@@ -29,6 +30,8 @@ export const past = {
   past_nothing: 'Nothing was observed in this time.',
   past_notLoaded: 'This time cannot be loaded now; it comes when the board answers again.',
   past_unobservedAt: 'not observed {from}–{to}',
+  past_recordPaused: 'history paused',
+  past_recordPausedAt: 'history paused {from}–{to}',
   past_gapsMore: { one: 'and {count} more gap', other: 'and {count} more gaps' },
   past_used: 'used',
   past_booked: 'booked, unused',
@@ -38,6 +41,10 @@ export const past = {
   past_paused:
     'History is paused: the board records nothing just now. What happens meanwhile will be missing here.',
   past_since: 'Recorded since {time}.',
+  past_learntLater: '{who}, learnt later',
+  past_learntLaterAt: 'Learnt later, when the node was heard again: {times}',
+  past_laterMore: { one: 'and once more', other: 'and {count} times more' },
+  past_toldSince: 'Who was on it is told since {time}: before, it changed too often.',
   past_eachGpu: 'Use of each GPU',
   // Episodes
   past_episodes: 'Who used it',

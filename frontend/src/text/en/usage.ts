@@ -59,6 +59,7 @@ export const usage = {
   usage_new: 'new',
   usage_allPeople: 'all people',
   usage_all: 'all',
+  usage_maintenance: 'maintenance',
   usage_noGroup: 'in no group',
   usage_noModel: 'model unknown',
   usage_noProgram: 'program unknown',

@@ -13,6 +13,7 @@ export const words = {
 
   // Flags
   flag_trespass: 'used by someone else than who booked it',
+  flag_no_show: 'its booker has not come',
   flag_hot: 'hot',
   flag_throttled: 'slowed down by heat or power',
   flag_orphaned_memory: 'memory held by no visible process',
@@ -33,8 +34,6 @@ export const words = {
   searchHintNameless: 'node, model, memory>=40G, free>=4',
   skip: 'Skip to the GPUs',
   demo: 'Demo: an invented fleet. Nothing here is real.',
-  missingPage: 'There is no such page.',
-  toBoard: 'Back to the board',
   partMissing: 'This part of the page could not be loaded; the board may have been updated.',
   partAway:
     'This part of the page was not loaded before the board went away; it comes when the board is back.',
@@ -44,6 +43,7 @@ export const words = {
   // Connection
   live: 'Live',
   notLive: 'Not live',
+  loading: 'Loading…',
   connecting: 'Connecting…',
   reconnecting: 'Reconnecting',
   refused: 'Refused',
@@ -149,6 +149,7 @@ export const words = {
   // After what a booking still lasts, in a cell.
   remaining: 'left',
   inBooking: 'in its booking',
+  unverified: 'not verified',
   bookedNow: 'booked · {who}',
   ended: 'ended {ago} ago',
   gpusNotKnown: 'GPUs not known',

@@ -1,6 +1,7 @@
 import type { AccountWords } from '../en/account';
+import { tied } from './words';
 
-export const account: AccountWords = {
+export const account: AccountWords = tied({
   account_toSeeNames: 'Connectez-vous pour voir qui a quoi.',
   account_toGetIn: 'Ce tableau ne montre rien aux visiteurs. Connectez-vous pour le voir.',
   account_lookForPeople: 'Se connecter pour chercher une personne.',
@@ -111,4 +112,4 @@ export const account: AccountWords = {
   account_demo: 'Dans cette démo, vous êtes {person} : réservez à votre guise, rien n’est conservé.',
   account_plaintext:
     'Ici, mots de passe et sessions voyagent en clair : qui est sur le réseau peut les lire. Les réglages du tableau l’autorisent (allow_plaintext).',
-};
+});

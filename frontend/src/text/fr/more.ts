@@ -1,6 +1,9 @@
 import type { MoreWords } from '../en/more';
+import { tied } from './words';
 
-export const more: MoreWords = {
+export const more: MoreWords = tied({
+  missingPage: 'Cette page n’existe pas.',
+  toBoard: 'Retour au tableau',
   theme: 'Couleurs',
   theme_auto: 'Système',
   theme_light: 'Clair',
@@ -135,7 +138,7 @@ export const more: MoreWords = {
   facet_node: 'Nœud',
   facet_user: 'Personne',
   facet_word: 'Mots',
-  atLeast: '≥ {n} Go',
+  atLeast: '≥ {n} GB',
   jump: 'Aller à',
   jumpHint: 'nœud, GPU, personne ou page',
   jumpNone: 'Rien ne s’appelle ainsi.',
@@ -171,7 +174,6 @@ export const more: MoreWords = {
   claim: 'Réservé',
   endedClaim: 'Réservé auparavant par {who} ; terminé il y a {ago}',
   evidence: 'Pourquoi',
-  loading: 'Chargement…',
   loadFailed: 'Chargement impossible : {why}',
   comesBack: 'Le reste n’était pas encore chargé ; il viendra quand le tableau sera de retour.',
   gpuGone: 'Ce GPU n’est pas sur le tableau.',
@@ -318,4 +320,4 @@ export const more: MoreWords = {
   reason_new: 'Il vient d’arriver.',
   ago: 'il y a {time}',
   totalsSpoken: '{free} GPU libres sur {total}, {idle} inactifs, {stale} périmés.',
-};
+});

@@ -1,8 +1,10 @@
 import type { PastWords } from '../en/past';
+import { tied } from './words';
 
-export const past: PastWords = {
+export const past: PastWords = tied({
   past_history: 'Historique',
   past_range: 'Jusqu’où remonter',
+  past_year: '1 an',
   past_earlier: 'Avant',
   past_later: 'Après',
   past_closer: 'Regarder de plus près',
@@ -28,6 +30,8 @@ export const past: PastWords = {
   past_notLoaded:
     'Cette période ne peut pas être chargée maintenant ; elle viendra quand le tableau répondra de nouveau.',
   past_unobservedAt: 'non observé {from}–{to}',
+  past_recordPaused: 'historique suspendu',
+  past_recordPausedAt: 'historique suspendu {from}–{to}',
   past_gapsMore: { one: 'et {count} autre lacune', other: 'et {count} autres lacunes' },
   past_used: 'utilisé',
   past_booked: 'réservé, inutilisé',
@@ -37,6 +41,10 @@ export const past: PastWords = {
   past_paused:
     'L’historique est suspendu : le tableau n’enregistre rien en ce moment. Ce qui se passe entre-temps manquera ici.',
   past_since: 'Enregistré depuis {time}.',
+  past_learntLater: '{who}, appris plus tard',
+  past_learntLaterAt: 'Appris plus tard, quand le nœud a répondu de nouveau : {times}',
+  past_laterMore: { one: 'et une autre fois', other: 'et {count} autres fois' },
+  past_toldSince: 'Qui était dessus est indiqué depuis {time} : avant, cela changeait trop souvent.',
   past_eachGpu: 'Utilisation de chaque GPU',
   past_episodes: 'Qui l’a utilisé',
   past_from: 'De',
@@ -79,4 +87,4 @@ export const past: PastWords = {
   past_key_ten: 'Dix minutes avant, après',
   past_key_hour: 'Une heure avant, après',
   past_key_plot: 'Dans une courbe : déplacer, zoom, tout le tableau à cet instant',
-};
+});

@@ -1,6 +1,7 @@
 import type { RemedyWords } from '../language.svelte';
+import { tied } from './words';
 
-export const remedies: RemedyWords = {
+export const remedies: RemedyWords = tied({
   'remedy_no-driver':
     'Installer le pilote NVIDIA et le charger (modprobe nvidia) ; un nouveau noyau peut exiger de recompiler son module.',
   'remedy_no-devices':
@@ -80,4 +81,4 @@ export const remedies: RemedyWords = {
     'Rien : il montre à quoi ressemble un nœud muet ; pour un vrai, cette ligne dit où regarder.',
   'remedy_not-listed':
     'Rien, s’il a été retiré : il est oublié avec le temps (forget_after), ou tout de suite avec gpuboard node forget ; sinon le remettre dans la liste, ou voir pourquoi son fichier n’est plus dans le dossier.',
-};
+});

@@ -1,6 +1,7 @@
 import type { TroubleWords } from '../language.svelte';
+import { tied } from './words';
 
-export const trouble: TroubleWords = {
+export const trouble: TroubleWords = tied({
   'problem_no-driver': 'Aucun pilote NVIDIA n’est actif ici',
   'problem_no-devices': 'Le pilote NVIDIA est actif mais ne voit aucun GPU',
   'problem_driver-mismatch':
@@ -135,4 +136,4 @@ export const trouble: TroubleWords = {
     'La base de données du tableau avait disparu à son démarrage et a été refaite ; les jetons sont perdus.',
   'reason_storage-replaced': 'La base de données du tableau a été supprimée ou remplacée.',
   'reason_too-many': 'Il y a plus de nœuds que permis ; certains manquent.',
-};
+});

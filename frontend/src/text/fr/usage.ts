@@ -1,6 +1,7 @@
 import type { UsageWords } from '../en/usage';
+import { tied } from './words';
 
-export const usage: UsageWords = {
+export const usage: UsageWords = tied({
   usage_title: 'Usage des GPU, {span}',
   usage_period: 'Quelle période',
   usage_week: 'Semaine',
@@ -56,6 +57,7 @@ export const usage: UsageWords = {
   usage_new: 'nouveau',
   usage_allPeople: 'toutes les personnes',
   usage_all: 'tout',
+  usage_maintenance: 'maintenance',
   usage_noGroup: 'sans groupe',
   usage_noModel: 'modèle inconnu',
   usage_noProgram: 'programme inconnu',
@@ -66,7 +68,7 @@ export const usage: UsageWords = {
   usage_reservedUsed: 'dont utilisé',
   usage_weighted: 'pondéré',
   usage_price: 'prix',
-  usage_memoryHours: 'Go‑heures',
+  usage_memoryHours: 'GB‑heures',
   usage_much: 'beaucoup par rapport à l’utilisé',
   usage_map: 'Occupés, par heure de la semaine',
   usage_mapPaper: 'Occupés, par heure de la semaine (pour cent des GPU observés)',
@@ -105,4 +107,4 @@ export const usage: UsageWords = {
   about_usage:
     'utilisé : un programme calculait ; un GPU partagé est réparti entre ses utilisateurs. tenu, inactif : mémoire tenue, aucun travail. réservé, inutilisé : réservé et personne dessus. libre, en panne : comme le tableau l’a montré. non observé : aucun rapport n’est arrivé. Les six font GPU × heures.',
   usage_printed: 'imprimé {time} · page 1 sur 1',
-};
+});

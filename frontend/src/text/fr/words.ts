@@ -1,6 +1,11 @@
 import type { Words } from '../en/words';
 
-export const words: Words = {
+/** French has a space before these signs, and they stay on its line; as written down nothing else has one. */
+export function tied<Known>(words: Known): Known {
+  return JSON.parse(JSON.stringify(words).replaceAll(/ (?=[:;?!»])|(?<=«) /g, '\u00a0')) as Known;
+}
+
+export const words: Words = tied({
   free: 'libre',
   busy: 'occupé',
   idle: 'inactif',
@@ -11,6 +16,7 @@ export const words: Words = {
   all: 'Tous',
   verdicts: 'États',
   flag_trespass: 'utilisé par une autre personne que celle qui l’a réservé',
+  flag_no_show: 'réservé, mais personne n’est venu',
   flag_hot: 'chaud',
   flag_throttled: 'ralenti par la chaleur ou la puissance',
   flag_orphaned_memory: 'mémoire occupée sans processus visible',
@@ -29,8 +35,6 @@ export const words: Words = {
   searchHintNameless: 'nœud, modèle, memory>=40G, free>=4',
   skip: 'Aller aux GPU',
   demo: 'Démo : un parc inventé. Rien ici n’est réel.',
-  missingPage: 'Cette page n’existe pas.',
-  toBoard: 'Retour au tableau',
   partMissing: 'Cette partie de la page n’a pas pu être chargée ; le tableau a peut-être été mis à jour.',
   partAway:
     'Cette partie de la page n’était pas encore chargée ; elle viendra quand le tableau sera de retour.',
@@ -38,6 +42,7 @@ export const words: Words = {
   reload: 'Recharger',
   live: 'En direct',
   notLive: 'Pas en direct',
+  loading: 'Chargement…',
   connecting: 'Connexion…',
   reconnecting: 'Reconnexion',
   refused: 'Refusé',
@@ -136,6 +141,7 @@ export const words: Words = {
   // After what a booking still lasts, in a cell.
   remaining: 'restantes',
   inBooking: 'dans sa réservation',
+  unverified: 'non vérifié',
   bookedNow: 'réservé · {who}',
   ended: 'finie il y a {ago}',
   gpusNotKnown: 'GPU inconnus',
@@ -171,4 +177,4 @@ export const words: Words = {
   hours: '{n} h',
   hoursMinutes: '{h}\u00a0h\u00a0{m}',
   days: '{n} j',
-};
+});

@@ -1,6 +1,8 @@
 import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
+  missingPage: '没有这个页面。',
+  toBoard: '回到看板',
   theme: '色彩',
   theme_auto: '系统',
   theme_light: '浅色',
@@ -155,7 +157,6 @@ export const more: MoreWords = {
   claim: '已预订',
   endedClaim: '先前由 {who} 预订；{ago}前结束',
   evidence: '原因',
-  loading: '加载中…',
   loadFailed: '无法加载：{why}',
   comesBack: '其余部分尚未加载；看板恢复后就会出现。',
   gpuGone: '看板上没有这张 GPU。',

@@ -55,6 +55,7 @@ export const usage: UsageWords = {
   usage_new: '新',
   usage_allPeople: '所有人员',
   usage_all: '全部',
+  usage_maintenance: '维护',
   usage_noGroup: '不属于任何组',
   usage_noModel: '型号未知',
   usage_noProgram: '程序未知',

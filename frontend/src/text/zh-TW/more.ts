@@ -1,6 +1,8 @@
 import type { MoreWords } from '../en/more';
 
 export const more: MoreWords = {
+  missingPage: '沒有這個頁面。',
+  toBoard: '回到看板',
   theme: '色彩',
   theme_auto: '系統',
   theme_light: '淺色',
@@ -155,7 +157,6 @@ export const more: MoreWords = {
   claim: '已預約',
   endedClaim: '先前由 {who} 預約；{ago}前結束',
   evidence: '原因',
-  loading: '載入中…',
   loadFailed: '無法載入：{why}',
   comesBack: '其餘部分尚未載入；看板恢復後就會出現。',
   gpuGone: '看板上沒有這張 GPU。',
@@ -246,7 +247,7 @@ export const more: MoreWords = {
   key_pin: '固定顯示 GPU 詳情',
   key_copy: '複製這張 GPU 的指令',
   key_density: '卡片、列表、地圖、文字',
-  key_go: '前往看板、預訂、人員、用量',
+  key_go: '前往看板、預約、人員、用量',
   key_theme: '淺色或深色',
   key_pause: '暫停或繼續',
   key_refresh: '立即重新整理',

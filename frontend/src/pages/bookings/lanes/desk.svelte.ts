@@ -1,11 +1,11 @@
-import { AccountError } from '../../../api/asker';
 import { Bookings, type BookingAnswer, type BookingView } from '../../../api/bookings';
 import { odditiesOf, type Oddity } from '../../../state/agenda';
 import type { GpuRow } from '../../../api/wire';
-import { holdsOf, withChanged, type Span } from '../../../state/booking';
+import { cardsOf, holdsOf, obstacleOf, withChanged, type Obstacle, type Span } from '../../../state/booking';
 import type { App } from '../../../state/context';
-import { boxesOf, claimsOf, gapAt, offerAt, type LaneBox } from '../../../state/lanes';
-import { refusalText } from '../refused';
+import { boxesOf, claimsOf, gapAt, offerAt, type LaneBox, type LaneBooking } from '../../../state/lanes';
+import { notesText } from '../notes';
+import { refusalOf, refusalText } from '../refused';
 import type { LaneView } from './view.svelte';
 
 /** A place in the lanes: of a folded node it is its line. */
@@ -24,7 +24,7 @@ export interface FreeSpan extends Span {
 }
 
 /** What is open above the lanes: a form, or what can be done with a booking. */
-export type Opened = { kind: 'form'; offer: FreeSpan } | { kind: 'box'; booking: BookingView };
+export type Opened = { kind: 'form'; offer: FreeSpan } | { kind: 'box'; booking: LaneBooking };
 
 /** What the lanes are about, and what somebody does in them. */
 export class LaneDesk {
@@ -39,6 +39,8 @@ export class LaneDesk {
     const gpus = [...fleet.gpus.values()].map(({ record }) => record);
     return odditiesOf(this.known, gpus, clock.coarse);
   });
+  /** When the next day begins for the board. */
+  tomorrow = $state(Infinity);
   /** Of the time's column, in pixels. */
   width = $state(900);
   /** Where the keys are. */
@@ -103,6 +105,16 @@ export class LaneDesk {
     const gap = gapAt(number, at, holdsOf(node, this.on(node), rows, this.now), this.now);
     if (!gap || !this.isOffering) return null;
     return { node, numbers: [number], gap, ...offerAt(at, gap, preferences.bookingSeconds) };
+  }
+
+  /** Why the board would refuse what is offered, as it is now. */
+  obstacle({ node, numbers, start, end }: FreeSpan): Obstacle | null {
+    const { fleet, session } = this.app;
+    const rows = fleet.nodes.get(node)?.liveGpus.map(({ live }) => live) ?? [];
+    const holds = holdsOf(node, this.on(node), rows, this.now);
+    const about = { me: session.person, now: this.now, tomorrow: this.tomorrow };
+    const chosen = cardsOf(rows).filter(({ index }) => numbers.includes(index));
+    return chosen.map((gpu) => obstacleOf(gpu, { start, end }, holds, about)).find(Boolean) ?? null;
   }
 
   /** The gap in which the keys are. */
@@ -171,14 +183,14 @@ export class LaneDesk {
     const before = this.known.find(({ id }) => id === wanted?.id);
     if (!wanted || !before || this.#waiting) return;
     this.#waiting = true;
-    const { start, end, places } = wanted;
+    const { start, end, places, revision } = wanted;
     const moved = wanted.state === 'running' ? {} : { start, places };
     try {
-      this.changed(await this.#desk.edit(wanted.id!, { ...moved, end }));
-      this.tell('');
+      const answer = await this.#desk.edit(wanted.id!, { ...moved, end, revision });
+      this.changed(answer);
+      this.tell(notesText(answer.notes, this.app.language));
     } catch (error) {
-      const refused = error instanceof AccountError ? error : new AccountError(0, String(error));
-      const reason = refusalText(refused, this.app);
+      const reason = refusalText(refusalOf(error), this.app);
       this.tell(this.app.language.say('lane_putBack', { reason }), true);
       this.onchanged(null);
     } finally {

@@ -147,7 +147,8 @@ function change(event: KeyboardEvent, box: LaneBox, shown: Shown, { desk, app }:
   const { axis } = desk.view;
   const { start, end } = { ...booking, ...changed };
   if (start >= axis.end || end <= axis.start) return true;
-  desk.want(desk.known.find(({ id }) => id === booking.id) ?? booking, { start, end, ...changed });
+  // From what is wanted already: what has become of it since is for the board to say.
+  desk.want(booking, { start, end, ...changed });
   const draft = desk.draft;
   if (!draft) return true;
   const [from, until] = spanText(draft.start, draft.end, app.clock.coarse, tag);

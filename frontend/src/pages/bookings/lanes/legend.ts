@@ -9,7 +9,7 @@ export const LOOKS: Record<Look, Key> = {
   others: 'lane_others',
   past: 'lane_past',
   'no-show': 'lane_noShow',
-  block: 'book_maintenance',
+  block: 'lane_maintenance',
 };
 
 export const FEET: Record<RealKind, Key> = {
