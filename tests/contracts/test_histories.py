@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuboard.history.base import GPUS_PER_NODE, History, Keep
 from gpuboard.history.embedded import EmbeddedHistory
@@ -336,6 +337,26 @@ def test_a_sample_that_is_too_old_or_of_a_gpu_without_a_place_is_refused(history
     assert history.write(Batch(places=[place("GPU-a")], gpu_samples=samples), now=DAY).refused == 2
 
 
+def test_a_sample_of_the_future_is_of_now_and_one_of_last_year_is_none(history: History) -> None:
+    """Whatever a clock says: nothing stands where nobody has been yet, nor in hours that are final."""
+    at = (DAY + 365 * 24 * HOUR, DAY - 365 * 24 * HOUR)
+    samples = [gpu_sample("GPU-a", moment) for moment in at]
+    places = [place("GPU-a", start=DAY - 400 * 24 * HOUR)]
+    assert history.write(Batch(places=places, gpu_samples=samples), now=DAY).refused == 1
+    (seen,) = history.states("GPU-a", DAY - HOUR, DAY + HOUR)
+    assert (seen.start, seen.end <= DAY + 60) == (DAY, True)
+    assert [history.states("GPU-a", moment - HOUR, moment + HOUR) for moment in at] == [[], []]
+
+
+def test_a_place_that_ends_as_it_begins_is_taken_back(history: History) -> None:
+    """With what was told of its GPU since that end; what was before stays until then."""
+    first, second = place("GPU-a"), place("GPU-a", start=DAY + HOUR, index=1)
+    history.write(Batch(places=[first, second]), now=DAY + HOUR)
+    history.write(Batch(places=[replace(second, end=DAY + 60)]), now=DAY + HOUR)
+    (found,) = history.places(DAY, DAY + 10 * HOUR)
+    assert found == replace(first, end=DAY + 60)
+
+
 def test_late_samples_are_in_the_past_as_if_they_had_come_in_time(history: History) -> None:
     """An agent that was cut off for an hour sends it afterwards."""
     history.write(
@@ -384,6 +405,29 @@ def test_episodes_and_events_are_found_by_what_they_are_of(history: History) -> 
         assert history.episodes(DAY, DAY + 100, **wanted) == [episodes[3], episodes[1]]  # type: ignore[arg-type]
     assert history.episodes(DAY + 13, DAY + 100) == []
     assert history.events(DAY, DAY + 100, node="gpu01") == [events[3], events[1]]
+
+
+def test_what_began_and_ended_around_a_moment_is_found_however_much_began_later(history: History) -> None:
+    """The end of a long job is not behind a hundred short ones."""
+
+    def ran(number: int, start: float, end: float | None) -> Episode:
+        facts = {
+            "gpu": f"GPU-{number}",
+            "node": "gpu01",
+            "label": str(number),
+            "person": "ana",
+            "program": "a",
+        }
+        return Episode(**facts, start=DAY + start, end=None if end is None else DAY + end)  # type: ignore[arg-type]
+
+    long, before, after = ran(0, -9000, 490), ran(1, 400, None), ran(2, -9000, 520)
+    crowd = [ran(number, 600 + number, 700 + number) for number in range(3, 103)]
+    events = [Event(node="gpu01", kind="lost", start=DAY + at) for at in (300, 510, *range(600, 700))]
+    history.write(Batch(episodes=[long, before, after, *crowd], events=events), now=DAY)
+    found = history.episodes(DAY, DAY + 3600, around=DAY + 500, limit=1)
+    assert found == [crowd[0], before, long, after]
+    assert history.events(DAY, DAY + 3600, around=DAY + 500, limit=1) == [events[1], events[0]]
+    assert history.episodes(DAY, DAY + 3600, around=DAY + 500, limit=1, gpu="GPU-1") == [before]
 
 
 def test_an_episode_that_is_written_again_is_replaced(history: History) -> None:

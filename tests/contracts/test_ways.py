@@ -101,11 +101,18 @@ async def test_a_proxy_may_call_people_by_numbers() -> None:
     assert vouched.person == "20261118"
 
 
-@pytest.mark.parametrize("name", ["node", "socket", "proxy"])
+@pytest.mark.parametrize("name", ["node", "socket"])
 async def test_a_name_is_made_harmless(name: str) -> None:
     """It is hostile text until it is somebody's, and goes to terminals and logs."""
     vouched = await ways(ON)[name].recognise(SHOWN[name]("a\x1b[31mb"))
     assert (vouched.person, vouched.way) == ("a\\x1b[31mb", name)
+
+
+@pytest.mark.parametrize("who", ["an\u200ba", "a\x1b[31mb", "ana\ufe0f", "an\u3164a", "ana\u00a0b"])
+async def test_a_proxys_name_with_something_that_nobody_sees_is_refused(who: str) -> None:
+    """It would be one more person who looks like the first."""
+    with pytest.raises(AccessRefused):
+        await ways(ON)["proxy"].recognise(ProxyEvidence(value=who))
 
 
 async def test_a_proxys_header_with_two_values_is_refused() -> None:

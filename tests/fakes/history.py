@@ -157,7 +157,7 @@ class WrittenDown(History):
         """Not kept."""
         raise NotImplementedError
 
-    def usage(self, start: float, end: float) -> Usage:
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
         """Not kept."""
         raise NotImplementedError
 
@@ -177,12 +177,22 @@ class WrittenDown(History):
         gpu: str | None = None,
         node: str | None = None,
         person: str | None = None,
+        around: float | None = None,
         limit: int = 1000,
     ) -> list[Episode]:
         """Not kept."""
         raise NotImplementedError
 
-    def events(self, start: float, end: float, *, node: str | None = None, limit: int = 1000) -> list[Event]:
+    def events(
+        self,
+        start: float,
+        end: float,
+        *,
+        node: str | None = None,
+        kind: str | None = None,
+        around: float | None = None,
+        limit: int = 1000,
+    ) -> list[Event]:
         """Not kept."""
         raise NotImplementedError
 

@@ -7,9 +7,8 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.state import Fleet
 from gpuboard.history.base import History
 from gpuboard.history.figures import VERDICTS
-from gpuboard.history.gathering import News
+from gpuboard.history.gathering import News, read_news
 from gpuboard.history.recorder import Recorder
-from gpuboard.history.remembering import Left
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from tests.clock import HandClock
 from tests.fakes.history import WrittenDown
@@ -61,13 +60,7 @@ class Lab(Generic[Kept]):
 
     def legacy(self) -> News:
         """What an earlier board left in the history."""
-        history, now = self.history, self.clock.time
-        return News(
-            history.places(now, now),
-            history.open_episodes(),
-            history.open_events(),
-            Left(history.memories(), frozenset()),
-        )
+        return read_news(self.history, self.clock.time)
 
     def say(
         self,

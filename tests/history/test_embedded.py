@@ -417,6 +417,25 @@ def test_what_goes_to_a_deleted_file_is_not_safe(make: MakeHistory, tmp_path: Pa
         assert history.lives == lives
 
 
+def test_room_is_given_back_in_steps_of_many_pages(tmp_path: Path) -> None:
+    """One page a step would take a sync for every 4 kB."""
+    file = HistoryFile(tmp_path / FILE)
+    file.open()
+    with file.write() as connection:
+        rows = [(number, bytes(100_000)) for number in range(100)]
+        connection.executemany("INSERT INTO memories VALUES (?, ?)", rows)
+    with file.write() as connection:
+        connection.execute("DELETE FROM memories")
+    before = (tmp_path / FILE).stat().st_size
+    steps = 0
+    while file.outside_transaction(retention.give_back):
+        steps += 1
+    file.close()
+    after = (tmp_path / FILE).stat().st_size
+    assert 0 < steps <= before / 4096 / retention.STEP_PAGES + 1
+    assert after <= before / 2
+
+
 def test_a_forgotten_number_of_people_is_not_given_again(make: MakeHistory) -> None:
     """An old hour that still has it must not be somebody else's."""
     history = make(names_seconds=10 * HOUR)

@@ -51,6 +51,15 @@ def test_extremes_are_those_of_the_samples_that_held(samples: list[Plain]) -> No
             assert found == ((min(told), max(told)) if told else (NOTHING, NOTHING))
 
 
+def test_a_node_that_says_much_is_reckoned_as_one_that_says_little() -> None:
+    """Side by side or one after another: shares of a cell are the same."""
+    samples = [Plain(0, START_MS + 700 * at, 700, (at * at % 97, at)) for at in range(3 * CELL_MS // 700)]
+    cells = grid(samples)
+    for place in range(COUNT):
+        start = START_MS + place * CELL_MS
+        assert cell_in(cells, 0, place) == cell_of(samples, 0, start, start + CELL_MS)
+
+
 @given(samples=SAMPLES)
 def test_the_times_add_up(samples: list[Plain]) -> None:
     """No millisecond is counted twice, and none is lost."""

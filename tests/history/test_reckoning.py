@@ -72,9 +72,12 @@ class _Fractions:
 
     def __init__(self, told: list[dict[str, tuple[int, int]]]) -> None:
         self._told = told
+        # From when on, and whether with memory.
+        self.asked: list[tuple[float, bool]] = []
 
-    def usage(self, start: float, end: float) -> Usage:
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
         """All of it, whatever is asked."""
+        self.asked.append((start, with_memory))
         places = []
         for at, people in enumerate(self._told):
             parts = {who: Times(span=used, used=used, memory=held) for who, (used, held) in people.items()}
@@ -160,7 +163,8 @@ def test_weights_make_a_column_and_change_no_other(history: EmbeddedHistory) -> 
 class _Told:
     """A history in which somebody was on a GPU for no time at all."""
 
-    def usage(self, start: float, end: float) -> Usage:
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
+        del with_memory
         times = Times(span=HOUR_MS, free=HOUR_MS)
         people = {"unknown": Times(), "ana": Times(used=1)}
         return Usage(
@@ -183,10 +187,10 @@ class _Costly(_Told):
         self.costs = list(costs)
         self.spent = 0.0
 
-    def usage(self, start: float, end: float) -> Usage:
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
         self.spent += self.costs.pop(0)
         go_on()
-        return super().usage(start, end)
+        return super().usage(start, end, with_memory=with_memory)
 
 
 @pytest.mark.parametrize(("cost", "used", "is_said"), [(4.0, 0, False), (6.0, None, True)])
@@ -201,6 +205,17 @@ def test_what_it_is_compared_with_takes_nothing_from_an_answer(
     answer = Question().answer(lambda: ask_usage(cast("History", history), wanted))
     assert (answer.total.previous_used_ms, ALONE in answer.text) == (used, is_said)
     assert answer.is_alone == is_said
+
+
+@pytest.mark.parametrize("by", ["person", "week"])
+def test_memory_of_the_span_before_is_not_asked_for(by: UsageBy) -> None:
+    """Nobody reads it, and to divide that of shared GPUs takes longer than all else."""
+    told = _Fractions([{"ana": (HOUR_MS, 10)}])
+    start, end = LATER - HOUR, LATER
+    wanted = UsageWanted(by=by, start=start, end=end, now=end, before=(DAY - HOUR, DAY), zone=UTC)
+    ask_usage(cast("History", told), wanted)
+    assert {with_memory for since, with_memory in told.asked if since >= start} == {True}
+    assert {with_memory for since, with_memory in told.asked if since < start} == {False}
 
 
 def test_what_takes_too_long_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

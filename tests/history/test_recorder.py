@@ -6,7 +6,10 @@ import pytest
 
 from gpuboard.fleet.names import Names
 from gpuboard.history import recorder as module
-from gpuboard.model.report import HostFacts, NodeReport
+from gpuboard.history.hindsight import BOARD, LEARNT_LATER, PAUSED
+from gpuboard.history.records import Event
+from gpuboard.model.booking import Booking
+from gpuboard.model.report import HostFacts, NodeReport, Problem
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim
 from tests.history.lab import GIB, Lab, made_up, reading, verdicts
@@ -189,6 +192,55 @@ async def test_while_the_history_is_paused_the_answer_is_not_now() -> None:
     assert lab.recorder.trouble is None
 
 
+async def test_a_pause_of_the_history_is_an_event_when_it_is_over() -> None:
+    """A gap has a cause, also when nobody reads the log any more."""
+    lab = made_up()
+    lab.tick()
+    lab.history.full = True
+    lab.tick()
+    began = lab.clock.time
+    for _ in range(60):
+        lab.tick()
+        await lab.write()
+    assert not lab.history.batches
+    lab.history.full = False
+    lab.tick()
+    await lab.write()
+    events = [event for batch in lab.history.batches for event in batch.events]
+    assert events == [Event(node=BOARD, kind=PAUSED, start=began, end=began + 61)]
+
+
+async def test_what_was_learnt_later_is_said_to_be() -> None:
+    """As one span that grows; what came a moment late is nothing that was ever shown otherwise."""
+    lab = made_up()
+    assert lab.say([reading()], sequence=1)
+    lab.tick(600.0)
+    began = lab.clock.time - 500
+    for number in range(4):
+        assert lab.say([reading()], sequence=2 + number, age=500.0 - 5 * number, is_backfill=True)
+        if number == 1:
+            lab.tick(0.0)
+            await lab.write()
+    assert lab.say([reading()], sequence=50, age=10.0, is_backfill=True)
+    lab.tick(0.0)
+    await lab.write()
+    events = [event for batch in lab.history.batches for event in batch.events if event.kind == LEARNT_LATER]
+    assert [(event.node, event.start, event.end) for event in events] == [
+        ("dgx", began, began + 10),
+        ("dgx", began, began + 20),
+    ]
+
+
+async def test_no_node_can_claim_what_is_said_of_the_record() -> None:
+    """It is no problem of a node."""
+    lab = made_up()
+    wrong = tuple(Problem(kind=kind, text="x", remedy="y") for kind in (PAUSED, LEARNT_LATER, "other-kind"))
+    lab.say([reading()], problems=wrong)
+    lab.tick()
+    await lab.write()
+    assert [event.kind for batch in lab.history.batches for event in batch.events] == ["other-kind"]
+
+
 async def test_what_waits_for_a_broken_disk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing that was put aside is lost."""
     monkeypatch.setattr(module, "MIN_WAITING", 80)
@@ -296,6 +348,40 @@ async def test_what_is_booked_and_unused_is_noted_as_the_claimants() -> None:
     ]
 
 
+async def test_what_anybody_may_have_typed_is_booked_on_nobodys_account() -> None:
+    """A file's names are no people."""
+    lab = made_up()
+    lab.fleet.set_claims("comments-json", {("dgx", 0): Claim(who="ana")})
+    lab.say([reading()])
+    lab.tick()
+    await lab.write()
+    assert [(one.holders, *verdicts(lab)) for one in lab.history.samples] == [((), "booked")]
+
+
+async def test_a_block_is_maintenance_and_not_its_admins() -> None:
+    """Who keeps everybody away has no GPU either, and pays for none; also where a sample comes late."""
+    lab = made_up()
+    place, now = ("dgx", 0), lab.clock.time
+    block = Booking(
+        id="1",
+        kind="block",
+        who="ana",
+        places=(place,),
+        gpus=1,
+        start=now - 600,
+        end=now + 600,
+        created_at=now,
+    )
+    lab.fleet.set_claims("block", {place: block.claim()})
+    lab.say([reading()], sequence=99)
+    lab.tick()
+    lab.say([reading()], sequence=699, age=400.0, is_backfill=True)
+    lab.tick()
+    await lab.write()
+    noted = [(one.holders, word) for one, word in zip(lab.history.samples, verdicts(lab), strict=True)]
+    assert noted == [(("maintenance",), "booked")] * 2
+
+
 async def test_a_trespasser_uses_what_others_have_booked() -> None:
     """Whoever is on it, it is theirs."""
     lab = made_up()
@@ -359,19 +445,51 @@ async def test_names_that_never_end_are_not_believed() -> None:
     assert lab.history.samples[-1].holders == ("ana",)
 
 
-async def test_a_gpu_that_is_gone_has_left_its_place() -> None:
-    """When its node is forgotten."""
+async def test_a_gpu_that_is_gone_was_there_until_its_last_sample() -> None:
+    """Not until its node was forgotten: what nobody could see then was no fleet's."""
     lab = made_up()
     lab.say([reading()])
     lab.tick()
-    lab.fleet.sink("push").expect(())
+    lab.say([reading()], sequence=2)
+    last = lab.clock.time
     lab.tick()
+    lab.fleet.sink("push").expect(())
+    lab.tick(10 * 3600.0)
     lab.fleet.forget("dgx")
     lab.tick()
     await lab.write()
-    last = [place for batch in lab.history.batches for place in batch.places][-1]
-    assert last.end == lab.clock.time
+    assert [place for batch in lab.history.batches for place in batch.places][-1].end == last
     assert lab.history.positions() == {}
+
+
+async def test_a_gpu_that_was_told_of_afterwards_only_was_there_until_its_last_sample() -> None:
+    """As any other that is gone, and not a minute longer."""
+    lab = made_up()
+    lab.say([reading(0)], sequence=1)
+    lab.tick()
+    for number, age in enumerate((300.0, 200.0, 100.0)):
+        told = [reading(0), reading(1)]
+        lab.say(told, sequence=2 + number, age=age, is_backfill=True)
+    lab.say([reading(0)], sequence=5)
+    now = lab.clock.time
+    lab.tick()
+    await lab.write()
+    last = [place for batch in lab.history.batches for place in batch.places if place.gpu == "GPU-1"][-1]
+    assert (last.start, last.end) == (now - 300.0, now - 100.0)
+
+
+async def test_a_gpu_that_comes_back_after_it_was_forgotten_is_there_from_its_first_sample() -> None:
+    """Its node is listed still, and goes on: what it says first is not of a GPU without a place."""
+    lab = made_up()
+    lab.say([reading()])
+    lab.tick()
+    lab.fleet.forget("dgx")
+    lab.tick()
+    first = lab.clock.time
+    lab.say([reading()], sequence=2)
+    lab.tick(5.0)
+    await lab.write()
+    assert [place for batch in lab.history.batches for place in batch.places][-1].start == first
 
 
 async def test_at_the_end_all_that_was_taken_is_written() -> None:

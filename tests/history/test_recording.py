@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpuboard.fleet.names import Names
+from gpuboard.history import recorder as module
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.recorder import Recorder
@@ -231,6 +233,37 @@ async def test_what_was_remembered_is_kept_by_a_killed_board_too(history: Embedd
     assert (row.verdict, row.since) == ("idle", quiet)
 
 
+@pytest.mark.parametrize("is_backfill", [False, True])
+async def test_what_a_killed_board_had_not_written_is_taken_when_it_is_told_again(
+    history: EmbeddedHistory, monkeypatch: pytest.MonkeyPatch, *, is_backfill: bool
+) -> None:
+    """It was ready, but did not go into the batch that was written: nothing of it is known."""
+    monkeypatch.setattr(module, "BATCH_SAMPLES", 50)
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    lab.clock.time += 500.0
+
+    def hand_over(board: Lab[EmbeddedHistory]) -> None:
+        for number in range(100):
+            age = board.clock.time - (start + 5.0 * number)
+            board.say([reading(use=50.0)], sequence=number, age=age, is_backfill=is_backfill)
+        board.tick()
+
+    hand_over(lab)
+    while lab.recorder._late:
+        lab.recorder._judge_some()
+    batch = lab.recorder._gather()
+    assert batch is not None
+    await history.run(lambda: history.write(batch, now=lab.clock.time), is_write=True)
+    again = await lab_on(history, lab.clock.time + 10.0)
+    assert again.recorder.taken("dgx", "boot") == 49
+    hand_over(again)
+    await again.write()
+    assert (again.recorder.taken("dgx", "boot"), again.recorder.counts.refused) == (99, 0)
+    seen = await history.run(lambda: history.states("GPU-0", start, start + 500.0))
+    assert sum(one.end - one.start for one in seen) == 500.0
+
+
 async def test_an_episode_goes_on_over_a_restart_or_ends_before_it(history: EmbeddedHistory) -> None:
     """The same program goes on; one that has ended did not end because the board came back."""
     lab = await lab_on(history, 1_800_000_000.0)
@@ -251,6 +284,73 @@ async def test_an_episode_goes_on_over_a_restart_or_ends_before_it(history: Embe
     ended = spans["chen"][1]
     assert ended is not None
     assert ended <= lab.clock.time + 15
+
+
+async def spans_of(lab: Lab[EmbeddedHistory]) -> dict[str, tuple[float, Any]]:
+    """From when to when people ran something, as is written."""
+    await lab.write()
+    found = await lab.history.run(lambda: lab.history.episodes(0, lab.clock.time))
+    assert len({one.person for one in found}) == len(found)
+    return {one.person: (one.start, one.end) for one in found}
+
+
+async def test_what_was_learnt_later_neither_goes_on_nor_ends_what_does(history: EmbeddedHistory) -> None:
+    """Its GPU may not be mentioned any more; who is there now was not there then."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(1, 13):
+        lab.say([reading(use=50.0, user="live")], sequence=number)
+        lab.tick(5.0)
+    for age in range(3000, 2700, -5):
+        past = [reading(use=50.0, user="framed")]
+        lab.say(past, boot="other", sequence=3000 - age, age=age, is_backfill=True)
+    lab.tick(5.0)
+    told = start + 60.0
+    assert await spans_of(lab) == {"live": (start, None), "framed": (told - 3000, told - 3000)}
+    for number in range(24):
+        lab.say([reading(1)], boot="third", sequence=number)
+        lab.tick(5.0)
+    spans = await spans_of(lab)
+    # A closer look is taken every ten seconds.
+    assert spans["live"] == (start, pytest.approx(start + 55, abs=10))
+    assert spans["framed"] == (told - 3000, pytest.approx(told - 2705, abs=10))
+
+
+async def test_what_runs_on_a_lost_node_has_an_end_until_it_is_heard_again(history: EmbeddedHistory) -> None:
+    """Nobody knows whether it still runs; then it is the same episode."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for number in range(1, 13):
+        lab.say([reading(use=50.0, user="ana")], sequence=number)
+        lab.tick(5.0)
+    assert await spans_of(lab) == {"ana": (start, None)}
+    for _ in range(120):
+        lab.tick(5.0)
+    assert await spans_of(lab) == {"ana": (start, pytest.approx(start + 55, abs=10))}
+    lab.say([reading(use=50.0, user="ana", began=start)], sequence=13)
+    lab.tick(5.0)
+    assert await spans_of(lab) == {"ana": (start, None)}
+
+
+async def test_an_episode_begins_no_earlier_than_a_sample_without_it(history: EmbeddedHistory) -> None:
+    """Whatever its process says: of a GPU that is new no sample was taken before."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start, long_ago = lab.clock.time, lab.clock.time - 300 * 24 * HOUR
+    lab.say([reading(0, user="ana", began=long_ago), reading(1)], sequence=1)
+    lab.tick(5.0)
+    for number in range(2, 5):
+        lab.say([reading(0, user="ana", began=long_ago), reading(1)], sequence=number)
+        lab.tick(5.0)
+    lab.say([reading(0), reading(1, user="ben", began=long_ago)], sequence=5)
+    lab.tick(5.0)
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time + 600)
+    again.say([reading(0, user="chen", began=long_ago), reading(1)], sequence=100)
+    again.tick(5.0)
+    await stop(again)
+    found = await history.run(lambda: history.episodes(long_ago - 1, again.clock.time))
+    begins = {one.person: one.start - start for one in found}
+    assert begins == {"ana": 0, "ben": 15, "chen": 20}
 
 
 async def test_an_event_that_lasts_is_one_over_a_restart(history: EmbeddedHistory) -> None:
@@ -349,3 +449,86 @@ async def test_a_clock_that_was_set_forward_and_back_leaves_nothing_open(history
     events = await history.run(lambda: history.events(start - 1, now))
     assert events
     assert all(one.end is not None and one.end <= now for one in events)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_a_gpu_that_came_while_the_clock_was_ahead_is_there_once(
+    history: EmbeddedHistory, *, is_restarted: bool
+) -> None:
+    """Since the clock is right; when it is taken out, nothing of it is left in the future."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start, ahead = lab.clock.time, 20 * HOUR
+    lab.say([reading(0)], sequence=1)
+    lab.tick()
+    await lab.write()
+    lab.clock.time += ahead
+    lab.say([reading(0), reading(1)], sequence=2)
+    lab.tick()
+    await lab.write()
+    if is_restarted:
+        await stop(lab)
+        lab = await lab_on(history, lab.clock.time - ahead)
+    else:
+        lab.clock.time -= ahead
+    back = lab.clock.time
+    lab.say([reading(0), reading(1)], sequence=3)
+    lab.tick()
+    await lab.write()
+    places = await history.run(lambda: history.places(start, start + 100 * HOUR))
+    assert [(one.gpu, one.end) for one in places] == [("GPU-0", None), ("GPU-1", None)]
+    assert [one.start for one in places] == [start, pytest.approx(back, abs=1.0)]
+    lab.tick(60.0)
+    lab.fleet.sink("push").expect(())
+    lab.fleet.forget("dgx")
+    lab.tick()
+    await lab.write()
+    ever = start + 100 * HOUR
+    assert await history.run(lambda: history.places(lab.clock.time, ever)) == []
+
+
+@pytest.mark.parametrize("missing_hours", [0, 5])
+@pytest.mark.parametrize("restarts", [0, 1, 2])
+async def test_a_gpu_that_is_taken_out_counts_until_its_last_sample(
+    history: EmbeddedHistory, restarts: int, missing_hours: int
+) -> None:
+    """However long it is remembered afterwards, by whichever run of the board, and where others stay."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start, both = lab.clock.time, [reading(0, use=50.0), reading(1, use=50.0)]
+    for number in range(60):
+        lab.say(both, sequence=number)
+        lab.tick(60.0)
+    last = lab.clock.time - 60.0
+    for number in range(missing_hours):
+        lab.say(both[:1], sequence=100 + number)
+        lab.tick(HOUR)
+    for number in range(restarts):
+        await lab.write()
+        await stop(lab)
+        lab = await lab_on(history, lab.clock.time + 60.0)
+        lab.say(both[:1], sequence=200 + number)
+        lab.tick()
+    await lab.write()
+    lab.fleet.sink("push").expect(())
+    lab.tick(HOUR)
+    lab.fleet.forget("dgx")
+    lab.tick()
+    lab.tick(24 * HOUR)
+    await lab.write()
+    places = await history.run(lambda: history.places(start, lab.clock.time, gpu="GPU-1"))
+    assert [(one.start, one.end) for one in places] == [(start, last)]
+    assert await history.run(lambda: history.places(lab.clock.time, lab.clock.time)) == []
+
+
+async def test_a_clock_that_is_set_back_before_the_first_tick_of_a_board_was_set_back(
+    history: EmbeddedHistory,
+) -> None:
+    """What an earlier run had told in a time that is to come is there since now."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    lab.say([reading()], sequence=1)
+    lab.tick()
+    await stop(lab)
+    again = await lab_on(history, lab.clock.time)
+    again.tick(-10 * HOUR)
+    await again.write()
+    (place,) = await history.run(lambda: history.places(again.clock.time, lab.clock.time))
+    assert (place.start, place.end) == (again.clock.time, None)

@@ -290,6 +290,86 @@ def test_memory_is_counted_as_long_as_it_was_held(tmp_path: Path) -> None:
     assert [one.times.memory for one in found] == [8 * an_hour, 8 * an_hour, None]
 
 
+def test_memory_of_a_shared_hour_is_of_those_who_held_it_then(tmp_path: Path) -> None:
+    """Whoever was alone on the GPU for the rest of the day held no more of it; hours add up to the day."""
+    with opened(str(tmp_path)) as history:
+        ran = [
+            Episode(
+                gpu="GPU-a",
+                node="gpu01",
+                label="0",
+                person=person,
+                program="train",
+                start=start,
+                end=DAY + 24 * HOUR,
+                memory_peak_bytes=10 * GIB,
+            )
+            for person, start in (("ana", DAY), ("ben", DAY + 23 * HOUR))
+        ]
+        history.write(Batch(places=[place("GPU-a")], episodes=ran), now=DAY)
+        for hour in range(24):
+            both = hour == 23
+            told = gpu_sample(
+                "GPU-a",
+                DAY + hour * HOUR,
+                holds=3600,
+                holders=("ana", "ben") if both else ("ana",),
+                memory_used_bytes=(20.0 if both else 10.0) * GIB,
+            )
+            history.write(Batch(gpu_samples=[told]), now=DAY + hour * HOUR)
+        hours = [held_in(history.usage(DAY + at * HOUR, DAY + (at + 1) * HOUR)) for at in range(24)]
+        day = held_in(history.usage(DAY, DAY + 24 * HOUR))
+    assert hours[-1] == {"ana": 10.0, "ben": 10.0}
+    assert day == sum(hours, Counter[str]()) == {"ana": 240.0, "ben": 10.0}
+
+
+def held_in(usage: Usage) -> Counter[str]:
+    """Person → GiB times hours."""
+    found = Counter[str]()
+    for one in usage.places:
+        found.update({name: (part.memory or 0) / 1024 / HOUR for name, part in one.people.items()})
+    return found
+
+
+def test_memory_of_an_hour_in_which_somebody_came_is_divided_by_what_each_held(tmp_path: Path) -> None:
+    """Not by how long: what was before is not what is shared. Programs side by side count together."""
+    ran = [
+        ("ana", "train", DAY, DAY + HOUR, 6),
+        ("ben", "train", DAY + 1800, DAY + HOUR, 1),
+        ("ben", "eval", DAY + 1800, DAY + HOUR, 1),
+        # One after the other.
+        ("ana", "early", DAY - HOUR, DAY, 9),
+        ("ben", "later", DAY + HOUR, DAY + 2 * HOUR, 9),
+    ]
+    episodes = [
+        Episode(
+            gpu="GPU-a",
+            node="gpu01",
+            label="0",
+            person=person,
+            program=program,
+            start=start,
+            end=end,
+            memory_peak_bytes=gib * GIB,
+        )
+        for person, program, start, end, gib in ran
+    ]
+    told = [
+        gpu_sample("GPU-a", DAY, holds=1800, holders=("ana",), memory_used_bytes=6.0 * GIB),
+        gpu_sample("GPU-a", DAY + 1800, holds=1800, holders=("ana", "ben"), memory_used_bytes=8.0 * GIB),
+    ]
+    with opened(str(tmp_path)) as history:
+        history.write(Batch(places=[place("GPU-a")], gpu_samples=told, episodes=episodes), now=DAY + 1800)
+        whole = history.usage(DAY, DAY + HOUR)
+        assert held_in(whole) == {"ana": 6.0, "ben": 1.0}
+        # Who asks for no memory hears the same of everything else.
+        plain = history.usage(DAY, DAY + HOUR, with_memory=False)
+        for one in whole.places:
+            for times in (one.times, *one.people.values()):
+                times.memory = None
+        assert plain == whole
+
+
 def test_memory_of_people_is_all_that_was_held(tmp_path: Path) -> None:
     """The rest of a division is the first one's, and so it is of programs."""
     with opened(str(tmp_path)) as history:

@@ -2,12 +2,13 @@
 
 import csv
 import io
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
-from gpuboard.export.usage import usage_to_csv, usage_to_text
+from gpuboard.export.usage import NO_GROUP, usage_to_csv, usage_to_text
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
 from gpuboard.history.reckoning import UsageWanted, ask_usage
@@ -28,7 +29,7 @@ Sums = Counter[tuple[str, UsageKind]]
 def said_by_group(month: Month, start_ms: int, end_ms: int) -> tuple[Sums, int]:
     """Milliseconds by group and kind, one held sample after the other, and all that GPUs were there.
 
-    What is of nobody known is of "(none)".
+    What is of nobody known is of nobody in a group.
     """
     told: Sums = Counter()
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -44,7 +45,7 @@ def said_by_group(month: Month, start_ms: int, end_ms: int) -> tuple[Sums, int]:
                 held = max(0, min(end, until) - max(begin, since))
                 for person in people if kind in OWNED else ("",):
                     # Tens of seconds divide evenly among two.
-                    group = GROUP_OF.get(person, "(none)") if person else ""
+                    group = GROUP_OF.get(person, NO_GROUP) if person else ""
                     told[group, kind] += held // max(1, len(people))
     return told, sum(until - since for spans in places.values() for since, until in spans)
 
@@ -65,10 +66,10 @@ def check(month: Month, folder: Path) -> None:
     """Compare what is printed, and what a spreadsheet gets, with the plain sum."""
     answer = asked(month, folder)
     expected, span = said_by_group(month, round(1000 * answer.start), round(1000 * answer.end))
-    assert {group for group, _ in expected} == {"vision", "language", "(none)", ""}
+    assert {group for group, _ in expected} == {"vision", "language", NO_GROUP, ""}
     *rows, total = csv.DictReader(io.StringIO(usage_to_csv(answer)))
     for kind in OWNED:
-        told = {row["name"] or "(none)": int(row[f"{kind}_ms"]) for row in rows}
+        told = {row["name"]: int(row[f"{kind}_ms"]) for row in rows}
         assert told == {group: expected[group, kind] for group in told}, kind
     sums = {kind: sum(time for (_, one), time in expected.items() if one == kind) for kind in USAGE_KINDS}
     sums_told = {kind: int(total[f"{kind}_ms"]) for kind in USAGE_KINDS}
@@ -76,8 +77,11 @@ def check(month: Month, folder: Path) -> None:
     assert min(sums.values()) > 0
     assert int(total["unobserved_ms"]) == span - sum(sums.values()) > 0
     used = {group: time for (group, kind), time in expected.items() if kind == "used"}
+    # A name may be of several words; columns are two spaces apart at least.
     printed = {
-        words[0]: words[1] for line in usage_to_text(answer).splitlines()[3:] if (words := line.split())
+        words[0]: words[1]
+        for line in usage_to_text(answer).splitlines()[3:]
+        if len(words := re.split(" {2,}", line)) > 1
     }
     hours = {name: float(words.replace(",", "")) for name, words in printed.items()}
     shown = {**used, "total": sums["used"]}

@@ -7,10 +7,11 @@ from msgspec import Struct
 
 from gpuboard.history.base import History
 from gpuboard.history.figures import GPU_FIGURES, HOST_FIGURES, Kind
+from gpuboard.history.hindsight import BOARD, LEARNT_LATER, PAUSED
 from gpuboard.history.records import Curves, CurvesQuery, Event, Member, Place
 from gpuboard.model.errors import UsageError
 from gpuboard.model.problems import rank_of
-from gpuboard.wire.history import HistoryAnswer, HistorySeries, TrackAnswer, TrackEvent
+from gpuboard.wire.history import HistoryAnswer, HistorySeries, SpanView, TrackAnswer, TrackEvent
 
 # The figures of a host are asked for beside those of its GPUs, which have some of the same names.
 HOST_PREFIX: Final = "host_"
@@ -76,7 +77,24 @@ def ask_curves(history: History, wanted: Wanted, *, most_values: int) -> History
         tier=curves.tier,
         times=curves.times,
         series=found,
+        paused=spans_of(history.events(curves.start, curves.end, node=BOARD, kind=PAUSED)),
     )
+
+
+def ask_learnt_later(history: History, gpu: str, start: float, end: float) -> list[SpanView]:
+    """When what a GPU was came to be known only later, in order, wherever it was."""
+    found: list[Event] = []
+    for place in history.places(start, end, gpu=gpu):
+        first, last = max(start, place.start), end if place.end is None else min(end, place.end)
+        if last > first:
+            found += history.events(first, last, node=place.node, kind=LEARNT_LATER)
+    return spans_of(found)
+
+
+def spans_of(events: Iterable[Event]) -> list[SpanView]:
+    """From when to when these lasted, in order."""
+    spans = {SpanView(start=one.start, end=one.end) for one in events if one.end is not None}
+    return sorted(spans, key=lambda one: one.start)
 
 
 def ask_track(history: History, start: float, end: float, points: int) -> TrackAnswer:
@@ -94,13 +112,15 @@ def ask_track(history: History, start: float, end: float, points: int) -> TrackA
         free=words["free"],
         busy=busy,
         counted=track.observed,
-        events=[TrackEvent(at=one.start, kind=one.kind, node=one.node) for one in gravest(events, start)],
+        events=[
+            TrackEvent(at=one.start, kind=one.kind, node=one.node or None) for one in gravest(events, start)
+        ],
     )
 
 
 def gravest(events: Iterable[Event], start: float) -> list[Event]:
     """The gravest of what began in a span, at most as many as a slider can show."""
-    begun = (event for event in events if event.start >= start)
+    begun = (event for event in events if event.start >= start and event.kind != LEARNT_LATER)
     return sorted(begun, key=lambda one: (rank_of(one.kind), -one.start))[:TRACK_EVENTS]
 
 

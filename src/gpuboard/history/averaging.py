@@ -72,7 +72,7 @@ def ask_averages(history: History, wanted: AveragesWanted) -> UsageAveragesAnswe
     spans = [
         whole_hours(wanted.now - hours * HOUR_SECONDS, wanted.now, now=wanted.now) for hours in WINDOW_HOURS
     ]
-    found = [history.usage(*span) for span in spans]
+    found = [history.usage(*span, with_memory=False) for span in spans]
     hours = history.usage_by_hour(*spans[-1])
     seen = [sum(hour.seen for hour in hours if hour.start >= start) for start, _ in spans]
     totals = [one.total() for one in found]

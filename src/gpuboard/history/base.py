@@ -194,11 +194,12 @@ class History(abc.ABC):
         """How many of the GPUs that count were free, busy and so on, over time."""
 
     @abc.abstractmethod
-    def usage(self, start: float, end: float) -> Usage:
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
         """How long each GPU that counts was used, idle, booked, free and broken, and by whom.
 
         Whole hours (of UTC), from the one that the span begins in, and the last up to its end, which is never
-        in the future; from when on anything was counted. What was not observed is what is left.
+        in the future; from when on anything was counted. What was not observed is what is left. Without
+        memory nothing is known of it, and the answer takes less time.
         """
 
     @abc.abstractmethod
@@ -218,10 +219,24 @@ class History(abc.ABC):
         gpu: str | None = None,
         node: str | None = None,
         person: str | None = None,
+        around: float | None = None,
         limit: int = 1000,
     ) -> list[Episode]:
-        """Those that touch a span, the newest first."""
+        """Those that touch a span, the newest first.
+
+        With `around`, of those that begin or end in the span the ones that do so nearest to that moment: so
+        many beginnings and so many ends, up to it and after it.
+        """
 
     @abc.abstractmethod
-    def events(self, start: float, end: float, *, node: str | None = None, limit: int = 1000) -> list[Event]:
-        """Those that touch a span, the newest first."""
+    def events(
+        self,
+        start: float,
+        end: float,
+        *,
+        node: str | None = None,
+        kind: str | None = None,
+        around: float | None = None,
+        limit: int = 1000,
+    ) -> list[Event]:
+        """Those that touch a span, the newest first; with `around` as episodes, by when they begin."""

@@ -115,6 +115,14 @@ def unpack_each(blobs: Sequence[bytes]) -> Iterator[Ints | None]:
         yield from map(_unpack_or_none, blobs)
 
 
+def different(numbers: NDArray[np.signedinteger]) -> list[int]:
+    """The numbers that there are, each once, in order.
+
+    `np.unique` would load numpy.ma for this, once: some ten milliseconds in which nothing else goes on.
+    """
+    return sorted(set(numbers.tolist()))
+
+
 def _unpack_or_none(blob: bytes) -> Ints | None:
     try:
         return unpack(blob)

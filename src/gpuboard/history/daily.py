@@ -21,7 +21,7 @@ def ask_days(
         StorageError: it cannot be read.
     """
     start, end = whole_hours(*within, now=now, zone=zone)
-    days = [(name, history.usage(*span)) for name, span in days_of(start, end, zone)]
+    days = [(name, history.usage(*span, with_memory=False)) for name, span in days_of(start, end, zone)]
     wanted = person.casefold()
     counted = {name: _theirs(usage, wanted) for name, usage in days if usage.places}
     whole = total_of(counted.values())

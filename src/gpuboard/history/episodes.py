@@ -7,6 +7,7 @@ from gpuboard.history.bounds import EPISODES_AN_HOUR, EPISODES_AT_ONCE, Allowanc
 from gpuboard.history.records import Episode
 from gpuboard.history.samples import short_name
 from gpuboard.model.names import holder_name
+from gpuboard.model.node import LATE_AFTER_INTERVALS, LOST_AFTER_INTERVALS
 from gpuboard.model.report import GpuProcess, GpuReading
 from gpuboard.verdict import PersonOf
 from gpuboard.verdict.holders import is_working
@@ -15,16 +16,19 @@ from gpuboard.verdict.holders import is_working
 JOIN_SECONDS: Final = 60.0
 # What goes on is written so often, with what is new of it.
 REFRESH_SECONDS: Final = 300.0
+# Of what was not shown for as many intervals as a node is not lost yet, at least for JOIN_SECONDS, the end is
+# told; it goes on if it is shown again.
+SILENT_AFTER_HOLDS: Final = LOST_AFTER_INTERVALS / LATE_AFTER_INTERVALS
 # A node that is away for longer has most likely been started anew.
 AWAY_SECONDS: Final = 24 * 3600.0
-# What a process says of its start is believed so far back.
-OLDEST_SECONDS: Final = 366 * 86400.0
 MAX_PROGRAM_LETTERS: Final = 200
 # Of one GPU at once: more people and programs are not told apart.
 MAX_OPEN: Final = 64
 
 # Who, and with what.
 Key = tuple[str, str | None]
+# Of a node and its GPU: when the sample before was taken; None: there was none.
+SeenBefore = Callable[[str, str], float | None]
 
 
 class Sighting(NamedTuple):
@@ -41,7 +45,10 @@ class Sighting(NamedTuple):
 class _Open:
     """An episode that goes on."""
 
-    __slots__ = ("label", "left_at", "node", "peak", "seconds", "seen_at", "start", "work", "written_at")
+    __slots__ = (
+        *("holds_seconds", "label", "left_at", "node", "peak", "seconds", "seen_at", "start", "told_end"),
+        *("work", "written_at"),
+    )
 
     def __init__(self, node: str, label: str, start: float, at: float) -> None:
         self.node = node
@@ -50,6 +57,9 @@ class _Open:
         # When it was seen last; and since when it is not, though its GPU is.
         self.seen_at = at
         self.left_at: float | None = None
+        # For how long its last sample holds; and the end that was told, None while it goes on.
+        self.holds_seconds = 0.0
+        self.told_end: float | None = None
         self.peak: int | None = None
         # Utilisation times seconds, and the seconds in which it was known.
         self.work = 0.0
@@ -68,15 +78,24 @@ class _Open:
         if sizes:
             self.peak = max(self.peak or 0, sum(sizes))
         self.seen_at, self.left_at = max(seen.at, self.seen_at), None
+        self.holds_seconds = seen.holds_seconds
+
+    def end_at(self, now: float) -> float | None:
+        """When it ended, if nothing more is heard of it; None: it goes on."""
+        is_silent = now - self.seen_at >= max(JOIN_SECONDS, SILENT_AFTER_HOLDS * self.holds_seconds)
+        return (self.left_at or self.seen_at) if is_silent else None
 
 
 class Episodes:
     """Joins processes to episodes, sample by sample; what is new waits here to be written."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen_before: SeenBefore) -> None:
+        self._seen_before = seen_before
         self._open: dict[str, dict[Key, _Open]] = {}
         self._allowance = Allowance(EPISODES_AT_ONCE, EPISODES_AN_HOUR)
         self._news: list[Episode] = []
+        # The last tick, and the one at which it was looked for the old.
+        self._now = 0.0
         self._looked_at = 0.0
 
     def restore(self, episodes: Iterable[Episode], heard: Mapping[str, float], now: float) -> None:
@@ -89,6 +108,8 @@ class Episodes:
                 known.work = one.utilization_mean_percent * known.seconds
             self._open.setdefault(one.gpu, {})[one.person, one.program] = known
         self.set_back(now)
+        # Nodes have a moment to be heard again.
+        self._now = self._looked_at = now
 
     def observe(self, seen: Sighting, person_of: PersonOf | None) -> None:
         """Take in one sample of a GPU; those of a GPU come in the order of their times."""
@@ -113,15 +134,25 @@ class Episodes:
         if known is None:
             if len(here) >= MAX_OPEN or not self._allowance.admits(seen.node, at):
                 return
-            known = here[key] = _Open(seen.node, seen.label, _start(own, at), at)
+            known = here[key] = _Open(seen.node, seen.label, self._start(own, seen), at)
         known.add(own, seen)
-        if at - known.written_at >= REFRESH_SECONDS:
+        is_heard_again = known.told_end is not None and known.end_at(self._now) is None
+        if is_heard_again or at - known.written_at >= REFRESH_SECONDS:
             known.written_at = at
-            self._news.append(_episode(seen.gpu, key, known, None))
+            self._tell(seen.gpu, key, known)
+
+    def _start(self, own: Iterable[GpuProcess], seen: Sighting) -> float:
+        """Since when it runs: as its oldest process says, but not from before the last sample without it."""
+        before = self._seen_before(seen.node, seen.gpu)
+        said = min(_starts(own), default=seen.at)
+        return min(seen.at, max(said, seen.at if before is None else before))
 
     def _miss(self, here: dict[Key, _Open], found: Container[Key], seen: Sighting) -> None:
         for key in [key for key in here if key not in found]:
             known = here[key]
+            if seen.at <= known.seen_at:
+                # Learnt later, of a time in which it had been seen or had not begun.
+                continue
             if known.left_at is None:
                 known.left_at = min(seen.at, known.seen_at + seen.holds_seconds)
             if seen.at - known.left_at >= JOIN_SECONDS:
@@ -138,11 +169,16 @@ class Episodes:
 
     def look_for_the_old(self, now: float) -> None:
         """End what has not been seen for so long that it goes on no more."""
+        self._now = now
         if now - self._looked_at < JOIN_SECONDS:
             return
         self._looked_at = now
         self._end_where(lambda known: known.left_at is not None and now - known.left_at >= JOIN_SECONDS)
         self._end_where(lambda known: now - known.seen_at >= AWAY_SECONDS)
+        for gpu, here in self._open.items():
+            for key, known in here.items():
+                if known.end_at(now) != known.told_end:
+                    self._tell(gpu, key, known)
 
     def _end_where(self, is_over: Callable[[_Open], bool]) -> None:
         over = [(gpu, key) for gpu, here in self._open.items() for key, one in here.items() if is_over(one)]
@@ -160,7 +196,7 @@ class Episodes:
 
     def set_back(self, now: float) -> None:
         """What was seen when the clock was wrong was seen by now; what began then begins anew."""
-        self._looked_at = min(self._looked_at, now)
+        self._now, self._looked_at = min(self._now, now), min(self._looked_at, now)
         self._end_where(lambda known: known.start > now)
         for here in self._open.values():
             for known in here.values():
@@ -172,8 +208,14 @@ class Episodes:
     def tell_again(self) -> list[Episode]:
         """All that goes on, for a history that has forgotten it."""
         return [
-            _episode(gpu, key, known, None) for gpu, here in self._open.items() for key, known in here.items()
+            _episode(gpu, key, known, known.told_end)
+            for gpu, here in self._open.items()
+            for key, known in here.items()
         ]
+
+    def _tell(self, gpu: str, key: Key, known: _Open) -> None:
+        known.told_end = known.end_at(self._now)
+        self._news.append(_episode(gpu, key, known, known.told_end))
 
     def _close(self, gpu: str, key: Key, known: _Open, end: float) -> None:
         self._news.append(_episode(gpu, key, known, max(end, known.start)))
@@ -199,11 +241,6 @@ def _key(process: GpuProcess, person_of: PersonOf | None) -> Key:
 
 def _starts(own: Iterable[GpuProcess]) -> Iterator[float]:
     return (one.started_at for one in own if one.started_at is not None)
-
-
-def _start(own: Iterable[GpuProcess], at: float) -> float:
-    """Since when it runs: its oldest process knows better than who looks at it."""
-    return min(at, max(min(_starts(own), default=at), at - OLDEST_SECONDS))
 
 
 def _is_another(known: _Open, own: Iterable[GpuProcess], seen: Sighting) -> bool:

@@ -1,5 +1,7 @@
 """From what nodes say to what is written: judged, named, and compared with the sample before."""
 
+from collections.abc import Container
+from math import isinf
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -9,9 +11,11 @@ from gpuboard.fleet.activity import GpuMemory, Remembered
 from gpuboard.fleet.changes import Change
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.fleet.state import Fleet
+from gpuboard.history.base import History
 from gpuboard.history.bounds import KnownCrowds
 from gpuboard.history.episodes import Episodes, Sighting
 from gpuboard.history.events import Events
+from gpuboard.history.hindsight import Hindsight
 from gpuboard.history.judged import Judged
 from gpuboard.history.late import LateJudge
 from gpuboard.history.records import Batch, Episode, Event, GpuSamples, HostSample, Place
@@ -37,6 +41,8 @@ LOOK_SECONDS: Final = 10.0
 SET_BACK_SECONDS: Final = 1.0
 # What outlives the board is asked for so often at most: a large fleet has several batches in that time.
 REMEMBER_SECONDS: Final = 5.0
+# So far ahead a clock was that was wrong; by more, it is now that it is wrong.
+AHEAD_SECONDS: Final = 48 * 3600.0
 
 
 class Gathered(Struct, frozen=True, gc=False):
@@ -57,6 +63,16 @@ class News(NamedTuple):
     memories: Left = Left({}, frozenset())
 
 
+def read_news(history: History, now: float) -> News:
+    """What an earlier run of the board left in a history, also where its clock was ahead."""
+    return News(
+        history.places(now, now + AHEAD_SECONDS),
+        history.open_episodes(),
+        history.open_events(),
+        Left(history.memories(), frozenset()),
+    )
+
+
 class _Look(NamedTuple):
     """The last closer look at who is on a GPU."""
 
@@ -71,8 +87,9 @@ class Gatherer:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._whereabouts = Whereabouts()
-        self._episodes = Episodes()
+        self._episodes = Episodes(self._seen_before)
         self._events = Events()
+        self.hindsight = Hindsight()
         self._remembering = Remembering()
         self._crowds = KnownCrowds()
         self._late_judge = LateJudge(fleet, self._whereabouts)
@@ -82,6 +99,8 @@ class Gatherer:
         self._looks: dict[str, _Look] = {}
         # By node, the GPUs of its last sample; and what stays the same as long as these do.
         self._present: dict[str, Names] = {}
+        # Nodes that have lost GPUs since their last sample: who is in the next comes anew.
+        self._turned: set[str] = set()
         self._steady: dict[str, Steady] = {}
         # Those that were heard since what outlives the board was asked for, and when.
         self._heard: dict[str, tuple[Node, float]] = {}
@@ -94,11 +113,13 @@ class Gatherer:
 
     def restore(self, news: News, now: float) -> dict[str, float]:
         """Go on with the places, and what was open, of an earlier run; when it heard each node."""
-        memories = read_memories(news.memories.memories)
+        self._now, memories = now, read_memories(news.memories.memories)
+        self._remembering.restore(memories)
         self._whereabouts.restore(news.places, now)
         heard = {node: memory.at for node, memory in memories.items()}
         self._episodes.restore(news.episodes, heard, now)
-        self._events.restore(news.events)
+        self._events.restore(news.events, heard)
+        self._events.set_back(now)
         for memory in memories.values():
             self._pasts.update(memory.gpus)
         self._fleet.restore_memories(memories)
@@ -109,15 +130,20 @@ class Gatherer:
         if change.at < self._now - SET_BACK_SECONDS:
             self._set_back(change.at)
         self._now = change.at
-        self._episodes.end(self._whereabouts.follow(change))
+        self._episodes.end(self._whereabouts.follow(change, self._seen_at))
         self._episodes.look_for_the_old(change.at)
         self._events.follow(change)
+        self.hindsight.forget(change.gone_nodes)
         self._remembering.forget(change.gone_nodes, change.gone_gpus)
         for gpu in change.gone_gpus:
             self._pasts.pop(gpu, None)
             self._looks.pop(gpu, None)
+            node = change.gpus_before[gpu].node
+            self._turned.add(node)
+            self._steady.pop(node, None)
         for node in change.gone_nodes:
             self._present.pop(node, None)
+            self._turned.discard(node)
             self._steady.pop(node, None)
             self._heard.pop(node, None)
 
@@ -126,10 +152,15 @@ class Gatherer:
         self._whereabouts.set_back(now)
         self._episodes.set_back(now)
         self._events.set_back(now)
+        self._remembering.set_back(now)
+        self._heard = {name: (node, min(at, now)) for name, (node, at) in self._heard.items()}
         self._looks.clear()
 
-    def take_news(self, *, is_last: bool = False) -> News:
-        """What has come to be known since the last time; of the last, also what has not changed."""
+    def take_news(self, *, is_last: bool = False, waiting: Container[str] = ()) -> News:
+        """What has come to be known since the last time; of the last, also what has not changed.
+
+        Nothing is remembered yet of nodes whose samples wait: after a crash those would seem to be known.
+        """
         now = self._fleet.clock.now()
         if is_last or not 0 <= now - self._remembered_at < REMEMBER_SECONDS:
             self._remembered_at = now
@@ -137,16 +168,33 @@ class Gatherer:
         return News(
             self._whereabouts.take_news(),
             self._episodes.take_news(),
-            self._events.take_news(),
-            self._remembering.take_news(is_last=is_last),
+            [*self._events.take_news(), *self.hindsight.take_news()],
+            self._remembering.take_news(is_last=is_last, but_not=waiting),
         )
 
     def _remember_heard(self) -> None:
-        heard, self._heard = self._heard, {}
-        for name, (node, at) in heard.items():
+        for name in list(self._heard):
+            self._remember_node(name)
+
+    def _remember_node(self, name: str) -> None:
+        heard = self._heard.pop(name, None)
+        if heard is not None:
+            node, at = heard
             memories, present = node.gpus, self._present.get(name, ())
             pasts = {gpu: memories[gpu].remembered() for gpu in present if gpu in memories}
             self._remember(name, pasts, at, node.ecc_since)
+
+    def _seen_at(self, place: Place) -> float | None:
+        self._remember_node(place.node)
+        return self._remembering.seen_at(place.node, place.gpu)
+
+    def _seen_before(self, node: str, gpu: str) -> float | None:
+        """When the sample of a GPU was taken before the one that is being looked at; None: there was none."""
+        heard = self._heard.get(node)
+        if heard is not None and gpu in self._present.get(node, ()):
+            return heard[1]
+        seen_at = self._remembering.seen_at(node, gpu)
+        return None if seen_at is None or isinf(seen_at) else seen_at
 
     def tell_again(self, batch: Batch) -> Batch:
         """A batch for a history that has forgotten everything: with all that is as it was, too."""
@@ -283,11 +331,15 @@ class Gatherer:
         """Compare with the GPUs of the sample before; those that are missing now are absent."""
         present = tuple([one.reading.uuid for one in judged])
         before = self._present.get(node, ())
-        if before != present or (judged and judged[0].past is not None):
+        is_other = before != present or node in self._turned
+        self._turned.discard(node)
+        if is_other or (judged and judged[0].past is not None):
             for one in judged:
                 self._whereabouts.see(node, one, self._fleet.names, at)
-        if before == present:
+        if not is_other:
             return None
+        self._remember_node(node)
+        self._remembering.turn(node, present)
         self._present[node] = present
         missing = tuple([gpu for gpu in before if gpu not in present])
         return absent(missing, round(1000 * at)) if missing else None
@@ -310,7 +362,7 @@ def _gathered(  # noqa: PLR0917 - by position: asked of every report
 
 
 def _claimant(memory: GpuMemory) -> str | None:
-    return None if memory.claim is None else memory.claim.who
+    return None if memory.claim is None else memory.claim.on_account_of
 
 
 def _as_shown(told: GpuReading, shown: GpuReading) -> GpuReading:

@@ -17,6 +17,8 @@ from gpuboard.history.figures import LARGEST, NOTHING
 Longs = NDArray[np.int64]
 # A moment takes less than this many bits, in milliseconds, until the year 2200.
 _MOMENT_BITS = 43
+# Shares of a cell that are kept side by side.
+_MOST_SIDE_BY_SIDE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,15 +42,27 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shares:
-    """Which part of a sample fell into which cell, by series and time."""
+    """Which part of a sample fell into which cell, by series and time.
+
+    Where no cell has many they are a table: the first share of every cell, the second, and so on; numpy is
+    much quicker along whole rows than from cell to cell. Of a cell that has fewer the last comes again, and
+    weighs nothing. Otherwise they are a line, and `first` is where each cell begins in it.
+    """
 
     sample: Longs
     weight: Longs
-    # Where each cell's first share is, its last, which cell that is, and how much of it all shares are.
-    first: Longs
-    last: Longs
+    first: Longs | None
+    # Which cell that is, the sample that held last in it, and how much of it all shares are.
     cell: Longs
+    last_sample: Longs
     total: Longs
+
+    def gather(self, how: np.ufunc, told: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
+        """One number for each cell, of those of its shares."""
+        found: NDArray[np.signedinteger] = (
+            how.reduce(told, axis=0) if self.first is None else how.reduceat(told, self.first)
+        )
+        return found
 
 
 def join(tables: list[Samples], places: list[int]) -> Samples:
@@ -111,20 +125,22 @@ def to_cells(
     """
     shares = _shares(ordered, start_ms, cell_ms, count)
     observed = _spread(shares.total, shares, (series, count), nothing=0)
-    last_samples = np.take(shares.sample, shares.last)
     values = {}
     for place, column in ordered.figures.items():
         # What does not change has no mean to reckon: half of all figures, most of the time.
         if place in states or not len(column) or column.min() == column.max():
-            last = _spread(np.take(column, last_samples), shares, (series, count))
+            last = _spread(np.take(column, shares.last_sample), shares, (series, count))
             values[place] = Values(last, last, last)
         else:
-            mean, held = _mean(column, shares)
+            told = np.take(column, shares.sample)
+            is_whole = bool(column.min() > NOTHING)
+            mean, held = _mean(told, shares, is_whole=is_whole)
             spread = _spread(mean, shares, (series, count))
             apart = None if held is None else _spread(held, shares, (series, count), nothing=0)
             least = most = spread
             if with_extremes:
-                least, most = (_spread(one, shares, (series, count)) for one in _extremes(column, shares))
+                extremes = _extremes(told, shares, is_whole=is_whole)
+                least, most = (_spread(one, shares, (series, count)) for one in extremes)
             values[place] = Values(spread, least, most, apart)
     return settle(Cells(start_ms, cell_ms, observed, values))
 
@@ -144,28 +160,32 @@ def _shares(ordered: Samples, start_ms: int, cell_ms: int, count: int) -> _Share
     keys = ordered.series[sample] * np.int64(count) + cells
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     last = np.append(first[1:], len(keys)) - 1 if len(first) else first
-    return _Shares(sample, weights, first, last, keys[first], np.add.reduceat(weights, first))
+    cell, last_sample, total = keys[first], sample[last], np.add.reduceat(weights, first)
+    depth = int((last - first).max(initial=0)) + 1
+    if depth > _MOST_SIDE_BY_SIDE:
+        return _Shares(sample, weights, first, cell, last_sample, total)
+    place = first + np.arange(depth)[:, None]
+    table = np.minimum(place, last)
+    return _Shares(sample[table], np.where(place <= last, weights[table], 0), None, cell, last_sample, total)
 
 
-def _mean(column: Ints, shares: _Shares) -> tuple[Ints, Longs | None]:
+def _mean(told: Ints, shares: _Shares, *, is_whole: bool) -> tuple[Ints, Longs | None]:
     """The mean in each cell, and for how long it could be told where that is not always."""
-    values = np.take(column, shares.sample)
-    if column.min() > NOTHING:
-        sums = np.add.reduceat(values * shares.weight, shares.first)
+    if is_whole:
+        sums = shares.gather(np.add, told * shares.weight)
         return np.rint(sums / shares.total).astype(np.int32), None
-    weights = np.where(values != NOTHING, shares.weight, 0)
-    held = np.add.reduceat(weights, shares.first)
-    means = np.rint(np.add.reduceat(values * weights, shares.first) / np.maximum(held, 1))
+    weights = np.where(told != NOTHING, shares.weight, 0)
+    held = shares.gather(np.add, weights).astype(np.int64, copy=False)
+    means = np.rint(shares.gather(np.add, told * weights) / np.maximum(held, 1))
     return np.where(held > 0, means, NOTHING).astype(np.int32), held
 
 
-def _extremes(column: Ints, shares: _Shares) -> tuple[Ints, Ints]:
+def _extremes(told: Ints, shares: _Shares, *, is_whole: bool) -> tuple[Ints, Ints]:
     """The least and the most of what held in each cell, and could be told."""
-    values = np.take(column, shares.sample)
-    most = np.maximum.reduceat(values, shares.first)
-    if column.min() == NOTHING:
-        values = np.where(values == NOTHING, LARGEST, values).astype(np.int32)
-    least = np.minimum.reduceat(values, shares.first)
+    most = shares.gather(np.maximum, told).astype(np.int32, copy=False)
+    if not is_whole:
+        told = np.where(told == NOTHING, LARGEST, told).astype(np.int32)
+    least = shares.gather(np.minimum, told)
     return np.where(most == NOTHING, NOTHING, least).astype(np.int32), most
 
 

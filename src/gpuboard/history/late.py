@@ -73,7 +73,7 @@ class LateJudge:
             activity=memory.activity(),
             thresholds=fleet.thresholds,
         )
-        claimant = None if claim is None else claim.who
+        claimant = None if claim is None else claim.on_account_of
         return Judged(gpu, memory.verdict, people, tag, memory.remembered(), claimant)
 
     def _named(self, node: Node, gpu: GpuReading) -> GpuReading:

@@ -120,7 +120,8 @@ def ask_usage(history: History, wanted: UsageWanted) -> UsageAnswer:
     else:
         usage = _ask(history, wanted.by, start, end)
         rows = _rows(usage, wanted)
-    found = None if before is None else beside(lambda: _ask(history, wanted.by, *before))
+    # Nobody reads how much memory was held in a span that is only compared with.
+    found = None if before is None else beside(lambda: _ask(history, wanted.by, *before, with_memory=False))
     past = None if before is None or found is None else _comparable(found, before)
     told = rows if wanted.with_names or wanted.by not in NAMED else []
     if wanted.by != "week" and told:
@@ -137,8 +138,10 @@ def _comparable(past: Usage, span: Span) -> Usage | None:
     return past if past.places and is_counted else None
 
 
-def _ask(history: History, by: UsageBy, start: float, end: float) -> Usage:
-    return history.usage_of_programs(start, end) if by == "program" else history.usage(start, end)
+def _ask(history: History, by: UsageBy, start: float, end: float, *, with_memory: bool = True) -> Usage:
+    if by == "program":
+        return history.usage_of_programs(start, end)
+    return history.usage(start, end, with_memory=with_memory)
 
 
 def _by_week(history: History, wanted: UsageWanted, start: float, end: float) -> tuple[Usage, list[UsageRow]]:
@@ -149,7 +152,7 @@ def _by_week(history: History, wanted: UsageWanted, start: float, end: float) ->
             continue
         span = week_before(since, wanted.zone)
         # The first that is asked for may be a part of a week.
-        before = weeks[at - 1][2] if at > 1 else history.usage(*span)
+        before = weeks[at - 1][2] if at > 1 else history.usage(*span, with_memory=False)
         # Only a whole week is compared with one: a part of it, or one under way, would look like less use.
         is_whole = until - since >= COMPARABLE_SHARE * (span[1] - span[0])
         past = _comparable(before, span) if is_whole else None

@@ -125,7 +125,8 @@ class Recorder:
         mark = mark_of(node, report, source, at)
         if not self._positions.is_new(mark):
             return True
-        holds = LATE_AFTER_INTERVALS * (report.interval_seconds or DEFAULT_INTERVAL)
+        interval = report.interval_seconds or DEFAULT_INTERVAL
+        holds = LATE_AFTER_INTERVALS * interval
         if now - at > OLDEST_SAMPLE_SECONDS or not self._covered.is_new(node, at, holds, now):
             # For good: nothing changes what is so old any more, or was observed.
             self.counts.refused += 1
@@ -133,6 +134,8 @@ class Recorder:
         else:
             gpus = report.gpus or ()
             told = None if is_backfill else told_of(gpus, report.host)
+            if is_backfill:
+                self._gatherer.hindsight.learn(node, at, interval, holds, now=now)
             self._put(_Taking(node, report, at, *mark, is_backfill, len(gpus) or 1, told))
         return True
 
@@ -173,6 +176,7 @@ class Recorder:
     def follow(self, change: Change) -> None:
         """Take in one tick: the fleet has just judged what was taken since the last."""
         self._gatherer.follow(change)
+        self._gatherer.hindsight.note_pause(change.at, is_paused=self._history.is_paused)
         self._most_waiting = max(MIN_WAITING, WAITING_PER_GPU * self._gatherer.gpus)
         self._positions.forget(change.gone_nodes)
         self._covered.forget(change.gone_nodes)
@@ -302,8 +306,10 @@ class Recorder:
                 hosts.append(gathered.host_sample)
             positions[taking.key] = taking.position
         self._waiting -= weight
-        news, gone = self._gatherer.take_news(is_last=self._is_ending), self._positions.take_gone()
-        self._is_ending = False
+        waiting = {taking.node for taking in self._ready}
+        is_last, gone = self._is_ending and not waiting, self._positions.take_gone()
+        self._is_ending = self._is_ending and not is_last
+        news = self._gatherer.take_news(is_last=is_last, waiting=waiting)
         if not (positions or gone or any(news[:-1]) or any(news.memories)):
             return None
         return Batch(

@@ -66,7 +66,8 @@ class Place(Struct, frozen=True, kw_only=True):
     """Where a GPU was, from when to when, and what it was there; `end` None: it is there still.
 
     One is written when a GPU is first seen, when anything of this changes (its earlier place then ends at the
-    new one's start by itself), and again with an end when it is gone.
+    new one's start by itself), and again with an end when it is gone: when it was seen
+    last. What ends no later than it begins is taken back, and so is what was told of that GPU in between.
     """
 
     gpu: str
@@ -106,9 +107,10 @@ class Event(Struct, frozen=True, kw_only=True):
     Node, gpu, kind and start are its name: writing it again replaces what is there.
     """
 
+    # Empty: the board itself.
     node: str
     gpu: str | None = None
-    # A state of a node (late, lost, refused, error) or a kind of problem.
+    # A state of a node (late, lost, refused, error), a kind of problem, or one of `hindsight.OF_THE_RECORD`.
     kind: str
     start: float
     end: float | None = None
@@ -208,6 +210,8 @@ class GpuMoment(Struct, frozen=True, kw_only=True):
     verdict: VerdictWord | None
     # Of one that was not observed, who was on it when it last was; None: cannot tell.
     holders: tuple[str, ...] | None
+    # Of one that was booked and unused, who had claimed it, if that was noted.
+    claimant: str | None = None
 
 
 class Moment(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The fleet of an earlier moment, in the shapes in which the live one is told. Pure.
 
-What the past does not know is null: claims, evidence, processes, since when.
+What the past does not know is null: evidence, processes, since when, until when something was booked.
 """
 
 from typing import Final
@@ -10,6 +10,7 @@ from msgspec import Struct
 from gpuboard.fleet.groups import NodeGroups
 from gpuboard.fleet.names import Names
 from gpuboard.history.events import STATES
+from gpuboard.history.hindsight import OF_THE_RECORD
 from gpuboard.history.questions import go_on
 from gpuboard.history.records import Event, GpuMoment, Moment, Place
 from gpuboard.model.codes import plain_reason
@@ -17,7 +18,7 @@ from gpuboard.model.node import NodeState
 from gpuboard.model.problems import BREAKING, missing_gpus, place_name, problem_of
 from gpuboard.model.report import GpuReading, HostFacts, Problem
 from gpuboard.model.verdict import Reason, Verdict, VerdictWord
-from gpuboard.wire.views import FleetView, GpuRow, GpuView, HolderView, NodeRow, NodeView
+from gpuboard.wire.views import ClaimView, FleetView, GpuRow, GpuView, HolderView, NodeRow, NodeView
 
 # How things were is known, why is not.
 PAST: Final = plain_reason(code="past")
@@ -68,16 +69,15 @@ def _nodes(moment: Moment) -> list[_NodeThen]:
     for gpu in moment.gpus:
         gpus.setdefault(gpu.place.node, []).append(gpu)
     for event in moment.events:
+        if event.kind in OF_THE_RECORD:
+            continue
         events.setdefault(event.node, []).append(event)
     return [
         _NodeThen(
             name=name,
             gpus=tuple(gpus.get(name, ())),
             host=moment.hosts.get(name, _NO_HOST),
-            is_observed=name in moment.hosts
-            # One without GPUs, of which only a problem is told.
-            or name not in gpus
-            or any(gpu.numbers for gpu in gpus[name]),
+            is_observed=name in moment.hosts or any(gpu.numbers for gpu in gpus.get(name, ())),
             events=tuple(events.get(name, ())),
         )
         for name in sorted(gpus.keys() | moment.hosts.keys() | events.keys())
@@ -90,7 +90,8 @@ def _state(node: _NodeThen) -> tuple[NodeState, Reason | None]:
     if trouble is not None:
         text = trouble.detail or trouble.kind
         return trouble.kind, Reason(code=trouble.kind, text=text)  # type: ignore[return-value] # a state
-    return ("live", None) if node.is_observed else ("lost", NOT_OBSERVED)
+    # Of one that has no GPUs, only a problem may be told.
+    return ("live", None) if node.is_observed or not node.gpus else ("lost", NOT_OBSERVED)
 
 
 def _problems(node: _NodeThen) -> tuple[Problem, ...]:
@@ -183,9 +184,13 @@ def _gpu_row(gpu: GpuMoment, node: _NodeThen) -> GpuRow:
         power_watts=numbers.get("power_watts"),
         power_limit_watts=numbers.get("power_limit_watts"),
         users=_people(gpu),
-        claim=None,
+        claim=_claim(gpu),
         ended_claim=None,
     )
+
+
+def _claim(gpu: GpuMoment) -> ClaimView | None:
+    return None if gpu.claimant is None else ClaimView(who=gpu.claimant, until=None, comment=None)
 
 
 def _people(gpu: GpuMoment) -> tuple[HolderView, ...] | None:
@@ -230,7 +235,7 @@ def _gpu_view(gpu: GpuMoment, node: _NodeThen) -> GpuView:
         model=row.model,
         verdict=Verdict(word=row.verdict, reason=row.reason, flags=row.flags),
         users=row.users,
-        claim=None,
+        claim=row.claim,
         reading=GpuReading(
             uuid=row.uuid,
             index=row.index,

@@ -92,7 +92,11 @@ def names_of(people: Iterable[Holder] | None) -> Names | None:
     """The people on a GPU, each once, in order; None where they are unknown."""
     if people is None:
         return None
-    found = dict.fromkeys(short_name(holder_name(one.user, one.uid)) for one in people)
+    names = [short_name(holder_name(one.user, one.uid)) for one in people]
+    # Nearly always: nobody, or one.
+    if len(names) <= 1:
+        return tuple(names)
+    found = dict.fromkeys(names)
     if len(found) > MAX_PEOPLE:
         # Whoever holds the most comes first.
         found = dict.fromkeys([*list(found)[: MAX_PEOPLE - 1], OTHERS])

@@ -73,7 +73,7 @@ class Steady:
         # Nearly always none is booked: then nothing is looked at.
         if BOOKED not in self.codes:
             return []
-        return [None if one.claim is None else one.claim.who for one in self._memories]
+        return [None if one.claim is None else one.claim.on_account_of for one in self._memories]
 
     def people_now(self) -> list[People]:
         """Who is on each."""

@@ -102,17 +102,11 @@ class PlaceUsage(Struct, kw_only=True):
         setattr(of_person, kind, getattr(of_person, kind) + part)
         of_person.span += part
 
-    def hold(self, memory: int | None, parts: dict[str, int]) -> None:
-        """Count memory that was held meanwhile, divided in proportion to these parts."""
+    def hold(self, memory: int, parts: Iterable[str]) -> None:
+        """Count memory that was held meanwhile: of one person it is theirs, of several it is given apart."""
         self.times.add_memory(memory)
-        whole = sum(parts.values())
-        if memory is None or not whole:
-            return
-        told = {person: memory * part // whole for person, part in parts.items()}
-        # What is left is the first one's by name.
-        told[next(iter(told))] += memory - sum(told.values())
-        for person, part in told.items():
-            self.people[person].add_memory(part)
+        if len(people := list(parts)) == 1:
+            self.people[people[0]].add_memory(memory)
 
     def fit(self) -> None:
         """Let no more have been observed than there was: a place may be found to have ended earlier."""

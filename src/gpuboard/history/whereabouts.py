@@ -1,6 +1,6 @@
 """Where each GPU is, told to the history when it is first seen, when that changes and when it is gone."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -16,11 +16,13 @@ from gpuboard.wire.views import GpuRow
 
 # As long as a node that is away is remembered by default; then what an earlier run knew is over.
 STRANGERS_SECONDS: Final = 24 * 3600.0
-# A GPU that is told of afterwards only was there for so long after each of its samples; so many are kept in
-# mind.
-PASSING_SECONDS: Final = 60.0
+# GPUs that are told of afterwards only; so many are kept in mind.
 MOST_PASSING: Final = 4096
 
+# When a GPU was seen last where it is; None: nobody can tell.
+SeenAt = Callable[[Place], float | None]
+
+_start: Final = attrgetter("start")
 _told: Final = attrgetter(
     "node", "index", "label", "counted", "model", "mig_parent_uuid", "memory_total_bytes"
 )
@@ -46,7 +48,13 @@ class Whereabouts:
 
     def restore(self, places: Iterable[Place], now: float) -> None:
         """Go on with what an earlier run of the board knew."""
-        self._here = {place.gpu: place for place in places}
+        for place in sorted(places, key=_start):
+            if place.start > now:
+                self._take_back(place)
+            # An end that is still to come was told by a clock that was ahead, too.
+            here = self._here[place.gpu] = replace(place, start=min(place.start, now), end=None)
+            if here != place:
+                self._news.append(here)
         self._strangers, self._started_at = set(self._here), now
 
     def __len__(self) -> int:
@@ -62,8 +70,8 @@ class Whereabouts:
         place = self._here.get(gpu)
         return None if place is None else place.label
 
-    def follow(self, change: Change) -> list[str]:
-        """Take in one tick; return the GPUs that are gone."""
+    def follow(self, change: Change, seen_at: SeenAt) -> list[str]:
+        """Take in one tick; return the GPUs that are gone: these were there until they were seen last."""
         known = self._rows
         for row in change.gpus:
             told = _told(row)
@@ -74,8 +82,11 @@ class Whereabouts:
         gone = [gpu for gpu in change.gone_gpus if gpu in self._here]
         if self._strangers and change.at - self._started_at >= STRANGERS_SECONDS:
             gone += self._strangers
+        elif self._strangers and change.gone_nodes:
+            left = set(change.gone_nodes)
+            gone += [gpu for gpu in self._strangers if self._here[gpu].node in left]
         for gpu in gone:
-            self._end(gpu, change.at)
+            self._end(gpu, change.at, seen_at)
         if self._passing:
             self._forget_passing(change.at)
         return gone
@@ -101,11 +112,11 @@ class Whereabouts:
             self._news.append(replace(here, start=at, end=here.start))
 
     def _see_passing(self, node: str, one: Judged, names: Names, at: float) -> None:
-        """Hear of a GPU that the fleet has never shown: it was there as long as that is told, no longer."""
+        """Hear of a GPU that the fleet has never shown: it was there from its first sample to its last."""
         reading, tag = one.reading, one.tag or GpuTag(str(one.reading.index), counted=True)
-        known, end = self._passing.get(reading.uuid), at + PASSING_SECONDS
+        known = self._passing.get(reading.uuid)
         if known is not None and known.node == node and known.start <= at:
-            place = replace(known, end=max(end, known.end or end))
+            place = replace(known, end=max(at, known.end or at))
         else:
             place = Place(
                 gpu=reading.uuid,
@@ -117,14 +128,15 @@ class Whereabouts:
                 memory_total_bytes=reading.memory_total_bytes,
                 counted=tag.counted,
                 start=at,
-                end=end,
+                end=at,
             )
         # Told of again it is the newest; of very many, those told of first are forgotten.
         self._passing.pop(reading.uuid, None)
         self._passing[reading.uuid] = place
         if len(self._passing) > MOST_PASSING:
             del self._passing[next(iter(self._passing))]
-        self._news.append(place)
+        if place.start < at:
+            self._news.append(place)
 
     def take_news(self) -> list[Place]:
         """What is to be written, in order."""
@@ -135,10 +147,16 @@ class Whereabouts:
         """What is somewhere since a moment that has not been yet is there since now."""
         for gpu, place in self._here.items():
             if place.start > now:
+                self._take_back(place)
                 self._here[gpu] = replace(place, start=now)
                 self._news.append(self._here[gpu])
         self._earlier = {gpu: at for gpu, at in self._earlier.items() if at <= now}
         self._started_at = min(self._started_at, now)
+
+    def _take_back(self, place: Place) -> None:
+        """Nothing was there: it ends as it begins."""
+        self._new.pop(place.gpu, None)
+        self._news.append(replace(place, end=place.start))
 
     def tell_again(self) -> list[Place]:
         """Where all GPUs are, for a history that has forgotten it."""
@@ -174,14 +192,15 @@ class Whereabouts:
             self._new.pop(row.uuid, None)
         self._news.append(place)
 
-    def _end(self, gpu: str, at: float) -> None:
+    def _end(self, gpu: str, now: float, seen_at: SeenAt) -> None:
         self._strangers.discard(gpu)
         self._new.pop(gpu, None)
         self._rows.pop(gpu, None)
         self._earlier.pop(gpu, None)
         place = self._here.pop(gpu, None)
         if place is not None:
-            self._news.append(replace(place, end=at))
+            at = seen_at(place)
+            self._news.append(replace(place, end=now if at is None else min(now, at)))
 
 
 def _is_same(place: Place, row: GpuRow) -> bool:

@@ -1,12 +1,13 @@
 """How much each GPU was used, and by whom: sealed hours, and what has come since, as one answer."""
 
 import math
+import sqlite3
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from gpuboard.history.blocks import Ints
+from gpuboard.history.blocks import Ints, different
 from gpuboard.history.cells import Cells, empty_cells, fill
 from gpuboard.history.embedded import notes
 from gpuboard.history.embedded.memory_shares import MemoryShares
@@ -45,6 +46,13 @@ _TAKEN: Final = [USAGE_KINDS.index("used"), USAGE_KINDS.index("idle")]
 _Row = tuple[int, int, Ints]
 
 
+class Counting(NamedTuple):
+    """How it is counted: below which use a GPU is idle, and whether memory is told too."""
+
+    quiet_percent: float
+    with_memory: bool = True
+
+
 class Ledger(NamedTuple):
     """What was counted in a span: the places of GPUs that count, and entries of many hours."""
 
@@ -80,13 +88,15 @@ def open_ledger(look: Look, names: Names, start: float, end: float, *, quiet_per
     return Ledger(cut, places, _located(look, places, cut, unsealed))
 
 
-def read_accounts(look: Look, names: Names, start: float, end: float, *, quiet_percent: float) -> Usage:
+def read_accounts(look: Look, names: Names, start: float, end: float, how: Counting) -> Usage:
     """How long each GPU was what, and whose."""
-    ledger, sums = open_ledger(look, names, start, end, quiet_percent=quiet_percent), _People(names)
+    ledger = open_ledger(look, names, start, end, quiet_percent=how.quiet_percent)
+    crowds, gpus = Crowds(names), {number: place.gpu for place, number, *_ in ledger.places}
+    sums = _People(crowds, MemoryShares(crowds, gpus, ledger.cut) if how.with_memory else None)
     for table, place in ledger.tables:
         sums.add(table, place)
     answer = ledger.blank()
-    sums.tell(answer, MemoryShares(look, ledger.cut))
+    sums.tell(answer, look.connection)
     return ledger.answer(answer)
 
 
@@ -139,7 +149,7 @@ def _each_hour_once(look: Look, cut: Cut, unsealed: list[_Row]) -> Iterator[_Row
     # A copy: what is found there is known afterwards.
     for block, day, entries in read_days(look.connection, cut, frozenset(known)):
         if (block, day) in under_way:
-            hours = np.unique(entries[BEGIN] // WINDOW_MS).tolist()
+            hours = different(entries[BEGIN] // WINDOW_MS)
             known.update((block, day + hour * WINDOW_MS) for hour in hours)
         yield block, day, entries
     yield from (row for row in unsealed if row[:2] not in known)
@@ -195,31 +205,37 @@ def _side_by_side(rows: list[_Row]) -> Longs:
 class _People:
     """Milliseconds by place, kind and people; each hour is divided by itself."""
 
-    def __init__(self, names: Names) -> None:
-        self._crowds = Crowds(names)
-        # By crowd: milliseconds, what each person has of them, memory, and whether any is known.
+    def __init__(self, crowds: Crowds, shared: MemoryShares | None) -> None:
+        self._crowds = crowds
+        self._shared = shared
+        # By crowd: milliseconds, what each person has of them; and perhaps memory, and whether any is known.
         self._sums = Sums()
 
     def add(self, table: Longs, place: Longs) -> None:
-        is_known = table[MEMORY] >= 0
-        memory = np.where(is_known, table[MEMORY], 0)
-        each = self._each(table[CROWD], table[HELD])
-        self._sums.add(place, table[KIND], table[CROWD], table[HELD], each, memory, is_known)
+        people, which = self._crowds.of(table[CROWD])
+        counts = np.array([max(1, len(names)) for names in people], np.int64)
+        is_shared = (counts > 1)[which]
+        each = table[HELD] // counts[which] if is_shared.any() else table[HELD]
+        memory: tuple[Longs, ...] = ()
+        if self._shared is not None:
+            is_known = table[MEMORY] >= 0
+            memory = np.where(is_known, table[MEMORY], 0), is_known.astype(np.int64)
+            chosen = np.flatnonzero(is_known & is_shared)
+            self._shared.add(table[:, chosen], place[chosen])
+        self._sums.add(place, table[KIND], table[CROWD], table[HELD], each, *memory)
 
-    def tell(self, answer: list[PlaceUsage], memory_of: MemoryShares) -> None:
+    def tell(self, answer: list[PlaceUsage], connection: sqlite3.Connection) -> None:
         """Count it all, divided among those who were there."""
-        for place, kind, crowd, held, each, memory, is_known in self._sums.rows():
+        for place, kind, crowd, held, each, *told in self._sums.rows():
             one, word = answer[place], USAGE_KINDS[kind]
             parts = _divided(held, each, self._crowds.people(crowd)) if word in OWNED else {}
             one.count(word, parts, held)
-            if is_known:
-                one.hold(memory, memory_of.of(one.place.gpu, parts))
-
-    def _each(self, crowds: Longs, held: Longs) -> Longs:
-        """What each person has of an hour."""
-        people, which = self._crowds.of(crowds)
-        counts = np.array([max(1, len(names)) for names in people], np.int64)
-        return held // counts[which] if (counts > 1).any() else held
+            if told and told[1]:
+                one.hold(told[0], parts)
+        if self._shared is None:
+            return
+        for place, person, part in self._shared.rows(connection):
+            answer[place].people[person].add_memory(part)
 
 
 def _divided(held: int, each: int, people: list[str]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuboard.history.blocks import Ints
+from gpuboard.history.blocks import Ints, different
 from gpuboard.history.cells import Cells, Values
 from gpuboard.history.embedded.chunks import HOLDERS, write_cells
 from gpuboard.history.embedded.names import Names
@@ -45,7 +45,7 @@ def put_invented(
         values = {**cells.values, HOLDERS: _numbered(cells.values[HOLDERS], numbers)}
         cells = Cells(cells.start_ms, cells.cell_ms, cells.observed, values)
     rows = np.array([names.series[past.kind][name] for name in past.names])
-    for number in np.unique(rows // SERIES).tolist():
+    for number in different(rows // SERIES):
         chosen = np.flatnonzero(rows // SERIES == number)
         block = _spread(cells, chosen, rows[chosen] % SERIES)
         if past.kind == "gpu" and past.tier in {None, "minutes"}:

@@ -147,6 +147,7 @@ def _gpu(names: Names, place: Place, figures: dict[int, int] | None, last: tuple
         numbers=_numbers("gpu", figures),
         verdict=word_of(figures[VERDICT]),
         holders=names.on_it(figures[VERDICT], figures[HOLDERS]),
+        claimant=names.claimant(figures[VERDICT], figures[HOLDERS]),
     )
 
 

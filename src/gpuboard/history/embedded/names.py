@@ -121,6 +121,11 @@ class Names:
         """Who is on a GPU of this verdict; of a booked one it is noted who has claimed it, and nobody is."""
         return _FIXED[NOBODY] if verdict == _BOOKED else self.people(number)
 
+    def claimant(self, verdict: int, number: int) -> str | None:
+        """Who has claimed a booked GPU; None: nobody was noted."""
+        noted = self.people(number) if verdict == _BOOKED and number > SOMEBODY else None
+        return noted[0] if noted else None
+
     def note_use(self, connection: sqlite3.Connection, numbers: Iterable[int], *, now: float) -> None:
         """Note once a day that a set of people is still met with."""
         for number in numbers:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gpuboard.history.records import Episode, Event, Place, Taken
 
@@ -46,7 +46,18 @@ def read_memories(connection: sqlite3.Connection) -> dict[str, bytes]:
 
 
 def write_place(connection: sqlite3.Connection, place: Place) -> None:
-    """Note where a GPU is; where it was before ends there, and it ends where it was next."""
+    """Note where a GPU is; where it was before ends there, and it ends where it was next.
+
+    What ends no later than it begins is forgotten, with what was told of the time in between.
+    """
+    if place.end is not None and place.end <= place.start:
+        span = (place.gpu, place.end, place.start)
+        connection.execute("DELETE FROM places WHERE gpu = ? AND start BETWEEN ? AND ?", span)
+        connection.execute(
+            "UPDATE places SET stop = ? WHERE gpu = ? AND start < ? AND stop > ?",
+            (place.end, place.gpu, place.end, place.end),
+        )
+        return
     connection.execute(
         "UPDATE places SET stop = ? WHERE gpu = ? AND start < ? AND (stop IS NULL OR stop > ?)",
         (place.start, place.gpu, place.start, place.start),
@@ -113,9 +124,14 @@ def read_episodes(
     gpu: str | None = None,
     node: str | None = None,
     person: str | None = None,
+    around: float | None = None,
     limit: int,
 ) -> list[Episode]:
-    """Episodes that touch a span, the newest first."""
+    """Episodes that touch a span, or turn nearest to a moment in it; the newest first."""
+    if around is not None:
+        looked = _Nearest("episodes", _EPISODE, ("start", "stop"), start, around, end, limit)
+        found = looked.read(connection, gpu=gpu, node=node, person=person)
+        return sorted(map(_episode, found), key=lambda one: one.start, reverse=True)
     where, values = _touching(start, end)
     where, values = _only(where, values, gpu=gpu, node=node, person=person)
     rows = connection.execute(
@@ -123,6 +139,17 @@ def read_episodes(
         (*values, limit),
     )
     return [_episode(row) for row in rows]
+
+
+def read_held(
+    connection: sqlite3.Connection, gpu: str, start: float, end: float
+) -> Iterable[tuple[str, float, float | None, int | None]]:
+    """What people ran on a GPU in a span: whose, from when to when, and how much memory it held at most."""
+    where, values = _only(*_touching(start, end), gpu=gpu)
+    return connection.execute(
+        f"SELECT person, start, stop, memory_peak_bytes FROM episodes WHERE {where}",  # noqa: S608
+        values,
+    )
 
 
 def read_open_episodes(connection: sqlite3.Connection) -> list[Episode]:
@@ -140,11 +167,25 @@ def write_events(connection: sqlite3.Connection, events: Iterable[Event]) -> Non
 
 
 def read_events(
-    connection: sqlite3.Connection, start: float, end: float, *, node: str | None = None, limit: int
+    connection: sqlite3.Connection,
+    start: float,
+    end: float,
+    *,
+    node: str | None = None,
+    kind: str | None = None,
+    around: float | None = None,
+    limit: int,
 ) -> list[Event]:
-    """Events that touch a span, the newest first."""
+    """Events that touch a span, or begin nearest to a moment in it; the newest first."""
+    if around is not None:
+        looked = _Nearest("events", _EVENT, ("start",), start, around, end, limit)
+        return sorted(
+            map(_event, looked.read(connection, node=node, kind=kind)),
+            key=lambda one: one.start,
+            reverse=True,
+        )
     where, values = _touching(start, end)
-    where, values = _only(where, values, node=node)
+    where, values = _only(where, values, node=node, kind=kind)
     rows = connection.execute(
         f"SELECT {_EVENT} FROM events WHERE {where} ORDER BY start DESC LIMIT ?",  # noqa: S608
         (*values, limit),
@@ -159,8 +200,35 @@ def read_open_events(connection: sqlite3.Connection) -> list[Event]:
 
 def end_by(connection: sqlite3.Connection, moment: float) -> None:
     """Nothing has ended after a moment: what seemed to, did so then. What began after it has not lasted."""
+    connection.execute("DELETE FROM places WHERE start > ?", (moment,))
+    connection.execute("UPDATE places SET stop = ? WHERE stop > ?", (moment, moment))
     for table in ("episodes", "events"):
         connection.execute(f"UPDATE {table} SET stop = max(start, ?) WHERE stop > ?", (moment, moment))  # noqa: S608
+
+
+class _Nearest(NamedTuple):
+    """Which rows turn nearest to a moment: so many up to it and after it, by each of some columns."""
+
+    table: str
+    columns: str
+    turns: tuple[str, ...]
+    start: float
+    around: float
+    end: float
+    limit: int
+
+    def read(self, connection: sqlite3.Connection, **wanted: str | None) -> list[tuple[Any, ...]]:
+        """Those of what is wanted, each once."""
+        found: dict[tuple[Any, ...], None] = {}
+        for turn in self.turns:
+            for first, last, order in ((self.start, self.around, "DESC"), (self.around, self.end, "ASC")):
+                where, values = _only(f"{turn} > ? AND {turn} <= ?", (first, last), **wanted)
+                rows = connection.execute(
+                    f"SELECT {self.columns} FROM {self.table} WHERE {where} ORDER BY {turn} {order} LIMIT ?",  # noqa: S608
+                    (*values, self.limit),
+                )
+                found.update(dict.fromkeys(rows))
+        return list(found)
 
 
 def _touching(start: float, end: float) -> tuple[str, tuple[object, ...]]:

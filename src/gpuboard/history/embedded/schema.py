@@ -100,7 +100,7 @@ CREATE INDEX events_by_time ON events (start);
 CREATE INDEX events_open ON events (node) WHERE stop IS NULL;
 """
 # Came later: a file from before gets it when it is opened.
-USAGE_TABLES: Final = (
+LATER_TABLES: Final = (
     """
 CREATE TABLE IF NOT EXISTS usage (
     start_ms INTEGER NOT NULL, block INTEGER NOT NULL, named INTEGER NOT NULL, blob BLOB NOT NULL,
@@ -113,6 +113,7 @@ CREATE TABLE IF NOT EXISTS usage_days (
     blob BLOB NOT NULL, PRIMARY KEY (day, block)
 ) WITHOUT ROWID
 """,
+    "CREATE INDEX IF NOT EXISTS episodes_by_end ON episodes (stop)",
 )
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpuboard.history.base import OLDEST_SAMPLE_SECONDS, Keep
-from gpuboard.history.blocks import Ints
+from gpuboard.history.blocks import Ints, different
 from gpuboard.history.cells import Cells, empty_cells, fill, means_of
 from gpuboard.history.downsample import fold
 from gpuboard.history.embedded.chunks import (
@@ -141,7 +141,7 @@ def _by_window(samples: Samples) -> Iterator[tuple[int, Samples]]:
     if windows.min() == windows.max():
         yield int(windows[0]) * WINDOW_MS, in_order(samples)
         return
-    for window in np.unique(windows).tolist():
+    for window in different(windows):
         yield window * WINDOW_MS, in_order(samples.take(np.flatnonzero(windows == window)))
 
 

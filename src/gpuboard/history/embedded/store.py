@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from gpuboard.history.base import History, Keep
 from gpuboard.history.embedded import notes, retention, sealing
-from gpuboard.history.embedded.accounting import read_accounts, read_hours
+from gpuboard.history.embedded.accounting import Counting, read_accounts, read_hours
 from gpuboard.history.embedded.clock_jumps import ClockJumps
 from gpuboard.history.embedded.curves import read_curves
 from gpuboard.history.embedded.disk import Disk
@@ -21,7 +21,7 @@ from gpuboard.history.embedded.names import Names
 from gpuboard.history.embedded.programs import read_programs
 from gpuboard.history.embedded.reading import Look
 from gpuboard.history.embedded.recent import RecentCache
-from gpuboard.history.embedded.schema import USAGE_TABLES
+from gpuboard.history.embedded.schema import LATER_TABLES
 from gpuboard.history.embedded.states import read_states
 from gpuboard.history.embedded.tail import Tail
 from gpuboard.history.embedded.usage_days import join_usage
@@ -201,10 +201,10 @@ class EmbeddedHistory(History):
         """How many GPUs had which verdict."""
         return self._look(lambda look: read_track(look, self._names, start, end, points))
 
-    def usage(self, start: float, end: float) -> Usage:
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
         """How much each GPU was used."""
-        quiet = self._keep.quiet_percent
-        return self._look(lambda look: read_accounts(look, self._names, start, end, quiet_percent=quiet))
+        how = Counting(quiet_percent=self._keep.quiet_percent, with_memory=with_memory)
+        return self._look(lambda look: read_accounts(look, self._names, start, end, how))
 
     def usage_of_programs(self, start: float, end: float) -> Usage:
         """How much each GPU was used, by program."""
@@ -224,25 +224,37 @@ class EmbeddedHistory(History):
         gpu: str | None = None,
         node: str | None = None,
         person: str | None = None,
+        around: float | None = None,
         limit: int = 1000,
     ) -> list[Episode]:
-        """Those that touch a span."""
+        """Those that touch a span, or turn nearest to a moment."""
         return self._read(
             lambda connection: notes.read_episodes(
-                connection, start, end, gpu=gpu, node=node, person=person, limit=limit
+                connection, start, end, gpu=gpu, node=node, person=person, around=around, limit=limit
             )
         )
 
-    def events(self, start: float, end: float, *, node: str | None = None, limit: int = 1000) -> list[Event]:
-        """Those that touch a span."""
+    def events(
+        self,
+        start: float,
+        end: float,
+        *,
+        node: str | None = None,
+        kind: str | None = None,
+        around: float | None = None,
+        limit: int = 1000,
+    ) -> list[Event]:
+        """Those that touch a span, or begin nearest to a moment."""
         return self._read(
-            lambda connection: notes.read_events(connection, start, end, node=node, limit=limit)
+            lambda connection: notes.read_events(
+                connection, start, end, node=node, kind=kind, around=around, limit=limit
+            )
         )
 
     def _begin(self) -> None:
         self._tail, self._cache = Tail(), RecentCache()
         with self._file.write() as connection:
-            for table in USAGE_TABLES:
+            for table in LATER_TABLES:
                 connection.execute(table)
             self._names = Names.load(connection)
             self._tail.load(connection)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuboard.history.blocks import SMALL, BlockError, Ints, pack, unpack, unpack_each
+from gpuboard.history.blocks import SMALL, BlockError, Ints, different, pack, unpack, unpack_each
 from gpuboard.history.cells import Cells
 from gpuboard.history.embedded.chunks import HOLDERS
 from gpuboard.history.embedded.idling import USE, VERDICT, Stretch, count_idle_back
@@ -76,10 +76,7 @@ def entries_of(cells: Cells, places: PlacesOf, cut: Cut, quiet_percent: float) -
         found.append(_tally(inside, np.array(slots)[rows], (states[0][rows], states[1][rows]), spans))
     table = np.concatenate(found, axis=1)
     hours = table[ENTRY_ROWS]
-    return {
-        hour * WINDOW_MS: table[:ENTRY_ROWS, hours == hour].astype(np.int32)
-        for hour in np.unique(hours).tolist()
-    }
+    return {hour * WINDOW_MS: table[:ENTRY_ROWS, hours == hour].astype(np.int32) for hour in different(hours)}
 
 
 def _up(milliseconds: int, cell_ms: int) -> int:
