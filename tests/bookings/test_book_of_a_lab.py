@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from msgspec.structs import replace
 from sqlalchemy import delete
 
-from gpuboard.bookings.desk import BookingDesk
+from gpuboard.bookings.desk import MOST_TOLD, BookingDesk
 from gpuboard.bookings.limits import Limits, gpu_hours, most_at_once, week_of
 from gpuboard.bookings.rules import SOON_SECONDS, Change, Decision, Span, tomorrow
 from gpuboard.bookings.store import BookingStore
@@ -29,6 +29,7 @@ from tests.booking_lab import gpu
 from tests.clock import HandClock
 from tests.databases import open_database
 
+Result = TypeVar("Result")
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC).timestamp()
 HOUR = 3600.0
 NODES = ("gpu01", "gpu02")
@@ -50,13 +51,13 @@ def identity(who: str) -> Identity:
     return Identity(address=None, counted_as=None, tier="names", role="user", person=who)
 
 
-def finished(asked: Coroutine[Any, Any, Decision]) -> Decision:
+def finished(asked: Coroutine[Any, Any, Result]) -> Result:
     """What comes of a call that waits for nothing: a loop would not let it touch the disk."""
     try:
         asked.send(None)
     except StopIteration as done:
-        decision: Decision = done.value
-        return decision
+        result: Result = done.value
+        return result
     raise AssertionError("it waits for something")
 
 
@@ -248,6 +249,19 @@ class BookOfALab(RuleBasedStateMachine):
             assert most_at_once(mine, NOW, NOW + 1e9) <= (LIMITS.gpus_at_once or 0)
             for one in mine:
                 assert gpu_hours(mine, *week_of(one.start, UTC)) <= (LIMITS.hours_per_week or 0) + 0.01
+
+    @rule(
+        start=st.integers(-100, 40),
+        hours=LENGTHS,
+        who=st.none() | WHO,
+        node=st.none() | st.sampled_from(NODES),
+    )
+    def somebody_asks_what_is_booked(self, start: int, hours: int, who: str | None, node: str | None) -> None:
+        """What is in memory is told as the database has it."""
+        span = (self.clock.time + start * HOUR, self.clock.time + (start + hours) * HOUR)
+        told = finished(self.desk.window(*span, who=who, node=node))
+        written = self.store.window(*span, who=who, node=node, limit=MOST_TOLD)
+        assert list(map(ordered, told)) == list(map(ordered, written))
 
     @invariant()
     def the_fleet_has_what_is_booked(self) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gpuboard.bookings.book import GpuFact, MemoryBook, NodeFact
 from gpuboard.bookings.limits import Limit, Limits, limits_for, week_of
+from gpuboard.bookings.refusals import over_limit
 from gpuboard.bookings.rules import SOON_SECONDS, Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.model.errors import BookingRefused
 from gpuboard.model.verdict import NO_NUMBER, WHOLE_NODE, Claim, GpuPlace
@@ -97,7 +98,18 @@ def test_of_a_node_that_has_told_nothing_only_the_whole_can_be_booked() -> None:
     """Which numbers it has, nobody knows."""
     facts = {"gpu01": NodeFact()}
     assert "book the whole node" in str(refused(("gpu01", 0), facts=facts))
-    assert want(("gpu01", WHOLE_NODE), facts=facts).booking.gpus == 1
+    assert refused(("gpu01", WHOLE_NODE), facts=facts).reason.values == {"node": "gpu01", "gpu": None}
+
+
+def test_a_node_that_has_told_nothing_can_be_booked_from_tomorrow_on_with_a_word() -> None:
+    """Nobody knows whether it works: it is as one that has fallen silent."""
+    facts = {"gpu01": NodeFact()}
+    assert str(refused(("gpu01", WHOLE_NODE), facts=facts, start=NOW + 11 * HOUR)) == (
+        "gpu01 is stale now; it can be booked from tomorrow on"
+    )
+    decision = want(("gpu01", WHOLE_NODE), facts=facts, start=NOW + 12 * HOUR)
+    assert [note.code for note in decision.notes] == ["booking-stale-now"]
+    assert decision.booking.gpus == 1
 
 
 def test_a_whole_node_is_all_gpus_that_it_is_known_to_have() -> None:
@@ -113,9 +125,10 @@ def test_a_whole_node_is_all_gpus_that_it_is_known_to_have() -> None:
 @pytest.mark.parametrize("number", [0, NO_NUMBER])
 def test_what_another_board_has_in_its_file_conflicts_too(number: int) -> None:
     """A claim of no number that can be read may be of any GPU; without end there is no gap."""
-    facts = {"gpu01": NodeFact(gpus={0: FREE}, claims={number: (Claim(who="chen"),)})}
+    facts = {"gpu01": NodeFact(gpus={0: FREE}, claims={number: (Claim(who="chen", is_unverified=True),)})}
     error = refused(("gpu01", 0), facts=facts)
     assert (error.reason.values["who"], error.reason.values["gap_start"]) == ("chen", None)
+    assert "is booked by chen (not verified) without end" in str(error)
 
 
 def test_a_gpu_on_which_somebody_else_is_cannot_be_booked_now() -> None:
@@ -258,6 +271,14 @@ def test_a_little_too_much_is_said_to_be_too_much() -> None:
     )
 
 
+def test_what_a_booking_has_already_is_not_left_for_it() -> None:
+    """Whoever wants two hours more hears how many more there are, not how long it may be."""
+    by = Booker(person="ana", zone=UTC, limits={"hours_per_week": Limit(20, None)})
+    first, second = want(("gpu01", 0), hours=8).booking, want(("gpu01", 1), hours=12).booking
+    with pytest.raises(BookingRefused, match="would make 22; 0 are left"):
+        edit(MemoryBook([first, second]), first, Change(end=NOW + 10 * HOUR), by=by, facts=FACTS, now=NOW)
+
+
 def test_a_booking_that_has_begun_changes_its_end_and_comment_alone() -> None:
     """It was for these GPUs since then."""
     mine = want(("gpu01", 0)).booking
@@ -268,6 +289,21 @@ def test_a_booking_that_has_begun_changes_its_end_and_comment_alone() -> None:
     assert (longer.end, longer.comment, longer.revision) == (NOW + 9 * HOUR, "x", 1)
     with pytest.raises(BookingRefused, match="over already"):
         edit(on, mine, Change(end=NOW), by=ANA, facts=FACTS, now=NOW + 1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "words"),
+    [
+        ("longest", 1.0, "3d at most, this would be 3d 1s"),
+        ("longest", 2 * HOUR, "3d 0h at most, this would be 3d 2h"),
+        ("ahead", 0.5, "3d from now at the latest, this would be in 3d 1s"),
+    ],
+)
+def test_what_is_a_little_too_long_is_told_to_the_second(policy: str, more: float, words: str) -> None:
+    """`3d 0h at most, this would be 3d 0h` says nothing."""
+    limit = 72 * HOUR
+    refused = over_limit(f"booking-{policy}", policy, None, limit=limit, asked=limit + more, left=limit)
+    assert words in refused.reason.text
 
 
 def test_whoever_gives_back_time_is_not_asked_whether_it_was_too_much() -> None:

@@ -26,7 +26,7 @@ from gpuboard.model.booking import Booking
 from gpuboard.model.identity import Identity
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import MIB
-from gpuboard.model.verdict import WHOLE_NODE, Claim, GpuPlace
+from gpuboard.model.verdict import WHOLE_NODE, Claim, Flag, GpuPlace
 from gpuboard.storage.base import Database, Run
 from tests.booking_lab import gpu
 from tests.clock import HandClock
@@ -103,6 +103,10 @@ class Watched:
         """What was told."""
         return [(one.event, one.people) for one in self.events]
 
+    def flags(self) -> tuple[Flag, ...]:
+        """The flags of the GPU."""
+        return next(iter(self._tracker.gpus.values())).flags
+
     def use(self, booking: Booking) -> Use:
         """How a booking was used so far."""
         use = self.watch.use_of(booking.id)
@@ -149,6 +153,22 @@ async def test_booked_is_said_when_it_is_written_down_and_not_before(database: D
     may_write.set()
     made = await asked
     assert await database.run(lambda: lab.store.find(made.id)) is not None
+
+
+async def test_when_a_booking_is_given_back_is_told_until_its_booker_comes(database: Database) -> None:
+    """As long as nobody could see the GPU it is given back later; where it is only said, never."""
+    lab = Watched(database)
+    await lab.begin(gpu(0))
+    booking = await lab.book()
+
+    def given_back_at() -> float | None:
+        return lab.watch.given_back_at(lab.use(booking), lab.clock.now())
+
+    await lab.pass_time(30, gpu(0))
+    assert given_back_at() == booking.start + 60
+    await lab.pass_time(5, gpu(0, user="ana"))
+    assert given_back_at() is None
+    assert Watched(database, "warn").watch.given_back_at(Use(), 0.0) is None
 
 
 async def test_a_booker_who_does_not_come_loses_the_booking(database: Database) -> None:
@@ -251,6 +271,22 @@ async def test_by_setting_a_no_show_is_only_said_or_not_even_that(
     assert [event for event, _ in lab.told] == told
     assert lab.watch.is_no_show(lab.use(booking)) is bool(told)
     assert booking.state_at(lab.clock.now()) == "running"
+    # What was heard in one look is flagged with the next tick.
+    lab.report(gpu(0))
+    assert lab.flags() == tuple(told)
+
+
+async def test_whoever_comes_late_is_flagged_no_more(database: Database) -> None:
+    """It has been told, and is over."""
+    lab = Watched(database, "warn")
+    await lab.begin(gpu(0))
+    await lab.book()
+    await lab.pass_time(55, gpu(0))
+    flags = [lab.flags()]
+    await lab.pass_time(20, gpu(0))
+    flags.append(lab.flags())
+    await lab.pass_time(10, gpu(0, user="ana"))
+    assert [*flags, lab.flags()] == [(), ("no_show",), ()]
 
 
 async def test_whoever_stays_after_the_end_is_told_once(database: Database) -> None:

@@ -116,7 +116,7 @@ def claimed_by_others(facts: Facts, places: Iterable[GpuPlace]) -> list[Hold]:
                     Hold(
                         place=(node, other if other >= 0 else number),
                         who=claim.who,
-                        kind="claim",
+                        kind="comments-json" if claim.is_unverified else "claim",
                         start=claim.start or 0.0,
                         end=ALWAYS if claim.until is None else claim.until,
                     )

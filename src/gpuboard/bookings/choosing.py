@@ -6,10 +6,10 @@ from datetime import tzinfo
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.bookings.book import Book, Facts, holds_on
+from gpuboard.bookings.book import Book, Facts, Hold, holds_on
 from gpuboard.bookings.refusals import NOT_ENOUGH, refuse
 from gpuboard.bookings.rules import SOON_SECONDS, Span, tomorrow
-from gpuboard.fleet.summary import Wish, find_free
+from gpuboard.fleet.summary import BOOKED_SOON_SECONDS, Wish, find_free
 from gpuboard.model.booking import is_on
 from gpuboard.model.verdict import GpuPlace, Reason
 from gpuboard.wire.summary import FreeBlock
@@ -36,18 +36,24 @@ def choose(
     midnight = tomorrow(now, zone)
     whole = [row for row in offer.gpus if row.mig_parent_uuid is None and wish.fits(row)]
     places = [(row.node, row.index) for row in whole]
-    holds = holds_on(book, facts, places, span.start, span.end)
     # By node: each place is compared with what is held there alone.
-    by_node: dict[str, list[GpuPlace]] = {}
-    for hold in holds:
-        by_node.setdefault(hold.place[0], []).append(hold.place)
+    by_node: dict[str, list[Hold]] = {}
+    for hold in holds_on(book, facts, places, span.start, max(span.end, now + BOOKED_SOON_SECONDS)):
+        by_node.setdefault(hold.place[0], []).append(hold)
+
+    def booked_from(place: GpuPlace) -> float | None:
+        return next((hold.start for hold in by_node.get(place[0], ()) if is_on(place, hold.place)), None)
+
+    def is_left(place: GpuPlace) -> bool:
+        start = booked_from(place)
+        return start is None or start >= span.end
+
     offered = [
         replace(row, verdict="free", since=row.since if row.verdict == "free" else None)
         for row, place in zip(whole, places, strict=True)
-        if _can_be_had(row, span.start, now, midnight)
-        and not any(is_on(place, held) for held in by_node.get(row.node, ()))
+        if _can_be_had(row, span.start, now, midnight) and is_left(place)
     ]
-    found = find_free(offer.nodes, offered, wish, at=now)
+    found = find_free(offer.nodes, offered, wish, at=now, booked_from=booked_from)
     if not found.enough:
         kind = " on one node" if wish.same_node else ""
         raise refuse(

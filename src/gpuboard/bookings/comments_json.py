@@ -9,7 +9,14 @@ import msgspec
 from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
 from gpuboard.model.node import spoken
-from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, NO_NUMBER, Claim, GpuPlace
+from gpuboard.model.verdict import (
+    ENDED_CLAIM_SECONDS,
+    NO_NUMBER,
+    SOMEBODY,
+    SOMEBODY_WITHOUT_DATE,
+    Claim,
+    GpuPlace,
+)
 from gpuboard.wire.clean import clean_text, is_blank
 from gpuboard.wire.json_keys import refuse_twice
 from gpuboard.wire.text import decode_text
@@ -123,15 +130,20 @@ def _name(entry: object) -> str:
 def _claim(entry: object, written_at: float, zone: tzinfo | None) -> Claim:
     """One claim; of what is not sure (who, until when) its comment says what stands there."""
     if not isinstance(entry, dict):
-        return Claim(who="somebody", comment=_text(str(entry), _NAME_LENGTH) or None)
+        return Claim(who=SOMEBODY_WITHOUT_DATE, comment=_text(str(entry), _NAME_LENGTH) or None)
     who = _name(entry)
     date = _text(entry.get("date"), _NAME_LENGTH)
     until = read_end(date, written_at=written_at, zone=zone) if isinstance(entry.get("date"), str) else None
-    said = [] if until is not None or not date else [f"End not known: {date}."]
+    said = [] if until is not None else _unsure(who, date)
     if not who or until is None:
         said.extend(f"{key}: {value}." for key, value in entry.items() if key not in _KEYS)
     comment = clean_text(" ".join([*said, _text(entry.get("comment"), _COMMENT_LENGTH)]))[:_COMMENT_LENGTH]
-    return Claim(who=who or "somebody", until=until, comment=comment.strip() or None)
+    whose = SOMEBODY_WITHOUT_DATE if until is None else who or SOMEBODY
+    return Claim(who=whose, until=until, comment=comment.strip() or None)
+
+
+def _unsure(who: str, date: str) -> list[str]:
+    return [*([f"name: {who}."] if who else []), *([f"End not known: {date}."] if date else [])]
 
 
 def _text(value: object, length: int) -> str:

@@ -12,7 +12,7 @@ from gpuboard.bookings.book import ALWAYS, Book, Facts, GpuFact, NodeFact
 from gpuboard.bookings.choosing import Offer, choose
 from gpuboard.bookings.ical import PAST_SECONDS
 from gpuboard.bookings.limits import Limit, Limits, gpu_hours, limits_for, most_at_once, weeks
-from gpuboard.bookings.refusals import refuse
+from gpuboard.bookings.refusals import outdated, refuse
 from gpuboard.bookings.rules import Booker, Change, Decision, Request, Span, book, cancel, edit
 from gpuboard.bookings.store import BookingStore, StoredBook, Written
 from gpuboard.bookings.use import Use
@@ -28,7 +28,7 @@ from gpuboard.model.identity import Identity
 from gpuboard.model.node import is_host_name, short_name, spoken
 from gpuboard.model.verdict import ENDED_CLAIM_SECONDS, Claim, GpuPlace, Reason
 from gpuboard.storage.base import Run
-from gpuboard.verdict.holders import people_on
+from gpuboard.verdict.holders import is_same, people_on
 from gpuboard.wire.bookings import LimitsView, LimitView, WeekView
 
 log = logging.getLogger(__name__)
@@ -62,8 +62,11 @@ class BookingDesk:
         self.zone = zone
         self._limits = limits
         self._group_limits = group_limits
-        # Those that have not ended long ago, by id.
+        # All that have ended after that moment, by id.
         self._known: dict[str, Booking] = {}
+        self._known_since: float | None = None
+        # Those of them whose bookers have not come in time.
+        self._no_shows: frozenset[str] = frozenset()
         self._generation: int | None = None
         self.trouble: Reason | None = None
 
@@ -71,8 +74,9 @@ class BookingDesk:
 
     def load(self) -> Callable[[], None]:
         """Read what is booked, in a thread; what that returns takes it up, on the loop."""
-        generation, bookings = self._store.since(self._fleet.clock.now() - ENDED_CLAIM_SECONDS)
-        return lambda: self._learn(generation, bookings)
+        since = self._fleet.clock.now() - ENDED_CLAIM_SECONDS
+        generation, bookings = self._store.since(since)
+        return lambda: self._learn(generation, bookings, since)
 
     def known(self) -> list[Booking]:
         """What is booked, and what has ended not long ago."""
@@ -83,9 +87,16 @@ class BookingDesk:
         found: dict[GpuPlace, tuple[Claim, ...]] = {}
         for one in sorted(self._known.values(), key=lambda one: (one.start, one.id)):
             if one.kind == kind and not one.never_was:
+                claim = one.claim(is_no_show=one.id in self._no_shows)
                 for place in one.places:
-                    found[place] = (*found.get(place, ()), one.claim())
+                    found[place] = (*found.get(place, ()), claim)
         return found
+
+    def note_no_shows(self, idents: frozenset[str]) -> None:
+        """Hear whose bookers have not come in time, and let the fleet know."""
+        if idents != self._no_shows:
+            self._no_shows = idents
+            self._tell()
 
     async def follow(self) -> None:
         """Notice what other processes book, until cancelled."""
@@ -100,8 +111,8 @@ class BookingDesk:
             else:
                 self.trouble = None
 
-    def _learn(self, generation: int, bookings: Iterable[Booking]) -> None:
-        self._generation = generation
+    def _learn(self, generation: int, bookings: Iterable[Booking], since: float) -> None:
+        self._generation, self._known_since = generation, since
         self._known = {one.id: one for one in bookings}
         self._tell()
 
@@ -113,6 +124,8 @@ class BookingDesk:
         """Take up what was decided; a change that came between is read with the next look."""
         over = self._fleet.clock.now() - ENDED_CLAIM_SECONDS
         self._known = {ident: one for ident, one in self._known.items() if one.end > over}
+        if self._known_since is not None:
+            self._known_since = max(self._known_since, over)
         for one in (written.decision.booking, *written.decision.displaced):
             before = self._known.get(one.id)
             if before is None or before.revision <= one.revision:
@@ -135,6 +148,8 @@ class BookingDesk:
     ) -> Decision:
         """Book places, or any that fit; with `who`, as an admin does for somebody, by no policy.
 
+        Whichever account of somebody that names, it is booked by the person.
+
         Raises:
             BookingRefused: it cannot be; the reason says why.
             StorageError: it cannot be written down.
@@ -143,7 +158,7 @@ class BookingDesk:
         if who is not None:
             if not by.is_admin:
                 raise refuse(NOT_YOURS, "only admins book for somebody else")
-            by = Booker(person=who, is_admin=True, zone=by.zone)
+            by = Booker(person=self._fleet.names.person(who), is_admin=True, zone=by.zone)
         offer = Offer(nodes=list(self._tracker.nodes.values()), gpus=list(self._tracker.gpus.values()))
         named = () if isinstance(places, Wish) else tuple(self._own_name(place) for place in places)
 
@@ -160,8 +175,16 @@ class BookingDesk:
 
         return await self.change("block-made" if kind == "block" else "booking-made", decide, identity)
 
-    async def edit(self, identity: Identity, ident: str, change: Change, *, later: float | None) -> Decision:
-        """Change a booking; `later` moves its end from where it is.
+    async def edit(
+        self,
+        identity: Identity,
+        ident: str,
+        change: Change,
+        *,
+        later: float | None,
+        revision: int | None = None,
+    ) -> Decision:
+        """Change a booking; `later` moves its end from where it is, `revision` is what was seen of it.
 
         Raises:
             BookingRefused: it cannot be; the reason says why.
@@ -172,6 +195,8 @@ class BookingDesk:
 
         def decide(on: StoredBook, now: float) -> Decision:
             before = _found(on, ident)
+            if revision is not None and before.revision != revision:
+                raise outdated(before, self.zone)
             end = before.end + later if later is not None else change.end
             wanted = Change(places=places, start=change.start, end=end, comment=change.comment)
             return edit(on, before, wanted, by=by, facts=facts, now=now)
@@ -194,8 +219,21 @@ class BookingDesk:
         self, start: float, end: float, *, who: str | None = None, node: str | None = None
     ) -> list[Booking]:
         """The bookings of a span, one more than are told if there are so many."""
+        if await self._knows_all(start):
+            found = [one for one in self._known.values() if one.end >= start and one.start < end]
+            if who is not None:
+                found = [one for one in found if is_same(one.who, who)]
+            if node is not None:
+                found = [one for one in found if any(place[0] == node for place in one.places)]
+            return sorted(found, key=lambda one: (one.start, one.id))[: MOST_TOLD + 1]
         look = partial(self._store.window, start, end, who=who, node=node, limit=MOST_TOLD + 1)
         return await self._run(look)
+
+    async def _knows_all(self, since: float) -> bool:
+        """Whether all that was booked since a moment is in memory as it is written, whoever wrote it."""
+        if self._known_since is None or since <= self._known_since:
+            return False
+        return bool(await self._run(self._store.generation) == self._generation)
 
     async def own_calendar(self, person: str) -> list[Booking]:
         """The bookings of a person for a calendar: what comes, and what has been not long ago."""
@@ -220,12 +258,15 @@ class BookingDesk:
 
         return await self._run(look)
 
-    async def limits(self, identity: Identity, span: Span) -> LimitsView:
-        """How much somebody may book, and what is left of it in a span and the weeks that it touches."""
+    async def limits(self, identity: Identity, span: Span, *, without: str | None = None) -> LimitsView:
+        """How much somebody may book, and what is left of it in a span and the weeks that it touches.
+
+        What is to change is left out: it does not take what is left from itself.
+        """
         touched = list(weeks(span.start, span.end, self.zone))
         start, end = touched[0][0], touched[-1][1]
         look = partial(self._store.window, start, end, who=identity.person, limit=MOST_TOLD)
-        mine = [one for one in await self._run(look) if one.kind == "booking"]
+        mine = [one for one in await self._run(look) if one.kind == "booking" and one.id != without]
         limits = self.booker(identity).limits
         hours = [gpu_hours(mine, *week) for week in touched]
         used = {

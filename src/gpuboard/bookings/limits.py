@@ -62,7 +62,8 @@ def check_limits(
     Raises:
         BookingRefused: a policy forbids it.
     """
-    others = [one for one in others if one.id != wanted.id and one.kind == "booking"]
+    mine = [one for one in others if one.kind == "booking"]
+    others = [one for one in mine if one.id != wanted.id]
     if (limit := limits.get("longest")) is not None and wanted.end - wanted.start > limit.most:
         asked = wanted.end - wanted.start
         raise over_limit(LONGEST, "longest", limit.group, limit=limit.most, asked=asked, left=limit.most)
@@ -77,15 +78,18 @@ def check_limits(
                 limit=limit.most, asked=has + wanted.gpus, left=max(0, limit.most - has),
             )  # fmt: skip
     if (limit := limits.get("hours_per_week")) is not None:
-        _check_weeks(wanted, others, limit, zone)
+        _check_weeks(wanted, others, mine, limit, zone)
 
 
-def _check_weeks(wanted: Booking, others: list[Booking], limit: Limit, zone: tzinfo | None) -> None:
+def _check_weeks(
+    wanted: Booking, others: list[Booking], mine: list[Booking], limit: Limit, zone: tzinfo | None
+) -> None:
     for start, end in weeks(wanted.start, wanted.end, zone):
         has, more = gpu_hours(others, start, end), gpu_hours([wanted], start, end)
         # A second more or less is nobody's intention.
         if has + more > limit.most + 1 / HOUR:
-            left = max(0.0, limit.most - has)
+            # What a booking has already, before it is changed, is not left either.
+            left = max(0.0, limit.most - gpu_hours(mine, start, end))
             raise over_limit(
                 HOURS, "hours_per_week", limit.group, limit=limit.most, asked=has + more, left=left
             )

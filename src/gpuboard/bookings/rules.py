@@ -185,8 +185,8 @@ def ended(before: Booking, outcome: Outcome, at: float) -> Booking:
 
 
 def count_gpus(places: Sequence[GpuPlace], facts: Facts) -> int:
-    """How many GPUs these are now; of a node that has told nothing it is one at least."""
-    return sum(max(1, len(gpus_of((place,), facts))) for place in places)
+    """How many GPUs these are now; a node that has told nothing counts as one."""
+    return len(gpus_of(places, facts))
 
 
 def _gives_back(before: Booking, after: Booking) -> bool:
@@ -238,19 +238,18 @@ def _check_reality(wanted: Booking, *, by: Booker, facts: Facts, now: float) -> 
     notes = []
     for place in gpus_of(wanted.places, facts):
         fact = facts[place[0]].gpus.get(place[1]) if place[0] in facts else None
+        # A node that has told nothing is as one that has fallen silent.
         word = "stale" if fact is None else fact.word
+        values = {"node": place[0], "gpu": None if place[1] == WHOLE_NODE else place[1]}
         if word in ("stale", "broken"):
             if wanted.start < tomorrow(now, by.zone):
                 raise refuse(
                     f"booking-{word}",
                     f"{place_words((place,))} is {word} now; it can be booked from tomorrow on",
-                    node=place[0],
-                    gpu=place[1],
+                    **values,
                 )
             text = f"{place_words((place,))} is {word} now, and may still be then"
-            notes.append(
-                Reason(code=f"booking-{word}-now", text=text, values={"node": place[0], "gpu": place[1]})
-            )
+            notes.append(Reason(code=f"booking-{word}-now", text=text, values=values))
     return tuple(notes)
 
 
@@ -270,12 +269,15 @@ def _check_unused(book: Book, wanted: Booking, *, facts: Facts, now: float) -> N
 
 
 def gpus_of(places: Sequence[GpuPlace], facts: Facts) -> list[GpuPlace]:
-    """The GPUs that are meant, those of whole nodes one by one: also those that are not seen now."""
-    return [
-        (node, each)
-        for node, number in places
-        for each in (sorted(facts[node].numbers) if number == WHOLE_NODE and node in facts else [number])
-    ]
+    """The GPUs that are meant, those of whole nodes one by one: also those that are not seen now.
+
+    A node of which no GPU is known stands for itself.
+    """
+    found: list[GpuPlace] = []
+    for node, number in places:
+        known = facts[node].numbers if number == WHOLE_NODE and node in facts else ()
+        found += [(node, each) for each in sorted(known) or [number]]
+    return found
 
 
 def tomorrow(now: float, zone: tzinfo | None) -> float:
@@ -296,6 +298,7 @@ def _check_free(book: Book, wanted: Booking, facts: Facts, zone: tzinfo | None) 
         None if first.end == float("inf") else first.end,
         kind=first.kind,
         gap=next_gap(far, wanted.start, wanted.end - wanted.start),
+        asked_for=wanted.who,
         zone=zone,
     )
 
@@ -319,7 +322,9 @@ def _block(book: Book, wanted: Booking, *, by: Booker, facts: Facts) -> Decision
     blocks = [hold for hold in holds if hold.kind == "block"]
     if blocks:
         first = blocks[0]
-        raise conflict(first.place, first.who, first.end, kind="block", gap=None, zone=by.zone)
+        raise conflict(
+            first.place, first.who, first.end, kind="block", gap=None, asked_for=wanted.who, zone=by.zone
+        )
     cut = {hold.booking.id: hold.booking for hold in holds if hold.booking is not None}
     displaced = tuple(ended(one, "displaced", wanted.start) for one in cut.values())
     return Decision(booking=wanted, displaced=displaced)

@@ -96,6 +96,12 @@ class BookingWatch:
         """Whether the booker has not come in time, where that matters here."""
         return self._on_no_show != "nothing" and is_no_show(use, self._no_show_after)
 
+    def given_back_at(self, use: Use, now: float) -> float | None:
+        """When a booking that runs ends if its booker does not come; None: it does not end by that."""
+        if self._on_no_show != "release" or use.came_at is not None:
+            return None
+        return now + max(0.0, self._no_show_after - use.absent_seconds)
+
     async def follow(self) -> None:
         """Watch until cancelled."""
         while True:
@@ -127,6 +133,8 @@ class BookingWatch:
                 _missed(one, self._uses.get(one.id, Use()), now, step) if one.id in new else passed - step
             )
             await self._watch(one, now, step, missed)
+        late = frozenset(one.id for one in running if self.is_no_show(self._uses[one.id]))
+        self._desk.note_no_shows(late)
         for one in staying:
             if is_still_there(one, self._sights(one)):
                 self._tell_once("overrun", one, now)
