@@ -202,7 +202,7 @@ def test_a_set_up_link_gives_the_account_its_password_and_ends_older_sessions(
     view = view_of(desk, clock)
     session = view.session(first)
     assert session is not None
-    assert (session.role, view.has_admin) == ("admin", True)
+    assert (session.role, view.has_admin()) == ("admin", True)
     with pytest.raises(UsageError, match="has an account already"):
         admin.add("eva", "user", DEED)
     desk.set_up(admin.invite("eva", "user", DEED), "hash-2", HERE)
@@ -211,6 +211,23 @@ def test_a_set_up_link_gives_the_account_its_password_and_ends_older_sessions(
     eva = view.person("eva")
     assert eva is not None
     assert (eva.password, eva.role) == ("hash-2", "admin")
+
+
+def test_a_link_for_an_admin_makes_one_of_a_viewer_too(
+    desk: AccountDesk, admin: AccountAdmin, clock: SettableClock
+) -> None:
+    """And of nobody before it is used, nor after another role was given meanwhile."""
+    admin.set_role("eva", "viewer", DEED)
+    code = admin.invite_admin("eva", DEED)
+    assert [one.role for one in admin.people()] == ["viewer"]
+    _, secret = desk.set_up(code, "hash-1", HERE)
+    session = view_of(desk, clock).session(secret)
+    assert session is not None
+    assert (session.role, admin.has_admin()) == ("admin", True)
+    code = admin.invite_admin("eva", DEED)
+    admin.set_role("eva", "viewer", DEED)
+    desk.set_up(code, "hash-2", HERE)
+    assert not admin.has_admin()
 
 
 def test_a_role_that_changes_holds_for_what_somebody_has_in_hand(
@@ -237,6 +254,27 @@ def test_a_role_that_changes_holds_for_what_somebody_has_in_hand(
     assert admin.remove("ana", DEED)
     assert roles() == []
     assert not admin.remove("ana", DEED)
+
+
+def test_the_newest_word_of_the_provider_holds_for_all_that_it_gave(
+    desk: AccountDesk, admin: AccountAdmin, clock: SettableClock
+) -> None:
+    """Groups and role of whoever has left them end with the next sign-in, wherever that is."""
+    boss = Vouched(person="Ana", way="oidc", role="admin", groups=("boss", "vision"))
+    first = desk.sign_in(boss, HERE)[1]
+    _, token = desk.add_token(boss, "admin", name="a", scopes=["admin"], seconds=None, deed=DEED)
+    by_password = desk.sign_in(Vouched(person="Ana", way="password", role="admin"), HERE)[1]
+    assert view_of(desk, clock).groups == {"ana": ("boss", "vision")}
+    desk.sign_in(replace(boss, role="user", groups=("vision",)), HERE)
+    view = view_of(desk, clock)
+    held = (view.session(first), view.token(token), view.session(by_password))
+    assert [one.role for one in held if one is not None] == ["user", "user", "admin"]
+    assert view.groups == {"ana": ("vision",)}
+    desk.sign_in(replace(boss, groups=()), HERE)
+    assert view_of(desk, clock).groups == {}
+    desk.sign_in(boss, HERE)
+    admin.remove("Ana", DEED)
+    assert view_of(desk, clock).groups == {}
 
 
 def test_a_person_is_removed_whole_or_not_at_all(

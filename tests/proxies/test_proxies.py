@@ -35,7 +35,9 @@ Start = Callable[[Path, int, RunningBoard], contextlib.AbstractContextManager[st
 
 
 @contextlib.contextmanager
-def running(command: list[str], url: str, folder: Path, **env: str) -> Iterator[str]:
+def running(
+    command: list[str], url: str, folder: Path, ca_file: Path | None = None, /, **env: str
+) -> Iterator[str]:
     """Run a proxy until the block ends."""
     log = folder / "proxy.log"
     with log.open("ab") as out:
@@ -43,7 +45,7 @@ def running(command: list[str], url: str, folder: Path, **env: str) -> Iterator[
             command, stdout=out, stderr=out, env={"PATH": "/usr/sbin:/usr/bin:/bin", **env}
         )
     try:
-        wait_for(f"{url}healthz", process, log)
+        wait_for(f"{url}healthz", process, log, ca_file)
         yield url
     finally:
         process.terminate()

@@ -8,11 +8,13 @@ import httpx
 import pytest
 
 from gpuboard.accounts.ways.oidc import role_of
+from gpuboard.assembly.accounts import count_members
 from gpuboard.model.errors import AccessRefused
 from gpuboard.settings.access import OidcTable
 from tests.board import RunningBoard, running_board
 from tests.fakes.real_oidc import running_provider
-from tests.signing_in import TestBrowser
+from tests.pushing import wait_until
+from tests.signing_in import TestBrowser, log_in
 
 PEOPLE = (
     {"sub": "1", "preferred_username": "ana", "name": "Ana Chen", "groups": ["lab", "gpu-admins"]},
@@ -35,6 +37,14 @@ user_groups = ["lab"]
 session = "2h"
 [names.people]
 ben2 = "ben"
+[bookings]
+longest = "1h"
+[bookings.groups.lab]
+longest = "5h"
+[bookings.groups.named]
+longest = "3h"
+[groups.people]
+named = ["Ben", "ida"]
 """
 
 
@@ -43,20 +53,26 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
     """A board whose people the provider knows."""
     folder = tmp_path_factory.mktemp("oidc")
     with running_provider(*PEOPLE, log=folder / "provider") as issuer:
-        secret = folder / "secret"
-        secret.write_text("not-so-secret\n")
-        secret.chmod(0o600)
+        secret = secret_in(folder)
         config = folder / "gpuboard.toml"
         config.write_text(SETTINGS.format(issuer=issuer, secret=secret))
         with running_board("--demo", "1", "--config", str(config), log=folder / "log") as running:
             yield running
 
 
+def secret_in(folder: Path) -> Path:
+    """The client's secret, in a file of its own."""
+    secret = folder / "secret"
+    secret.write_text("not-so-secret\n")
+    secret.chmod(0o600)
+    return secret
+
+
 def go(browser: TestBrowser, subject: str, path: str = "sign-in/oidc") -> httpx.Response:
     """Go to the provider, say there who one is, and come back: the board's answer."""
     away = browser.http.get(path)
     assert away.status_code == 302, away.text
-    back = httpx.post(away.headers["location"], data={"sub": subject})
+    back = browser.http.post(away.headers["location"], data={"sub": subject})
     assert back.status_code == 302, back.text
     return browser.http.get(back.headers["location"])
 
@@ -83,6 +99,57 @@ def test_the_provider_is_asked_again_after_a_while(board: RunningBoard) -> None:
     told = browser.session()
     assert told["expires_at"] - told["since"] == 2 * 3600
     assert float(OidcTable().session) == 12 * 3600
+
+
+def longest(http: httpx.Client) -> tuple[float, str | None]:
+    """For how long somebody may book, and as a member of which group."""
+    told = http.get("api/v1/bookings/limits").raise_for_status().json()
+    (policy,) = [one for one in told["limits"] if one["policy"] == "longest"]
+    return policy["most"], policy["group"]
+
+
+def test_the_providers_groups_count_for_browser_and_tokens_alike(board: RunningBoard) -> None:
+    """With those of the settings; and until the provider says otherwise, also after signing out."""
+    browser = TestBrowser(board)
+    go(browser, "2")
+    wish = {"name": "cron", "scopes": ["read", "book"]}
+    token = browser.post("api/v1/tokens", wish).raise_for_status().json()["token"]
+    by_node = log_in(board.state, "ben", way="node").token
+    assert longest(browser.http) == (5 * 3600, "lab")
+    browser.post("api/v1/session/sign-out", {}).raise_for_status()
+    for one in (token, by_node):
+        headers = {"authorization": f"Bearer {one}"}
+        assert longest(TestBrowser(board, headers=headers).http) == (5 * 3600, "lab")
+
+
+def test_the_providers_groups_have_their_gpu_hours(tmp_path: Path) -> None:
+    """As those of the settings have; from the next sign-in on."""
+    with running_provider(*PEOPLE, log=tmp_path / "provider") as issuer:
+        config = tmp_path / "gpuboard.toml"
+        settings = SETTINGS.format(issuer=issuer, secret=secret_in(tmp_path))
+        config.write_text(settings.replace('kind = "none"', ""))
+        with running_board("--demo", "1", "--config", str(config), log=tmp_path / "log") as board:
+            browser = TestBrowser(
+                board, headers={"authorization": f"Bearer {log_in(board.state, 'x').token}"}
+            )
+
+            def first() -> tuple[str, str | None]:
+                rows = browser.http.get("api/v1/usage").raise_for_status().json()["rows"]
+                return (rows[0]["name"], rows[0]["group"]) if rows else ("", None)
+
+            wait_until(lambda: first()[0])
+            person, before = first()
+            assert before is None
+            claims = {"preferred_username": person, "groups": ["lab"]}
+            httpx.put(f"{issuer}/users/9", json=claims).raise_for_status()
+            go(TestBrowser(board), "9")
+            wait_until(lambda: first() == (person, "lab"))
+
+
+def test_groups_of_the_settings_decide_for_whom_they_name() -> None:
+    """In GPU-hours somebody counts once; of the provider's many groups the admin may name the one."""
+    named, told = {"vision": ("Ana",), "nlp": ("ida",)}, {"ana": ("all", "boss"), "ben": ("all", "nlp")}
+    assert count_members(named, told) == {"vision": ("Ana",), "nlp": ("ida", "ben"), "all": ("ben",)}
 
 
 def test_the_board_asks_with_pkce_and_for_this_very_visit(board: RunningBoard) -> None:

@@ -15,7 +15,6 @@ from tests.signing_in import (
     TestBrowser,
     log_in,
     make_token,
-    remove_person,
     revoke_token,
     signed_in,
 )
@@ -140,20 +139,6 @@ def test_who_signs_in_as_another_is_no_longer_the_first(counting: RunningBoard) 
     before = {"cookie": browser.cookie_header()}
     assert browser.use_link(log_in(counting.state, "ben").code).json()["person"] == "ben"
     assert httpx.get(f"{counting.url}api/v1/session", headers=before).json()["person"] is None
-
-
-@pytest.mark.parametrize("out", ["token", "person"])
-def test_who_is_revoked_by_another_process_is_out(counting: RunningBoard, out: str) -> None:
-    """On open streams too; how soon, whatever else the machine does, is asked in `test_shown_out`."""
-    ident, token = make_token(counting.state, "mia", "read")
-    headers = {"authorization": f"Bearer {token}"}
-    url = counting.url.replace("http", "ws") + "api/v1/stream"
-    with connect(url, additional_headers=headers, compression=None) as stream:
-        assert decode_frame(stream.recv(timeout=60))["tier"] == "names"
-        revoke_token(counting.state, ident) if out == "token" else remove_person(counting.state, "mia")
-        assert closing(stream, seconds=60) == (4001, "signed-out")
-    answer = httpx.get(f"{counting.url}api/v1/fleet", headers=headers)
-    assert answer.status_code == 401
 
 
 def test_a_change_needs_the_token_of_our_own_page(counting: RunningBoard) -> None:

@@ -9,8 +9,15 @@ from sqlalchemy import Connection
 from gpuboard.accounts.audit import Deed, write_deed
 from gpuboard.accounts.generation import note_change
 from gpuboard.accounts.links import add_link
-from gpuboard.accounts.people import all_people, apply_role, find_person, put_person, remove_person
-from gpuboard.accounts.records import Person, Vouched
+from gpuboard.accounts.people import (
+    all_people,
+    apply_role,
+    find_person,
+    note_removal,
+    put_person,
+    remove_person,
+)
+from gpuboard.accounts.records import Person, Vouched, has_admin
 from gpuboard.model.errors import UsageError
 from gpuboard.model.identity import Role
 from gpuboard.storage.base import Database
@@ -28,9 +35,9 @@ class AccountAdmin:
         with self._database.read() as connection:
             return all_people(connection)
 
-    def has_admin(self) -> bool:
-        """Whether somebody can sign in as admin by a password."""
-        return any(one.role == "admin" and one.password for one in self.people())
+    def has_admin(self, *, by_role: bool = False) -> bool:
+        """Whether somebody can come in as admin: by a password, or `by_role` alone."""
+        return has_admin(self.people(), by_role=by_role)
 
     def add(self, name: str, role: Role | None, deed: Deed) -> str:
         """Add a person: the code of a link with which an own password is chosen.
@@ -58,6 +65,11 @@ class AccountAdmin:
             known = find_person(connection, name)
             return self._invite(connection, name, known.role if known else role or "user", deed)
 
+    def invite_admin(self, name: str, deed: Deed) -> str:
+        """The same for one who is an admin from then on, whatever they are now."""
+        with self._database.write() as connection:
+            return self._invite(connection, name, "admin", deed)
+
     def set_role(self, name: str, role: Role, deed: Deed) -> bool:
         """Give somebody a role; it holds at once. False when that person had none here before."""
         now = self._clock()
@@ -72,15 +84,18 @@ class AccountAdmin:
     def remove(self, name: str, deed: Deed, *, also: Callable[[Connection], object] | None = None) -> bool:
         """Take away somebody's account, sessions and tokens; False when there was nothing.
 
-        `also` takes away what else that person has, in the same transaction.
+        `also` takes away what else that person has, in the same transaction. Pages that are open by a proxy's
+        word alone are closed too.
         """
+        now = self._clock()
         with self._database.write() as connection:
             if also is not None:
                 also(connection)
             gone = remove_person(connection, name)
+            note_removal(connection, name, now)
+            note_change(connection)
             if gone:
-                write_deed(connection, replace(deed, detail=name), self._clock())
-                note_change(connection)
+                write_deed(connection, replace(deed, detail=name), now)
         return gone > 0
 
     def _invite(self, connection: Connection, name: str, role: Role, deed: Deed) -> str:

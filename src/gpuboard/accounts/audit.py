@@ -1,5 +1,6 @@
 """The audit log: who did what by which way from where. Written in the transaction of what was done."""
 
+import re
 import secrets
 from typing import Final
 
@@ -14,6 +15,7 @@ from gpuboard.wire.people import AuditEntry
 KEEP_SECONDS: Final = 400 * 86400.0
 MAX_ENTRIES: Final = 100_000
 LONGEST_DETAIL: Final = 500
+_ID: Final = re.compile(r"[0-9]{17}-[0-9a-f]{8}")
 
 
 class Deed(Struct, frozen=True, kw_only=True):
@@ -25,6 +27,11 @@ class Deed(Struct, frozen=True, kw_only=True):
     through: str | None = None
     address: str | None = None
     detail: str | None = None
+
+
+def is_deed_id(text: str) -> bool:
+    """Whether this has the form of an entry's id."""
+    return _ID.fullmatch(text) is not None
 
 
 def write_deed(connection: Connection, deed: Deed, now: float) -> None:

@@ -10,7 +10,15 @@ from sqlalchemy import Connection
 from gpuboard.accounts.audit import Deed, forget_old_deeds, read_deeds, write_deed
 from gpuboard.accounts.generation import generation, note_change
 from gpuboard.accounts.links import add_link, read_link, use_link
-from gpuboard.accounts.people import all_people, find_person, put_person, set_password
+from gpuboard.accounts.people import (
+    all_people,
+    find_person,
+    provider_groups,
+    put_person,
+    removals,
+    set_password,
+    take_word,
+)
 from gpuboard.accounts.person_tokens import (
     FEED,
     LOGIN,
@@ -49,6 +57,10 @@ class Known(Struct, frozen=True, kw_only=True):
     sessions: Sequence[Session]
     tokens: Sequence[PersonToken]
     browsers: frozenset[tuple[str, str]]
+    # Who was lately shown out, and when.
+    removals: Mapping[str, float] = {}
+    # What the provider has last said of everybody, by name in lower case.
+    groups: Mapping[str, tuple[str, ...]] = {}
 
 
 class Login(Struct, frozen=True, kw_only=True):
@@ -84,6 +96,8 @@ class AccountDesk:
                 sessions=good_sessions(connection, now),
                 tokens=good_tokens(connection, now),
                 browsers=known_browsers(connection),
+                removals=removals(connection),
+                groups=provider_groups(connection),
             )
 
     def sign_in(self, vouched: Vouched, place: Place) -> SessionSecret:
@@ -94,6 +108,8 @@ class AccountDesk:
             role = granted(vouched, given.role if given else None)
             if given is not None and vouched.display_name is None:
                 vouched = replace(vouched, display_name=given.display_name)
+            if vouched.way == "oidc":
+                take_word(connection, vouched, role, now)
             made = begin_session(connection, vouched, role, place, now)
             write_deed(connection, _deed("sign-in", vouched, place, detail=f"as {role}"), now)
             note_change(connection)
@@ -134,12 +150,7 @@ class AccountDesk:
             link = use_link(connection, code, now)
             if link.kind != "set-up":
                 raise LinkRefused("This link signs in, and sets up no account.", code="link-unknown")
-            known = find_person(connection, link.person)
-            if known is None:
-                put_person(connection, link.person, link.role, now)
-            else:
-                # It may be another than when the link was made.
-                link = replace(link, role=known.role)
+            put_person(connection, link.person, link.role, now)
             set_password(connection, link.person, hashed)
             end_sessions_of(connection, link.person)
             write_deed(connection, _deed("password-set", _of_link(link), place), now)

@@ -1,5 +1,7 @@
 """What is known of people who sign in, as values."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from gpuboard.model.identity import Role, Scope, WayKind, at_most, is_at_least
@@ -42,7 +44,6 @@ class Session(Struct, frozen=True, kw_only=True):
     display_name: str | None
     way: WayKind
     through: str | None
-    groups: tuple[str, ...]
     address: str | None
     created_at: float
     last_used_at: float
@@ -85,6 +86,11 @@ class Place(Struct, frozen=True, kw_only=True):
 
     address: str | None = None
     browser: str | None = None
+
+
+def has_admin(people: Iterable[Person], *, by_role: bool) -> bool:
+    """Whether any can come in as admin: by a password, or `by_role` alone where another way asks for that."""
+    return any(one.role == "admin" and (by_role or one.password is not None) for one in people)
 
 
 def granted(vouched: Vouched, given: Role | None) -> Role:

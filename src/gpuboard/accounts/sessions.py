@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
 from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, update
 
 from gpuboard.accounts.records import Place, Session, Vouched
@@ -24,12 +23,6 @@ MAX_SESSIONS_OF_ONE: Final = 50
 MAX_BROWSERS_OF_ONE: Final = 20
 
 
-class _Stored(Session, frozen=True, kw_only=True):
-    """A session as its row has it."""
-
-    groups: str  # type: ignore[assignment] # JSON in the database
-
-
 def begin_session(
     connection: Connection, vouched: Vouched, role: Role, place: Place, now: float
 ) -> tuple[str, str]:
@@ -45,7 +38,7 @@ def begin_session(
             display_name=vouched.display_name,
             way=vouched.way,
             through=vouched.through,
-            groups=msgspec.json.encode(vouched.groups).decode(),
+            groups="[]",
             address=place.address,
             created_at=now,
             last_used_at=now,
@@ -62,7 +55,7 @@ def begin_session(
 def good_sessions(connection: Connection, now: float) -> list[Session]:
     """All sessions that are not over."""
     query = select(SESSIONS).where(SESSIONS.c.expires_at > now, SESSIONS.c.last_used_at > now - IDLE_SECONDS)
-    return [_read(read_row(_Stored, row)) for row in connection.execute(query)]
+    return [read_row(Session, row) for row in connection.execute(query)]
 
 
 def exchange_secret(connection: Connection, session: Session, now: float) -> str | None:
@@ -103,12 +96,6 @@ def known_browsers(connection: Connection) -> frozenset[tuple[str, str]]:
     """Browsers in which somebody has signed in before, not by a node's word: their digests, and who."""
     rows = connection.execute(select(KNOWN_BROWSERS.c.digest, KNOWN_BROWSERS.c.person))
     return frozenset((row.digest, row.person) for row in rows)
-
-
-def _read(stored: _Stored) -> Session:
-    fields = {name: getattr(stored, name) for name in Session.__struct_fields__}
-    fields["groups"] = msgspec.json.decode(stored.groups, type=tuple[str, ...])
-    return Session(**fields)
 
 
 def _keep_newest(connection: Connection, vouched: Vouched) -> None:

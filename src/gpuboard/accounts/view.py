@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
 from gpuboard.accounts.desk import AccountDesk, Known
 from gpuboard.accounts.person_tokens import FEED, LOGIN
-from gpuboard.accounts.records import Person, PersonToken, Session
+from gpuboard.accounts.records import Person, PersonToken, Session, has_admin
 from gpuboard.accounts.sessions import IDLE_SECONDS, OVERLAP_SECONDS
 from gpuboard.model.errors import StorageError
 from gpuboard.model.identity import WayKind
@@ -42,6 +42,10 @@ class AccountView:
         self._tokens: dict[str, PersonToken] = {}
         self._token_ids: dict[str, PersonToken] = {}
         self._browsers: frozenset[tuple[str, str]] = frozenset()
+        # What the provider has last said of everybody, by name in lower case; another object for each change.
+        self.groups: Mapping[str, tuple[str, ...]] = {}
+        # Who was shown out: when that was, and when it was heard of here, by a clock that nobody sets.
+        self._removals: dict[str, tuple[float, float]] = {}
         self._sessions_used: dict[str, float] = {}
         self._tokens_used: dict[str, float] = {}
         self._looking = asyncio.Lock()
@@ -111,6 +115,10 @@ class AccountView:
         held = self._session_ids.get(credential) or self._token_ids.get(credential)
         return None if held is None else held.way
 
+    def was_removed(self, person: str, since: float) -> bool:
+        """Whether somebody was shown out since a moment of the monotonic clock, whatever lets them in."""
+        return self._removals.get(person, (0.0, float("-inf")))[1] >= since
+
     def is_login(self, credential: str) -> bool:
         """Whether a token is that of somebody's command line."""
         token = self._token_ids.get(credential)
@@ -158,10 +166,9 @@ class AccountView:
         """The names of all who have an account or a role here."""
         return frozenset(self._people)
 
-    @property
-    def has_admin(self) -> bool:
-        """Whether somebody here can sign in as admin by a password."""
-        return any(one.role == "admin" and one.password for one in self._people.values())
+    def has_admin(self, *, by_role: bool = False) -> bool:
+        """Whether somebody can come in as admin: by a password, or `by_role` alone."""
+        return has_admin(self._people.values(), by_role=by_role)
 
     async def look(self) -> None:
         """Read everything again if anything has changed.
@@ -198,6 +205,12 @@ class AccountView:
         self._token_ids = {one.id: one for one in known.tokens}
         self._tokens = {one.digest: one for one in known.tokens}
         self._browsers = known.browsers
+        self.groups = known.groups
+        before, heard_at = self._removals, time.monotonic()
+        self._removals = {
+            who: before[who] if who in before and before[who][0] == at else (at, heard_at)
+            for who, at in known.removals.items()
+        }
         for changed in self._changed:
             changed()
 

@@ -29,6 +29,7 @@ LEEWAY_SECONDS: Final = 60
 PENDING_SECONDS: Final = 600.0
 MAX_PENDING: Final = 1000
 MAX_GROUPS: Final = 200
+LONGEST_GROUP: Final = 200
 BEGIN_PATH: Final = "sign-in/oidc"
 
 
@@ -208,7 +209,11 @@ def _texts(value: object) -> tuple[str, ...]:
         value = [value]
     if not isinstance(value, list):
         return ()
-    return tuple(text for text in value[:MAX_GROUPS] if isinstance(text, str) and 0 < len(text) <= 200)  # noqa: PLR2004 - no group's name is longer
+    return tuple(text for text in value[:MAX_GROUPS] if isinstance(text, str) and _is_name(text))
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_GROUP and text.isprintable()
 
 
 def _is_on(options: OidcTable) -> bool:

@@ -7,6 +7,7 @@ from gpuboard.accounts.ways.base import ProxyEvidence, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind
 from gpuboard.settings.access import AccessTable
+from gpuboard.wire.clean import hides_something
 from gpuboard.wire.people import WayCard
 
 
@@ -31,7 +32,8 @@ class ProxyWay:
             AccessRefused: the header names nobody.
         """
         name = somebodys_name(evidence.value)
-        # With a comma there were two values, and one of them may be the visitor's own.
-        if name is None or "," in name:
+        # With a comma there were two values, and one of them may be the visitor's own. What nobody sees would
+        # make another person of the same name.
+        if name is None or "," in name or hides_something(evidence.value.strip()):
             raise AccessRefused("the proxy's header names nobody")
         return Vouched(person=self._person_of(name), way="proxy")
