@@ -1,11 +1,13 @@
 """Databases that earlier versions of the board have written, opened by this one."""
 
-import asyncio
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
+import psycopg
 import pytest
 from msgspec.structs import replace
 
@@ -17,29 +19,54 @@ from gpuboard.bookings.store import BookingStore
 from gpuboard.bookings.use import Use
 from gpuboard.model.booking import Booking
 from gpuboard.model.verdict import WHOLE_NODE
+from gpuboard.storage.base import Database
 from gpuboard.storage.migrations import STEPS
 from gpuboard.storage.sqlite import FILE_NAME
 from gpuboard.wire.ingest import Hello, encode
 from tests.board import running_board
-from tests.databases import open_database
+from tests.databases import open_url
 from tests.signing_in import signed_in
 
-SCHEMAS = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: path.name)
+SCHEMAS = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem[7:]))
 
 
-def rebuilt(schema: Path, state: Path) -> str:
-    """The database that a file describes, where a board looks for it; the token of its node."""
-    state.mkdir(mode=0o700)
+class Earlier(NamedTuple):
+    """What a board of this schema has left, opened by this one; and the token of its node."""
+
+    schema: str
+    database: Database
+    token: str
+
+
+def rebuilt(schema: Path, url: str) -> str:
+    """Make the database that a file describes, where a board looks for it; the token of its node."""
     text = schema.read_text()
-    with closing(sqlite3.connect(state / FILE_NAME)) as connection:
-        connection.executescript(text)
-        connection.execute("PRAGMA journal_mode = WAL")
+    if url.startswith("sqlite:///"):
+        file = Path(url.removeprefix("sqlite:///"))
+        file.parent.mkdir(mode=0o700)
+        with closing(sqlite3.connect(file)) as connection:
+            connection.executescript(text)
+            connection.execute("PRAGMA journal_mode = WAL")
+    else:
+        # The one word that each has for itself.
+        text = text.replace("DOUBLE NOT NULL", "DOUBLE PRECISION NOT NULL")
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(text.encode())
     return text.splitlines()[0].removeprefix("-- token: ")
 
 
+@pytest.fixture(params=SCHEMAS, ids=lambda path: path.stem)
+def earlier(request: pytest.FixtureRequest, database_url: str) -> Iterator[Earlier]:
+    """The database of every earlier schema, of each kind."""
+    token = rebuilt(request.param, database_url)
+    database = open_url(database_url)
+    yield Earlier(request.param.stem, database, token)
+    database.close()
+
+
 def test_every_schema_but_the_newest_has_its_database() -> None:
-    """The first was never on a disk of anybody: no command could use it yet."""
-    assert [path.stem for path in SCHEMAS] == [f"schema-{number}" for number in range(2, len(STEPS))]
+    """From the first that a command could use."""
+    assert [path.stem for path in SCHEMAS] == [f"schema-{number}" for number in range(1, len(STEPS))]
 
 
 # Of those that had any: bookings with how they were used, and people with what lets them in.
@@ -67,57 +94,48 @@ USE = Use(used_seconds=100.0, unused_seconds=50.0, came_at=1795000100.0)
 BOOKINGS = {
     "schema-8": [(MINE, Use())],
     "schema-9": [(WIDER, USE), (BLOCK, Use())],
+    "schema-10": [(WIDER, USE), (BLOCK, Use())],
 }
+TOLD: dict[str, set[str]] = {"schema-10": {"no-show"}}
 PEOPLE: dict[str, list[tuple[str, str, bool]]] = {
     "schema-9": [("ana", "admin", True), ("ben", "viewer", False)],
+    "schema-10": [("ana", "admin", True), ("ben", "viewer", False)],
 }
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda path: path.stem)
-async def test_people_and_bookings_of_an_earlier_board_are_there(schema: Path, tmp_path: Path) -> None:
+async def test_people_and_bookings_of_an_earlier_board_are_there(earlier: Earlier) -> None:
     """As they were: who may come in, what is booked, and how that was used."""
-    await asyncio.to_thread(rebuilt, schema, tmp_path / "state")
-    database = await asyncio.to_thread(open_database, tmp_path / "state")
-    try:
-        store = BookingStore(database, lambda *_: None)
-        _, bookings = await database.run(lambda: store.since(0.0))
-        uses = await database.run(lambda: store.uses([one.id for one in bookings]))
-        kept = [(replace(one, changed_at=None), uses[one.id]) for one in bookings]
-        assert kept == BOOKINGS.get(schema.stem, [])
-        assert await database.run(lambda: store.told(["0a1b2c3d4e"])) == {
-            one.id: set() for one, _ in kept[:1]
-        }
-        people = await database.run(AccountAdmin(database).people)
-        assert [(one.name, one.role, bool(one.password)) for one in people] == PEOPLE.get(schema.stem, [])
-        long_ago = AccountDesk(database, clock=lambda: 0.0)
-        known = await database.run(long_ago.known)
-        kinds = [("ben", "login"), ("ana", "personal")] if people else []
-        assert [(one.person, one.kind) for one in known.tokens] == kinds
-        assert [(one.person, one.way) for one in known.sessions] == ([("ana", "password")] if people else [])
-    finally:
-        await asyncio.to_thread(database.close)
+    schema, database, _ = earlier
+    store = BookingStore(database, lambda *_: None)
+    _, bookings = await database.run(lambda: store.since(0.0))
+    uses = await database.run(lambda: store.uses([one.id for one in bookings]))
+    kept = [(replace(one, changed_at=None), uses[one.id]) for one in bookings]
+    assert kept == BOOKINGS.get(schema, [])
+    told = await database.run(lambda: store.told([MINE.id]))
+    assert told == {one.id: TOLD.get(schema, set()) for one, _ in kept[:1]}
+    people = await database.run(AccountAdmin(database).people)
+    assert [(one.name, one.role, bool(one.password)) for one in people] == PEOPLE.get(schema, [])
+    long_ago = AccountDesk(database, clock=lambda: 0.0)
+    known = await database.run(long_ago.known)
+    kinds = [("ben", "login"), ("ana", "personal")] if people else []
+    assert [(one.person, one.kind) for one in known.tokens] == kinds
+    assert [(one.person, one.way) for one in known.sessions] == ([("ana", "password")] if people else [])
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda path: path.stem)
-async def test_what_an_earlier_board_has_written_is_brought_up_to_date(schema: Path, tmp_path: Path) -> None:
+async def test_what_an_earlier_board_has_written_is_brought_up_to_date(earlier: Earlier) -> None:
     """Whole, and its nodes' tokens are good."""
-    token = await asyncio.to_thread(rebuilt, schema, tmp_path / "state")
-    database = await asyncio.to_thread(open_database, tmp_path / "state")
-    try:
-        assert await database.run(database.find_damage) is None
-        roster = Roster(NodeTokens(database))
-        known = await roster.find(token)
-        assert known is not None
-        assert known.node == "gpu01"
-    finally:
-        await asyncio.to_thread(database.close)
+    database = earlier.database
+    assert await database.run(database.find_damage) is None
+    known = await Roster(NodeTokens(database)).find(earlier.token)
+    assert known is not None
+    assert known.node == "gpu01"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS[-1:], ids=lambda path: path.stem)
 def test_a_board_runs_on_after_the_upgrade(schema: Path, tmp_path: Path) -> None:
     """Its nodes come with their tokens, and people sign in."""
-    token = rebuilt(schema, tmp_path / "state")
+    token = rebuilt(schema, f"sqlite:///{tmp_path}/state/{FILE_NAME}")
     with running_board("--demo", "1", log=tmp_path / "log") as board:
         answer = httpx.post(
             f"{board.url}api/v1/reports",

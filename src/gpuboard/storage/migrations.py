@@ -81,6 +81,10 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX booking_places_by_end ON booking_places (end_at)",
     ),
     ("ALTER TABLE bookings ADD COLUMN told VARCHAR",),
+    (
+        """CREATE TABLE provider_groups (
+            person VARCHAR PRIMARY KEY, groups VARCHAR NOT NULL, told_at DOUBLE PRECISION NOT NULL)""",
+    ),
 )
 
 

@@ -16,6 +16,8 @@ SCHEMA_VERSIONS: Final = Table(
 
 # Small facts about the board itself, by name; where agents reach it is one.
 BOARD_URL: Final = "board_url"
+# In which header a proxy says who asks; empty: none is believed.
+PROXY_HEADER: Final = "proxy_header"
 FACTS: Final = Table(
     "facts",
     METADATA,
@@ -99,8 +101,17 @@ PEOPLE: Final = Table(
     Column("created_at", Double, nullable=False),
 )
 
+# In which groups somebody is, as the provider last said, as a JSON list; by the name in lower case.
+PROVIDER_GROUPS: Final = Table(
+    "provider_groups",
+    METADATA,
+    Column("person", String, primary_key=True),
+    Column("groups", String, nullable=False),
+    Column("told_at", Double, nullable=False),
+)
+
 # Browsers that are signed in. Of the cookie only its SHA-256 is kept; the one before it holds on for a moment
-# after it was exchanged. Groups are a JSON list.
+# after it was exchanged. Groups are those of a person by now: here the list is empty.
 SESSIONS: Final = Table(
     "sessions",
     METADATA,

@@ -1,6 +1,7 @@
 """The board's database on a PostgreSQL server."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from sqlalchemy import Connection, create_engine, event, inspect
@@ -29,6 +30,9 @@ class PostgresDatabase(Database):
 
     def __init__(self, url: str, password_file: str | None = None) -> None:
         name = url.partition("?")[0]
+        # Whole, for programs that have to reach it: its options may say where the server is. Settings refuse
+        # one with a password.
+        self._url = url
         self._connector = PostgresConnector(url, name, password_file)
         engine = create_engine(
             "postgresql+psycopg://",
@@ -91,14 +95,14 @@ class PostgresDatabase(Database):
         """Copies of PostgreSQL are PostgreSQL's business."""
         raise StorageError(
             f"the database is PostgreSQL's, which has a program for that; run: pg_dump --format=custom "
-            f"--file={file} '{self.name}'"
+            f"--file={quote(str(file))} {quote(self._url)}"
         )
 
     def restore(self, file: Path) -> Path:
         """The same."""
         raise StorageError(
             f"the database is PostgreSQL's, which has a program for that; stop the board and run: pg_restore "
-            f"--clean --if-exists --dbname='{self.name}' {file}"
+            f"--clean --if-exists --dbname={quote(self._url)} {quote(str(file))}"
         )
 
     def close(self) -> None:
