@@ -30,12 +30,12 @@ class Authority:
         )
         self.ca_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
-    def certificate(self, address: str, *, begins: dt.timedelta = HOUR_AGO) -> tuple[Path, Path]:
-        """A certificate for a server at this address, and its key; valid for a day and an hour."""
+    def certificate(self, name: str, *, begins: dt.timedelta = HOUR_AGO) -> tuple[Path, Path]:
+        """A certificate for a server of this name or at this address, and its key; for a day and an hour."""
         key = ec.generate_private_key(ec.SECP256R1())
-        alternative = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+        alternative = x509.SubjectAlternativeName([_general(name)])
         certificate = (
-            _valid(_named(address), self._name, key, begins)
+            _valid(_named(name[:64]), self._name, key, begins)
             .add_extension(alternative, critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs=False), critical=True)
@@ -45,7 +45,7 @@ class Authority:
             )
             .sign(self._key, hashes.SHA256())
         )
-        paths = self._folder / f"{address}.pem", self._folder / f"{address}.key"
+        paths = self._folder / f"{name}.pem", self._folder / f"{name}.key"
         paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
         paths[1].write_bytes(
             key.private_bytes(
@@ -56,6 +56,13 @@ class Authority:
 
     def _identifier(self) -> x509.SubjectKeyIdentifier:
         return x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
+
+
+def _general(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def _named(name: str) -> x509.Name:

@@ -94,6 +94,7 @@ def test_addresses_are_those_that_others_can_use(monkeypatch: pytest.MonkeyPatch
             SimpleNamespace(family=2, address="192.0.2.7"),
             SimpleNamespace(family=10, address="2001:db8::7"),
             SimpleNamespace(family=10, address="fe80::1%eth0"),
+            SimpleNamespace(family=2, address="169.254.3.1"),
             SimpleNamespace(family=17, address="00:00:5e:00:53:01"),
         ],
     }

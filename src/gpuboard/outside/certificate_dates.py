@@ -71,10 +71,16 @@ def read_validity(certificate: bytes) -> Validity | None:
 
 
 def validity_of_file(path: str) -> Validity | None:
-    """The dates of the first certificate in a PEM file, the server's own; None if it does not tell."""
+    """The dates of a server's own certificate in a PEM file; None if it does not tell."""
+    certificate = first_certificate(path)
+    return None if certificate is None else read_validity(certificate)
+
+
+def first_certificate(path: str) -> bytes | None:
+    """The first certificate of a PEM file, the server's own, as bytes; None if it cannot be read."""
     try:
         found = _PEM.search(Path(path).read_bytes())
-        return found and read_validity(ssl.PEM_cert_to_DER_cert(found[0].decode("ascii")))
+        return None if found is None else ssl.PEM_cert_to_DER_cert(found[0].decode("ascii"))
     except (OSError, ValueError):
         return None
 

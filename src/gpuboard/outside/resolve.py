@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from gpuboard.model.address import is_address, plain_address
+from gpuboard.model.address import is_address, is_of_one_link, plain_address
 from gpuboard.model.errors import OutsideError
 from gpuboard.outside.threads import Workers
 
@@ -69,7 +69,6 @@ class Resolver:
 
 def is_of_here(address: str) -> bool:
     """Whether an address means this machine or its own links: no list from outside may name it."""
-    known = plain_address(address.partition("%")[0])
-    return known is not None and (
-        known.is_loopback or known.is_link_local or known.is_unspecified or known.is_multicast
-    )
+    plain = address.partition("%")[0]
+    known = plain_address(plain)
+    return is_of_one_link(plain) or (known is not None and (known.is_unspecified or known.is_multicast))

@@ -12,6 +12,7 @@ from typing import Any, Final
 import psutil
 
 from gpuboard import __version__
+from gpuboard.model.address import is_of_one_link
 from gpuboard.model.report import Address, Disk, HostFacts
 from gpuboard.outside.boot_clock import boot_seconds
 from gpuboard.probes.patience import Patience
@@ -151,5 +152,5 @@ def _addresses(interfaces: dict[str, list[Any]]) -> Iterator[Address]:
                 continue
             # An IPv6 address of one link carries its interface behind a %.
             address = entry.address.partition("%")[0]
-            if not address.lower().startswith(("127.", "fe80:")) and address != "::1":
+            if not is_of_one_link(address):
                 yield Address(interface=clean_text(interface)[:256], address=address[:256])

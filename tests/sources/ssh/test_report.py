@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,22 @@ def test_after_a_restart_of_the_node_no_gpu_is_remembered_here() -> None:
         report = node.read_sample(frame(f"boot {boot}\n".encode() + body))
         found.append((len(report.gpus or ()), [problem.kind for problem in report.problems]))
     assert found == [(2, []), (2, ["gpu-lost"]), (1, [])]
+
+
+def test_what_a_document_declares_in_itself_is_refused_and_makes_nothing() -> None:
+    """Defaults of attributes let a small frame fill the memory, on the event loop."""
+    defaults = " ".join(f"a{number} CDATA 'x'" for number in range(500))
+    declared = f"<!DOCTYPE nvidia_smi_log [<!ATTLIST a {defaults}>]>".encode()
+    bomb = re.sub(rb"<!DOCTYPE[^>]*>", declared, logs.NEW).replace(b"<gpu ", b"<a/>" * 1000 + b"<gpu ")
+    node = reader()
+    node.read_sample(frame(WHOLE))
+    tracemalloc.start()
+    report = node.read_sample(frame(HEAD.encode() + b"nvidia-smi 0\n" + bomb, 2))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [problem.kind for problem in report.problems][-1:] == ["unreadable-output"]
+    assert {gpu.memory_used_bytes for gpu in report.gpus or ()} == {None}
+    assert most < 5_000_000
 
 
 def test_a_whole_sample() -> None:

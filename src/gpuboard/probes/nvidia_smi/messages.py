@@ -6,11 +6,13 @@ from typing import Final, NamedTuple
 from gpuboard.model.errors import ProbeError, ProbeFailed, ProbeUnavailable
 from gpuboard.model.problems import ProblemKind, problem
 
+# Says nvidia-smi itself, which comes with the driver; a shell only says that there is none.
+_IS_INSTALLED: Final = "couldn't communicate with the nvidia driver"
 # First match wins. All of these mean that there is nothing else to read.
 _FATAL: Final[tuple[tuple[str, type[ProbeError], ProblemKind], ...]] = (
     ("driver/library version mismatch", ProbeFailed, "driver-mismatch"),
     ("nvml/rm version mismatch", ProbeFailed, "driver-mismatch"),
-    ("couldn't communicate with the nvidia driver", ProbeUnavailable, "no-driver"),
+    (_IS_INSTALLED, ProbeUnavailable, "no-driver"),
     ("couldn't find libnvidia-ml.so", ProbeUnavailable, "no-driver"),
     ("driver not loaded", ProbeUnavailable, "no-driver"),
     ("nvidia-smi: command not found", ProbeUnavailable, "no-driver"),
@@ -77,6 +79,8 @@ def _detail(kind: ProblemKind, text: str) -> str | None:
     if kind == "driver-mismatch":
         library = _LIBRARY.search(text)
         return f"the library has version {library[1]}" if library else None
+    if kind == "no-driver":
+        return "nvidia-smi is installed and cannot reach it" if _IS_INSTALLED in text.lower() else None
     if kind == "driver-error":
         return next((line.strip()[:_QUOTED] for line in text.splitlines() if "nv" in line.lower()), None)
     return None

@@ -69,15 +69,16 @@ def moved(report: NodeReport, seconds: float) -> NodeReport:
     def later(moment: float | None) -> float | None:
         return None if moment is None else moment + seconds
 
+    def moved_gpu(gpu: GpuReading) -> GpuReading:
+        if gpu.processes is None:
+            return gpu
+        processes = (replace(process, started_at=later(process.started_at)) for process in gpu.processes)
+        return replace(gpu, processes=tuple(processes))
+
     return replace(
         report,
         taken_at=later(report.taken_at),
-        gpus=tuple(
-            replace(
-                gpu, processes=tuple(replace(p, started_at=later(p.started_at)) for p in gpu.processes or ())
-            )
-            for gpu in report.gpus or ()
-        ),
+        gpus=tuple(moved_gpu(gpu) for gpu in report.gpus or ()),
         problems=tuple(replace(problem, since=later(problem.since)) for problem in report.problems),
     )
 

@@ -39,8 +39,21 @@ class RememberedFiles:
         # whether that is the file that was read before.
         self.is_forgotten = False
         self.is_unchanged = False
+        # What was said of other users' files beside it, and whether that has changed since.
+        self.strangers: tuple[Problem, ...] = ()
+        self.has_other_strangers = False
         # Whether the sample that was read last has been handed over; there may have been no room for it.
         self.is_handed_over = False
+
+    @property
+    def must_tell(self) -> bool:
+        """Whether what its file says is told once more, even if it is what it said before."""
+        return self.is_forgotten or self.has_other_strangers
+
+    def see_strangers(self, found: tuple[Problem, ...]) -> None:
+        """See which files of other users are beside the one that is read; of an unreadable one nothing is."""
+        is_read = self.was_read and self.refusal is None
+        self.has_other_strangers = is_read and found != self.strangers
 
     def livelier(self, chosen: Bundle, bundles: list[Bundle]) -> Bundle:
         """Another file of the same user, if that is written while the one that was chosen stands still."""

@@ -120,8 +120,9 @@ class FolderReader:
             bundle = choose(bundles, owner=owner, name=memory.name, folder_owner=folder_owner)
             if len(bundles) > 1:
                 bundle = memory.livelier(bundle, bundles)
+            memory.see_strangers(tuple(strangers(bundle, bundles)))
             has_room_now = memory.too_much != NOTHING and room.admits(bundle.owner, memory.too_much)
-            if bundle.stamp == memory.stamp and not has_room_now and not memory.is_forgotten:
+            if bundle.stamp == memory.stamp and not has_room_now and not memory.must_tell:
                 continue
             yield Due(node, bundle, bundle.size(MAX_FILE_BYTES), node in known, memory.waited)
             memory.waited += 1
@@ -253,7 +254,7 @@ class FolderReader:
         is_age_known = is_age_known and files[bundle.main].state.modified_at <= now + AHEAD_SECONDS
         # Telling it once more makes it no younger.
         is_told_again = (
-            memory.is_forgotten and memory.is_unchanged and memory.was_read and memory.refusal is None
+            memory.must_tell and memory.is_unchanged and memory.was_read and memory.refusal is None
         )
         place = (
             "same"
@@ -264,7 +265,7 @@ class FolderReader:
         )
         if place == "older":
             raise OlderFileError(node)
-        if place == "same" and memory.refusal is None and not memory.is_forgotten:
+        if place == "same" and memory.refusal is None and not memory.must_tell:
             return None
         if place == "new":
             self._owners.marks.note(str(self._path), node, memory.track.marks())
@@ -294,7 +295,8 @@ class FolderReader:
         memory.name = bundle.name
         if memory.owner_change is not None and now - (memory.owner_change.since or now) > _OWNER_SECONDS:
             memory.owner_change = None
-        told = [*strangers(bundle, all_of_it), *([memory.owner_change] if memory.owner_change else [])]
+        memory.strangers = tuple(strangers(bundle, all_of_it))
+        told = [*memory.strangers, *([memory.owner_change] if memory.owner_change else [])]
         return with_problems(read, told)
 
     def _with_rivals(

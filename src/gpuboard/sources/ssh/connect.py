@@ -79,15 +79,25 @@ class SshConnector:
                     only_elsewhere=not target.may_be_here,
                 )
         except TimeoutError:
-            place = SshHost(name=target.host, host=target.host, port=port or _DEFAULT_PORT)
+            place = self._place(target.host, target.host, port or _DEFAULT_PORT, user or "")
             raise timed_out(place, within) from None
 
+    def place_of(self, target: Target, connection: asyncssh.SSHClientConnection) -> SshHost:
+        """Where a connection has come to, with the port and the user by which it did."""
+        port = connection.get_extra_info("port") or target.port or _DEFAULT_PORT
+        user = connection.get_extra_info("username") or target.user or ""
+        return self._place(target.node, target.host, port, user)
 
-def place_of(target: Target, connection: asyncssh.SSHClientConnection) -> SshHost:
-    """Where a connection has come to, with the port and the user by which it did."""
-    port = connection.get_extra_info("port") or target.port or _DEFAULT_PORT
-    user = connection.get_extra_info("username") or target.user or ""
-    return SshHost(name=target.node, host=target.host, port=port, user=user)
+    def _place(self, name: str, host: str, port: int, user: str) -> SshHost:
+        return SshHost(
+            name=name,
+            host=host,
+            port=port,
+            user=user,
+            key_file=self._options.key_file,
+            own_known_hosts=self._options.known_hosts,
+            own_config=self._options.ssh_config,
+        )
 
 
 class _Login:

@@ -10,7 +10,7 @@ from gpuboard.discovery.base import Target
 from gpuboard.model.errors import WireError
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
-from gpuboard.sources.ssh.connect import SshConnector, place_of
+from gpuboard.sources.ssh.connect import SshConnector
 from gpuboard.sources.ssh.follow import HostFollower
 from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
@@ -39,7 +39,7 @@ async def _read(target: Target, connector: SshConnector, pace: Timing) -> NodeRe
     started = loop.time()
     try:
         connection = await connector.open(target, within=pace.timeout, keepalive=pace.keepalive)
-        place = place_of(target, connection)
+        place = connector.place_of(target, connection)
         reader = NodeReader(target.node, interval=pace.interval)
         follower = HostFollower(connection, reader, place=place, pace=pace)
         left = pace.timeout - (loop.time() - started)

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
+from gpuboard.model.address import is_of_one_link
 from gpuboard.model.report import Address, Disk, GpuProcess, HostFacts
 from gpuboard.probes.process_table import STATES
 from gpuboard.wire.text import decode_text
@@ -103,7 +104,7 @@ def _address(text: str) -> Address | None:
     """One address under which others may know the node; not its own loop, nor those of one link."""
     interface, _, address = text.partition(" ")
     plain = address.partition("/")[0]
-    if not interface or not plain or plain.lower().startswith(("127.", "fe80:")) or plain == "::1":
+    if not interface or not plain or is_of_one_link(plain):
         return None
     return Address(interface=interface[:256], address=plain[:256])
 

@@ -14,7 +14,7 @@ from gpuboard.outside.backoff import SECOND_TRY_SECONDS, Backoff
 from gpuboard.sources.base import Sink
 from gpuboard.sources.node_tasks import NodeTasks
 from gpuboard.sources.reported_names import ReportedNames
-from gpuboard.sources.ssh.connect import SshConnector, place_of
+from gpuboard.sources.ssh.connect import SshConnector
 from gpuboard.sources.ssh.follow import HostFollower
 from gpuboard.sources.ssh.options import SshOptions, Timing
 from gpuboard.sources.ssh.report import NodeReader
@@ -103,7 +103,7 @@ class NodeWatch:
         connection = await self._connector.open(
             target, within=self._pace.timeout, keepalive=self._pace.keepalive
         )
-        place = place_of(target, connection)
+        place = self._connector.place_of(target, connection)
         try:
             follower = HostFollower(connection, self._reader, place=place, pace=self._pace)
             await follower.follow(self._deliver)
