@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.board import RunningBoard, running_board
-from tests.cli.test_login import NEEDS_ROOT, as_user, command, folder
+from tests.cli.test_login import ANA_UID, NEEDS_ROOT, as_user, command, folder, with_users
 from tests.pushing import enroll_by_command, token_of, wait_until
 from tests.signing_in import TestBrowser, log_in
 from tests.started import started
@@ -23,12 +23,6 @@ anonymous = "counts"
 vouching = ["gpu*"]
 {more}
 """
-
-
-# Somebody of the node alone: its agent sees a list of users that has her.
-ANA_UID = 23_001
-ANA = f"ana:x:{ANA_UID}:{ANA_UID}::/:/bin/sh\n"
-ON_THE_NODE = 'mount --bind "$1" /etc/passwd && shift && exec "$@"'
 
 
 def board_with(tmp_path: Path, more: str = "") -> Iterator[RunningBoard]:
@@ -61,20 +55,7 @@ def test_a_user_of_a_node_signs_in_through_its_agent(lab: RunningBoard, folder: 
     token_file = tmp_path / "node.token"
     enroll_by_command(lab, "gpu01", str(token_file))
     path = folder / "agent.sock"
-    users = tmp_path / "passwd"
-    users.write_text(Path("/etc/passwd").read_text() + ANA)
-    node = (
-        "unshare",
-        "--mount",
-        "sh",
-        "-c",
-        ON_THE_NODE,
-        "node",
-        str(users),
-        sys.executable,
-        "-m",
-        "gpuboard",
-    )
+    node = (*with_users(tmp_path), sys.executable, "-m", "gpuboard")
     words = ("agent", "--push", lab.url, "--token-file", str(token_file), "--probe", "simulated")
     with started(*node, *words, "--socket", str(path)) as agent:
         wait_until(path.exists)

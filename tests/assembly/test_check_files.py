@@ -72,7 +72,11 @@ def test_the_files_of_ssh_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 def test_the_secret_of_a_provider_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Nobody could sign in with it."""
-    settings = settings_of(tmp_path, f'[access.oidc]\nclient_secret_file = "{tmp_path}/secret"\n')
+    settings = settings_of(
+        tmp_path,
+        f'[access.oidc]\nissuer = "https://login.lab.example"\nclient_id = "board"\n'
+        f'client_secret_file = "{tmp_path}/secret"\n',
+    )
     assert f"[access.oidc] client_secret_file = '{tmp_path}/secret' is not there" in missing_paths(settings)
 
 

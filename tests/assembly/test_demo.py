@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gpuboard.assembly.demo import demo_ahead, demo_claims
 from gpuboard.fleet.state import Fleet
-from gpuboard.probes.simulated import moved, node_names, simulate
+from gpuboard.probes.simulated import lost_gpu, moved, node_names, simulate
 from tests.board import DEMO_TIME
 from tests.clock import HandClock
 
@@ -112,6 +112,12 @@ def test_a_report_of_another_hour_keeps_its_ages() -> None:
     ages = [then - p.started_at for gpu in report.gpus or () for p in gpu.processes or () if p.started_at]
     assert ages
     assert [now - p.started_at for g in shown.gpus or () for p in g.processes or () if p.started_at] == ages
+
+
+def test_of_a_lost_gpu_nobody_knows_the_processes_at_any_hour() -> None:
+    """None is what a driver says that cannot tell; there may be some."""
+    shown = moved(simulate("a100-01", 1_800_000_000.0), -3600.0)
+    assert [gpu.processes for gpu in shown.gpus or () if gpu.uuid == lost_gpu("a100-01")] == [None]
 
 
 def test_nobody_comes_or_goes_while_tests_look_at_the_demo() -> None:

@@ -12,6 +12,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.history.base import Keep
 from gpuboard.history.records import CurvesQuery, Member
 from gpuboard.history.remembering import read_memories
+from gpuboard.model.errors import StorageError
 from gpuboard.probes.simulated import lost_gpu, lost_since, node_names, past_jobs, simulate
 from gpuboard.probes.simulated.jobs import current_job
 from tests.clock import HandClock
@@ -179,6 +180,21 @@ def test_the_past_of_a_demo_is_tidied_at_any_hour(hours: int) -> None:
         pass
     assert made.since() == since
     made.close()
+
+
+def test_nothing_is_counted_of_a_large_demo_before_its_past_is_whole() -> None:
+    """A sum of the part that is there already would be taken for all: "No GPU was counted"."""
+    made = DemoHistory(Keep(), MANY_NODES + 1, now=NOW, ahead=0.0)
+    made.open()
+    try:
+        for question in (made.usage, made.usage_of_programs):
+            with pytest.raises(StorageError, match="still being made"):
+                question(NOW - DAY, NOW)
+        while made.tidy(now=NOW):
+            pass
+        assert made.usage(NOW - DAY, NOW).places
+    finally:
+        made.close()
 
 
 def test_a_large_demo_is_there_before_its_past() -> None:

@@ -213,6 +213,9 @@ def test_a_broken_file_changes_nothing_and_is_said(tmp_path: Path) -> None:
             '[names]\nnodes = { gpu01 = "x" }\n[[source]]\nkind = "sshh"\n',
             "x = = 1",
             "[bord]\n",
+            # As `: >` and an editor whose disk is full leave it.
+            "",
+            "# nothing but words\n",
         ):
             live.take(broken)
             state, why = live.settings()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuboard.assembly.board import board_url
 from gpuboard.assembly.tls import check_tls
 from gpuboard.model.errors import SettingsError
 from gpuboard.settings.board import BoardTable
@@ -51,3 +52,22 @@ def test_the_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(SettingsError, match=rf"tls_key {key}: Permission denied; .* as u"):
         check_tls(BoardTable(tls_certificate=str(certificate), tls_key=str(key)))
+
+
+@pytest.mark.parametrize(
+    ("named", "listen", "url"),
+    [
+        ("board.lab.example", "127.0.0.10:8442", "https://board.lab.example:8442/"),
+        ("127.0.0.10", "127.0.0.10:8442", "https://127.0.0.10:8442/"),
+        ("vision", "127.0.0.10:8442", "https://vision:8442/"),
+        ("elsewhere.example", "127.0.0.10:8442", "https://127.0.0.10:8442/"),
+        ("vision", "0.0.0.0:8442", "https://vision:8442/"),
+    ],
+)
+def test_a_board_is_told_by_a_name_that_its_certificate_has(
+    tmp_path: Path, named: str, listen: str, url: str
+) -> None:
+    """By any other the next call would fail."""
+    certificate, _ = Authority(tmp_path).certificate(named)
+    table = BoardTable(hostnames=("board.lab.example",), tls_certificate=str(certificate))
+    assert board_url(table, "vision", listen) == url

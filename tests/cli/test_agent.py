@@ -153,9 +153,13 @@ def test_doctor_ends_well_on_a_sound_machine(run: Run) -> None:
 
 
 def test_doctor_names_what_is_bad_and_what_to_do(run: Run) -> None:
-    """One."""
+    """By its number, and by the name that the board gives it."""
     done = run(nvml.one_lost_of_eight(), "doctor")
-    assert (done.returncode, "✗ fallen off the bus" in done.stdout, "reboot" in done.stdout) == (
+    assert (
+        done.returncode,
+        "✗ GPU 3 (" in done.stdout and "): fallen off the bus" in done.stdout,
+        "reboot" in done.stdout,
+    ) == (
         1,
         True,
         True,

@@ -1,5 +1,6 @@
 """Copies of the database: made while the board runs, and put back when it does not."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -70,12 +71,15 @@ def test_what_is_no_copy_is_not_put_back(tmp_path: Path, content: bytes) -> None
 
 
 def test_on_postgresql_both_say_how(tmp_path: Path, postgres: RealPostgres) -> None:
-    """Its own programs know best."""
-    config = tmp_path / "gpuboard.toml"
-    config.write_text(f'[storage]\nurl = "{postgres.url(postgres.new_database())}"\n')
+    """Its own programs know best, and have to be told where the server is: options included."""
+    config, url = tmp_path / "gpuboard.toml", postgres.url(postgres.new_database())
+    assert "?" in url
+    config.write_text(f'[storage]\nurl = "{url}"\n')
     where = ("--config", str(config))
     with running_board("--demo", "1", *where, log=tmp_path / "log"):
         done = command("backup", str(tmp_path / "copy"), *where, home=tmp_path)
         assert (done.returncode, "pg_dump --format=custom" in done.stderr) == (1, True)
+        assert done.stderr.rstrip().endswith(shlex.quote(url))
     done = command("restore", str(tmp_path / "copy"), *where, home=tmp_path)
     assert (done.returncode, "pg_restore" in done.stderr) == (1, True)
+    assert f"--dbname={shlex.quote(url)} " in done.stderr

@@ -13,12 +13,14 @@ from typing import Any
 import httpx
 import pytest
 
-from gpuboard.cli.booking_words import read_places
+from gpuboard.cli.booking_words import line_of, read_places
 from gpuboard.client.credentials import Credential, Credentials
+from gpuboard.model.booking import BookingKind
 from gpuboard.model.errors import UsageError
 from gpuboard.model.identity import Role
-from gpuboard.wire.bookings import WantedPlaces
+from gpuboard.wire.bookings import BookedPlaces, BookingView, WantedPlaces
 from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab, gpu
+from tests.pushing import wait_until
 from tests.signing_in import log_in
 
 ZONE = "Europe/Berlin"
@@ -100,6 +102,32 @@ def test_a_booking_is_made_listed_extended_and_cancelled(ana: Terminal) -> None:
     before = ana.ask("bookings", "--mine")["bookings"][0]["end"]
     assert ana.ask("extend", ident, "--by", "1h")["booking"]["end"] == before + 3600
     assert ana.ask("cancel", ident)["booking"]["state"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("kind", "through", "shown"),
+    [
+        ("booking", None, "ana"),
+        ("booking", "gpu01", "ana (through gpu01)"),
+        ("block", None, "ana (block)"),
+        ("block", "gpu01", "ana (block, through gpu01)"),
+    ],
+)
+def test_a_line_says_which_node_has_said_who_booked(
+    kind: BookingKind, through: str | None, shown: str
+) -> None:
+    """Root of that node may have done it."""
+    booking = BookingView(
+        id="0a1b2c3d4e",
+        kind=kind,
+        who="ana",
+        places=(BookedPlaces(node=NODE, gpus=(0,)),),
+        start=0.0,
+        end=3600.0,
+        state="upcoming",
+        through=through,
+    )
+    assert line_of(booking).split("\t")[:3] == ["0a1b2c3d4e", shown, f"{NODE}:0"]
 
 
 @pytest.mark.usefixtures("admin")
@@ -255,4 +283,5 @@ def test_what_is_booked_later_is_offered_with_its_end(lab: Lab, ana: Terminal) -
     assert ", booked from " in said
     assert " 09:00 CE" in said
     ana.give_back()
-    assert ", booked from " not in ana.type("free", "--board", lab.board.url).stdout
+    # What is free is told as of the last tick.
+    wait_until(lambda: ", booked from " not in ana.type("free", "--board", lab.board.url).stdout)

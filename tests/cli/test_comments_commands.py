@@ -1,19 +1,23 @@
 """A PHP board's bookings file, taken over once and written, with a running board."""
 
+import fcntl
 import json
 import os
 import pty
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
 from gpuboard.bookings.comments_json import parse_comments
-from tests.booking_lab import NODE, Lab, booking_lab
+from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab
 from tests.cli.test_booking_commands import Terminal
+from tests.pushing import wait_until
 
 # Longer than the policies of that board allow: what was agreed elsewhere holds.
 ANA = {"name": "ana", "date": "YEAR-12-01 9:05", "comment": 'paper; "quoted", ünï'}
@@ -47,6 +51,27 @@ def write(path: Path, content: object) -> Path:
     )
     path.write_text(text)
     return path
+
+
+def test_what_the_file_says_is_listed_with_its_origin(tmp_path: Path) -> None:
+    """A GPU that cannot be booked is not told to be free of bookings; whose it is, only to who sees names."""
+    settings = SETTINGS.replace("[bookings]", '[bookings]\ncomments_json = "FOLDER/comments.json"', 1)
+    people = '\n[names.people]\nachen2 = "chen"\n'
+    with booking_lab(tmp_path, settings + people) as lab:
+        ana = Terminal(lab, tmp_path, "ana", "user")
+        assert "nothing is booked" in ana.type("bookings", "--node", NODE).stderr
+        chen = {"name": "achen2", "date": "YEAR-12-01 9:05", "comment": "paper"}
+        write(lab.claims, {f"{NODE}.lab.example": {"1": chen}})
+        wait_until(lambda: lab.row(1)["claim"] is not None)
+        done = ana.type("bookings", "--node", NODE)
+        ident, who, place, span, comment = done.stdout.rstrip("\n").split("\t")
+        assert (ident, who, place) == ("-", "chen (from comments.json, not verified)", f"{NODE}:1")
+        assert (span.startswith("until "), comment, done.stderr) == (True, "paper", "")
+        assert "nothing is booked" in ana.type("bookings", "--mine").stderr
+        (hidden,) = httpx.get(f"{lab.board.url}api/v1/bookings").json()["elsewhere"]
+        assert (hidden["gpu"], hidden["who"], hidden["comment"]) == (1, None, None)
+        before = {"to": hidden["until"] + 2 * 86400, "from": hidden["until"] + 86400}
+        assert httpx.get(f"{lab.board.url}api/v1/bookings", params=before).json()["elsewhere"] == []
 
 
 @pytest.mark.parametrize(("content", "form"), [(OBJECT, "object"), (LIST, "list"), (LIST, "object")])
@@ -120,6 +145,53 @@ def test_what_conflicts_or_cannot_be_read_is_named_and_the_rest_taken_over(
     assert any(f"{NODE}:0 of ana" in line and "boss" in line for line in lines)
     assert any(f"{NODE}:2" in line and "no end" in line for line in lines)
     assert any("nowhere:0 of ana" in line and "there is no node nowhere" in line for line in lines)
+
+
+def test_an_import_that_broke_off_is_finished_by_another(admin: Terminal, tmp_path: Path) -> None:
+    """What was taken over before is no conflict, and booked once."""
+    first = write(tmp_path / "first.json", {NODE: {"0": ANA}})
+    assert admin.type("bookings", "import", str(first), "--names-are-people").returncode == 0
+    whole = write(tmp_path / "comments.json", OBJECT)
+    done = admin.type("bookings", "import", str(whole), "--names-are-people")
+    assert done.returncode == 0, done.stderr
+    assert [line.split("\t")[1] for line in done.stdout.splitlines()] == ["Ben K."]
+    assert f"taken over before: {NODE}:0 of ana until " in done.stderr
+    assert sorted(one["who"] for one in admin.ask("bookings")["bookings"]) == ["Ben K.", "ana"]
+
+
+def test_what_was_agreed_otherwise_meanwhile_is_no_earlier_import(admin: Terminal, tmp_path: Path) -> None:
+    """Another end is another booking: it is named."""
+    assert admin.type("block", f"{NODE}:1", "--for", "1h").returncode == 0
+    assert admin.type("book", f"{NODE}:0", "--for", "2h").returncode == 0
+    path = write(tmp_path / "comments.json", OBJECT)
+    done = admin.type("bookings", "import", str(path), "--person", "ana=boss", "--person", "Ben K.=boss")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("not taken over") == 2
+
+
+def test_who_exports_waits_for_whoever_does_and_writes_what_holds_then(
+    admin: Terminal, tmp_path: Path
+) -> None:
+    """What was asked for earlier must not come to stand last."""
+    out = tmp_path / "out.json"
+    with ThreadPoolExecutor() as pool:
+        folder = os.open(tmp_path, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            waiting = [pool.submit(admin.type, "bookings", "export", str(out)) for _ in range(2)]
+            wait_until(lambda: waiting_for(tmp_path) == 2)
+            assert not out.exists()
+            assert admin.type("book", f"{NODE}:2", "--for", "2h").returncode == 0
+        finally:
+            os.close(folder)
+        assert [one.result().returncode for one in waiting] == [0, 0]
+    assert list(json.loads(out.read_text())[NODE]) == ["2"]
+
+
+def waiting_for(folder: Path) -> int:
+    """How many wait for the lock of a folder."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return sum("-> FLOCK" in line and f":{folder.stat().st_ino} " in line for line in lines)
 
 
 def test_only_admins_book_for_somebody_else(lab: Lab, tmp_path: Path) -> None:

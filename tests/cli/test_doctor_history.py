@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from gpuboard.cli import main, service_board
 from gpuboard.cli.doctor_history import look_at_history
 from gpuboard.history.base import Keep
 from gpuboard.history.embedded import EmbeddedHistory
+from gpuboard.storage.sqlite.lock import BoardLock
 
 
 def make_history(folder: Path) -> Path:
@@ -40,3 +44,37 @@ def test_a_damaged_history_comes_with_what_can_be_saved(tmp_path: Path) -> None:
     assert "set aside" in aside.text
     assert ".recover" in (aside.remedy or "")
     assert ".recover" in (here.remedy or "")
+
+
+@pytest.mark.parametrize("runs", ["service", "home/gpuboard", None])
+def test_the_history_of_the_board_that_runs_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: str | None
+) -> None:
+    """As other commands find it: that of the service, or one tried out by hand; without any, both."""
+    monkeypatch.setattr(service_board, "DIRECTORY", tmp_path / "service")
+    monkeypatch.setattr(service_board, "SETTINGS", tmp_path / "none.toml")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    for name in ("service", "home/gpuboard"):
+        (tmp_path / name).mkdir(parents=True)
+        make_history(tmp_path / name)
+    lock = None if runs is None else BoardLock(tmp_path / runs)
+    main(["doctor"])
+    if lock is not None:
+        lock.release()
+    told = capsys.readouterr().out
+    looked = {name for name in ("service", "home/gpuboard") if f"{tmp_path / name}/history.sqlite" in told}
+    assert looked == ({runs} if runs else {"service", "home/gpuboard"})
+
+
+def test_a_slip_in_the_settings_of_the_service_stops_no_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest of the machine is what doctor is asked about."""
+    (tmp_path / "slip.toml").write_text("[board")
+    (tmp_path / "service").mkdir()
+    monkeypatch.setattr(service_board, "DIRECTORY", tmp_path / "service")
+    monkeypatch.setattr(service_board, "SETTINGS", tmp_path / "slip.toml")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(["doctor"]) != 2
+    assert "on Python" in capsys.readouterr().out

@@ -20,12 +20,19 @@ from gpuboard.model.errors import AccessRefused, OutsideError
 from gpuboard.outside.peer_socket import MOST_OF_ONE, Peer, PeerSocket, ask_socket
 from gpuboard.settings.access import AccessTable
 from gpuboard.wire.login import LoginAnswer, LoginQuestion
-from tests.board import RunningBoard, running_board
-from tests.pushing import wait_until
+from tests.board import RunningBoard, free_port, running_board
+from tests.pushing import enroll_by_command, wait_until
 from tests.signing_in import TestBrowser
+from tests.started import started
 
 NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 SOMEBODY = pwd.getpwnam("nobody")
+# Two of whom this machine has not heard: somebody, and the account of a service.
+ANA_UID, SERVICE_UID = 23_001, 921
+USERS = "".join(
+    f"{name}:x:{uid}:{uid}::/:/bin/sh\n" for name, uid in (("ana", ANA_UID), ("gpub", SERVICE_UID))
+)
+AMONG_THEM = 'mount --bind "$1" /etc/passwd && shift && exec "$@"'
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +64,24 @@ def command(*words: str, home: Path, **env: str) -> "subprocess.CompletedProcess
         check=False,
         env={**os.environ, "XDG_CONFIG_HOME": str(home), **env},
     )
+
+
+def with_users(folder: Path) -> tuple[str, ...]:
+    """What runs a program so that it knows them too, and nobody else does."""
+    users = folder / "passwd"
+    users.write_text(Path("/etc/passwd").read_text() + USERS)
+    return ("unshare", "--mount", "sh", "-c", AMONG_THEM, "sh", str(users))
+
+
+def gpuboard_as(uid: int, home: Path, **env: str) -> tuple[str, ...]:
+    """What runs our program as one of them, who owns `home` and may besides only read what is root's."""
+    os.chown(home, uid, uid)
+    surroundings = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "STATE_DIRECTORY": str(home), **env}
+    given = [f"{name}={value}" for name, value in surroundings.items()]
+    who = ("setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
+    may_read = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+    without = ("env", "-u", "RUNTIME_DIRECTORY", "-u", "XDG_RUNTIME_DIR")
+    return (*without, *given, *who, *may_read, sys.executable, "-m", "gpuboard")
 
 
 def as_user(path: Path, user: int, group: int) -> LoginAnswer:
@@ -141,6 +166,51 @@ def test_on_the_boards_machine_root_is_admin_and_system_accounts_are_nobody(fold
     nameless = as_user(path, 54321, 54321)
     assert nameless.granted is None
     assert "no name" in (nameless.refused or "")
+
+
+@NEEDS_ROOT
+@pytest.mark.slow
+def test_a_board_of_a_service_knows_itself_root_and_people_by_the_kernels_word(folder: Path) -> None:
+    """Its own account and root are admins, somebody is a user, and other services are nobody."""
+    home = folder / "service"
+    home.mkdir()
+    serve = gpuboard_as(SERVICE_UID, home, RUNTIME_DIRECTORY=str(home))
+    words = ("serve", "--demo", "1", "--listen", f"127.0.0.1:{free_port()}", "--state-dir", str(home))
+    with started(*with_users(folder), *serve, *words):
+        path = home / "board.sock"
+        wait_until(path.exists)
+        granted = {uid: as_user(path, uid, uid).granted for uid in (SERVICE_UID, 0, ANA_UID, 33, 54321)}
+    assert {uid: one and (one.person, one.role) for uid, one in granted.items()} == {
+        SERVICE_UID: ("gpub", "admin"),
+        0: ("root", "admin"),
+        ANA_UID: ("ana", "user"),
+        33: None,
+        54321: None,
+    }
+
+
+@NEEDS_ROOT
+@pytest.mark.slow
+def test_login_finds_the_agent_that_somebody_runs_in_a_session_of_ones_own(
+    here: RunningBoard, folder: Path
+) -> None:
+    """Without a socket being named to either of them."""
+    home = folder / "ana"
+    home.mkdir()
+    token = home / "node.token"
+    enroll_by_command(here, "gpu01", str(token))
+    os.chown(token, ANA_UID, ANA_UID)
+    ana = (*with_users(folder), *gpuboard_as(ANA_UID, home, XDG_RUNTIME_DIR=str(home)))
+    push = ("agent", "--push", here.url, "--token-file", str(token), "--probe", "simulated")
+    with started(*ana, *push):
+        wait_until((home / "gpuboard" / "agent.sock").exists)
+        asked = [
+            subprocess.run((*ana, *words), capture_output=True, text=True, timeout=60, check=False)
+            for words in (("login",), ("whoami",))
+        ]
+    assert [one.returncode for one in asked] == [0, 0], asked
+    assert asked[0].stdout.startswith(f"{here.url}sign-in/link#")
+    assert asked[1].stdout == f"ana (user) at {here.url} through gpu01\n"
 
 
 @pytest.mark.parametrize(

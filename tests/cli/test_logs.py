@@ -2,6 +2,13 @@
 
 import io
 import logging
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
 
 from gpuboard.cli.logs import OneLineFormatter, SameKindLimit
 
@@ -69,3 +76,27 @@ def test_kinds_without_number_do_not_fill_the_memory() -> None:
     for number in range(3000):
         log.warning(f"kind {number}")  # noqa: G004 - that is the point
     assert len(limit._kinds) <= 1000
+
+
+SAYS_HELLO = "import logging, gpuboard.cli.logs as logs; logs.set_up_logging(); logging.warning('hello')"
+
+
+@pytest.mark.parametrize("reads_it", ["nobody", "the journal", "a file beside the journal"])
+def test_only_the_journal_needs_no_times(tmp_path: Path, reads_it: str) -> None:
+    """It has its own; whoever starts a board by hand, or writes its log into a file, has none."""
+    path = tmp_path / "log"
+    with path.open("w") as log:
+        found = os.fstat(log.fileno())
+        numbers = {
+            "nobody": "",
+            "the journal": f"{found.st_dev}:{found.st_ino}",
+            "a file beside the journal": f"{found.st_dev}:{found.st_ino + 1}",
+        }
+        environment = os.environ | {"JOURNAL_STREAM": numbers[reads_it]}
+        subprocess.run([sys.executable, "-c", SAYS_HELLO], stderr=log, env=environment, check=True)
+    first, _, rest = path.read_text().partition(" ")
+    if reads_it == "the journal":
+        assert (first, rest) == ("WARNING", "root hello\n")
+    else:
+        assert datetime.fromisoformat(first).tzinfo is not None
+        assert rest == "WARNING root hello\n"

@@ -1,6 +1,8 @@
 """Commands that look where nothing is: they say so, and end with 3."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,16 @@ def test_a_board_without_nodes_is_said_in_words(tmp_path: Path, capsys: pytest.C
             return "has no nodes yet" in capsys.readouterr().err
 
         eventually(says_so)
+
+
+@pytest.mark.parametrize("command", [["status", "gpu01"], ["serve"]])
+def test_what_is_not_installed_is_no_answer(command: list[str]) -> None:
+    """Scripts take 1 for "nothing is free"; 2 says that the command cannot be used like this."""
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(('asyncssh', 'litestar', 'uvicorn', 'numpy')); "
+        f"from gpuboard.cli import main; sys.exit(main({command!r}))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert (ended.returncode, "is not installed" in ended.stderr) == (2, True), ended.stderr

@@ -1,6 +1,9 @@
 """`gpuboard person`, `token` and `audit` on a board that runs."""
 
 import json
+import os
+import pwd
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -8,10 +11,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from gpuboard.assembly.accounts import ADMIN
+from gpuboard.settings.access import AccessTable
 from tests.board import RunningBoard, running_board
 from tests.cli.test_login import command
 from tests.pushing import wait_until
-from tests.signing_in import TestBrowser
+from tests.signing_in import TestBrowser, log_in
 
 PASSWORD = "correct horse battery"
 
@@ -109,6 +114,21 @@ def test_a_set_up_link_wants_a_password_that_is_one(closed: RunningBoard) -> Non
     assert browser.session()["person"] is None
 
 
+def test_the_link_of_the_start_makes_an_admin_of_whoever_has_another_role(tmp_path: Path) -> None:
+    """Else a viewer of that name would keep the board without an admin for ever."""
+    name = pwd.getpwuid(os.getuid()).pw_name if os.getuid() >= AccessTable().vouch_from_uid else ADMIN
+    log_in(tmp_path / "state", name, "viewer")
+    config, log = tmp_path / "gpuboard.toml", tmp_path / "log"
+    config.write_text(
+        '[history]\nkind = "none"\n[access]\ntrusted_proxies = ["127.0.0.1"]\nallow_plaintext = true\n'
+    )
+    with running_board("--demo", "1", "--config", str(config), log=log) as board:
+        (code,) = re.findall(r"sign-in/link#(\S+)", log.read_text())
+        browser = TestBrowser(board)
+        told = browser.post("api/v1/session/setup", {"code": code, "password": PASSWORD}).json()
+        assert (told["person"], told["role"], told["has_admin"]) == (name, "admin", True)
+
+
 def test_too_many_guesses_are_told_and_the_owners_browser_gets_in(closed: RunningBoard) -> None:
     """With how long to wait, for those who have to."""
     owner = set_up(closed, "mia")
@@ -154,6 +174,28 @@ def test_a_token_belongs_to_the_person_behind_an_account(closed: RunningBoard, t
     assert made["person"] == "chen"
 
 
+def test_a_role_is_given_to_the_person_behind_an_account(closed: RunningBoard, tmp_path: Path) -> None:
+    """One given to the account would do nothing; what was given to it before is taken away by its name."""
+    config = tmp_path / "gpuboard.toml"
+    port = urlsplit(closed.url).port
+    config.write_text(f'[board]\nlisten = "127.0.0.1:{port}"\n[names.people]\nlena = "leni"\n')
+    where = ("--config", str(config), "--state-dir", str(closed.state))
+    done = command("person", "role", "lena", "viewer", *where, home=closed.state)
+    assert done.stdout.startswith("leni is viewer from now on")
+    assert "lena is leni by [names.people]" in done.stderr
+    assert "chooses a password" in command("person", "add", "lena", *where, home=closed.state).stderr
+    run(closed, "person", "role", "lena", "viewer")
+
+    def known() -> set[str]:
+        told = json.loads(run(closed, "person", "list", "--json"))
+        return {one["name"] for one in told} & {"lena", "leni"}
+
+    assert known() == {"lena", "leni"}
+    for gone in ("lena", "leni"):
+        assert f"{gone} has no account" in run(closed, "person", "remove", "lena", *where[:2])
+        assert gone not in known()
+
+
 def test_somebody_makes_and_revokes_tokens_of_ones_own(closed: RunningBoard) -> None:
     """With scopes that one's role allows; shown once."""
     browser = set_up(closed, "ben")
@@ -192,6 +234,21 @@ def test_commands_say_what_they_cannot_do(closed: RunningBoard) -> None:
     ):
         done = command(*words, "--state-dir", str(closed.state), home=closed.state)
         assert (done.returncode, text in done.stderr) == (code, True), done.stderr
+
+
+def test_who_is_admin_by_the_proxy_alone_is_one(tmp_path: Path) -> None:
+    """Needs no password and so no link; whoever is removed that is known to the proxy alone is shown out."""
+    config, log = tmp_path / "gpuboard.toml", tmp_path / "log"
+    config.write_text('[access]\ntrusted_proxies = ["127.0.0.1"]\nproxy_header = "X-Remote-User"\n')
+    arguments = ("--demo", "1", "--config", str(config))
+    with running_board(*arguments, log=log) as board:
+        assert "no admin yet" in log.read_text()
+        run(board, "person", "role", "dana", "admin")
+        wait_until(lambda: TestBrowser(board).session()["has_admin"])
+    log.unlink()
+    with running_board(*arguments, log=log) as board:
+        assert "no admin yet" not in log.read_text()
+        assert "pages that the proxy's word has opened" in run(board, "person", "remove", "ben")
 
 
 def test_a_board_that_others_reach_prints_a_link_for_its_first_admin(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
 from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
+from gpuboard.model.verdict import Claim
 from gpuboard.probes.inventory import name_of
 from gpuboard.terminal.table import print_fleet
 from gpuboard.verdict import Thresholds
@@ -35,6 +36,17 @@ def test_a_process_without_a_figure_is_not_said_to_have_one() -> None:
     assert "ana 500 MiB x2 +1 of unknown memory" in line
 
 
+def test_what_is_wrong_with_a_gpu_is_said_beside_who_is_on_it() -> None:
+    """Who sits on what others have booked reads it in the terminal, too."""
+    fleet = Fleet(SteadyClock())
+    process = GpuProcess(pid=1, user="ana", memory_used_bytes=1 << 30)
+    gpu = GpuReading(uuid="GPU-0", index=0, model="A100", memory_total_bytes=40 << 30, processes=(process,))
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=(gpu,)))
+    fleet.set_claims("booking", {("a", 0): Claim(who="ben", is_no_show=True)})
+    (line,) = [line for line in printed(fleet) if "ana" in line]
+    assert line.rstrip().endswith("ana 1.0 GiB  ! trespass  ! no show")
+
+
 def test_a_free_gpu_that_is_not_offered_is_not_counted() -> None:
     """The display card of a machine; the page says the same."""
     fleet = Fleet(SteadyClock(), thresholds=Thresholds(ignore=("GT 710",)))
@@ -48,6 +60,14 @@ def test_a_free_gpu_that_is_not_offered_is_not_counted() -> None:
     fleet.sink("local").report("a", NodeReport(node="a", gpus=tuple(gpus)))
     lines = printed(fleet)
     assert ["not counted" in line for line in lines if "○ free" in line] == [True, False]
+
+
+def test_where_all_gpus_are_of_ignored_models_none_counts() -> None:
+    """Not "no GPU": their rows stand above."""
+    fleet = Fleet(SteadyClock(), thresholds=Thresholds(ignore=("GT 710",)))
+    gpus = tuple(GpuReading(uuid=f"GPU-{index}", index=index, model="GT 710") for index in range(2))
+    fleet.sink("local").report("a", NodeReport(node="a", gpus=gpus))
+    assert printed(fleet)[-1].strip() == "no GPU that counts (2 ignored)"
 
 
 def test_a_problem_says_which_gpu_it_is_about() -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 import pytest_asyncio
@@ -20,6 +21,7 @@ from gpuboard.discovery.grace import Grace
 from gpuboard.model.errors import WireError
 from gpuboard.outside.resolve import is_of_here
 from gpuboard.settings.base import Duration
+from tests.board import running_board
 from tests.fakes.consul import TOKEN, consul_double
 from tests.fakes.consul_admin import Admin, Consul, trouble_is
 from tests.fakes.lists import Lists, following
@@ -164,6 +166,21 @@ async def test_tags_and_metadata_become_groups(consul: Consul, token_file: Path,
         async with asyncio.timeout(60):
             while groups_now(lists) != ["b1"]:  # noqa: ASYNC110 - its list is the same
                 await asyncio.sleep(0.02)
+
+
+async def test_tags_are_the_groups_of_nodes_that_the_board_tells(
+    consul: Consul, token_file: Path, tmp_path: Path
+) -> None:
+    """Of a node that has never answered, too: somebody looks for its rack."""
+    await Admin(consul).register("gpu1", "10.0.0.1", Tags=["rack=a7", "vision"])
+    config = tmp_path / "gpuboard.toml"
+    discover = f'{{ consul = "{consul.url}", service = "gpu-host", token_file = "{token_file}" }}'
+    put(config, f'[[source]]\nkind = "pull"\ndiscover = {discover}\n')
+    with running_board("--config", str(config), log=tmp_path / "log", until="healthz") as board:
+        async with asyncio.timeout(60), httpx.AsyncClient(base_url=board.url) as client:
+            while not (nodes := (await client.get("api/v1/fleet")).json()["nodes"]):  # noqa: ASYNC110 - it answers
+                await asyncio.sleep(0.05)
+    assert [(node["name"], node["groups"]) for node in nodes] == [("gpu1", ["a7", "vision"])]
 
 
 async def test_an_outage_and_an_empty_consul_after_it_do_not_wipe_the_list(

@@ -70,4 +70,5 @@ def test_caddy_shows_the_board_and_lets_agents_through(board: Machine) -> None:
         board.run(f"cd checkout\n{CADDY}")
         ca_file = f"{HOME}/.local/share/caddy/pki/authorities/local/root.crt"
         eventually((board.root / ca_file[1:]).exists)
+        board.until_live("board", SITE, ca_file=ca_file)
         agents_push_through_it(board, ca_file)

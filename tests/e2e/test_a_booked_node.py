@@ -11,9 +11,8 @@ import pytest
 
 from gpuboard.client.credentials import Credential, Credentials
 from gpuboard.wire.login import LINK_PATH, LoginGrant
-from tests.agent.test_vouching import ON_THE_NODE
 from tests.board import ROOT, RunningBoard, running_board
-from tests.cli.test_login import NEEDS_ROOT, as_user, command, folder
+from tests.cli.test_login import AMONG_THEM, NEEDS_ROOT, as_user, command, folder
 from tests.fakes import nvml
 from tests.parts import require
 from tests.pushing import enroll_by_command
@@ -74,7 +73,7 @@ class BookedNode:
             "--token-file",
             str(self._place / "token"),
         )
-        node = ("unshare", "--mount", "sh", "-c", ON_THE_NODE, "node", str(self._users), "env")
+        node = ("unshare", "--mount", "sh", "-c", AMONG_THEM, "node", str(self._users), "env")
         # People's agents sample every two seconds at most; here nobody waits for that.
         hasty = {"GPUBOARD_TEST_LIMITS": '{"gpuboard.cli.agent.LEAST_SECONDS": 0.1}', "PYTHONPATH": str(ROOT)}
         variables = [f"{name}={value}" for name, value in (driver | hasty).items()]
@@ -154,7 +153,7 @@ def node(tmp_path: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory)
 @NEEDS_ROOT
 @pytest.mark.slow
 def test_a_booking_is_made_broken_into_kept_over_an_outage_and_released(node: BookedNode) -> None:
-    """Ana books two GPUs and does not come; Ben is refused, and computes there all the same."""
+    """Ana books two GPUs and does not come; Ben is refused, and is on them all the same. Then she comes."""
     with contextlib.ExitStack() as processes:
         with node.agent() as kill_the_agent:
             ana, ben = node.terminal("ana"), node.terminal("ben")
@@ -183,3 +182,14 @@ def test_a_booking_is_made_broken_into_kept_over_an_outage_and_released(node: Bo
             eventually(lambda: ben.gpu(0)["verdict"]["word"] == "free")
             code, _, words = ben.type("book", f"{NODE}:0,1", "--for", "1h")
             assert code == 0, words
+            # This time she comes.
+            node.run_on({2: processes.enter_context(started(uid=UIDS["ana"])).pid})
+            code, line, words = ana.type("book", f"{NODE}:2", "--for", "1h")
+            assert code == 0, words
+            ident = line.split("\t")[0]
+            eventually(lambda: ana.booking(ident)["use"]["used_seconds"] > NO_SHOW_SECONDS)
+            kept = ana.booking(ident)
+            assert (kept["state"], kept["no_show"], kept["use"]["others_seconds"]) == ("running", False, 0)
+            seen = ben.gpu(2)
+            assert (seen["verdict"]["word"], seen["verdict"]["flags"]) == ("busy", [])
+            assert (seen["claim"]["who"], [one["name"] for one in seen["users"]]) == ("ana", ["ana"])

@@ -9,7 +9,7 @@ from gpuboard.fleet.summary import Wish, find_free
 from gpuboard.fleet.views import find_gpu
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
-from gpuboard.model.verdict import NO_NUMBER, WHOLE_NODE, Claim
+from gpuboard.model.verdict import NO_NUMBER, SOMEBODY, SOMEBODY_WITHOUT_DATE, WHOLE_NODE, Claim
 from gpuboard.wire.redact import hide_names_in_gpu, hide_names_in_row
 from tests.clock import HandClock
 
@@ -124,6 +124,34 @@ def test_whoever_has_a_claim_behind_is_no_trespasser() -> None:
     tracker.tick()
     flags.append(tracker.gpus["GPU-1"].flags)
     assert flags == [("trespass",), ()]
+
+
+def test_what_comes_of_a_file_is_said_to_be_unverified() -> None:
+    """Anybody can write any name into it; a booking is by whoever has signed in."""
+    fleet, tracker = tracking(HandClock())
+    fleet.set_claims("comments-json", {PLACE: Claim(who="ana")})
+    tracker.tick()
+    row = tracker.gpus["GPU-1"]
+    assert (row.claim and row.claim.is_unverified, row.reason.text) == (True, "booked by ana (not verified)")
+    fleet.set_claims("booking", {PLACE: Claim(who="ben")})
+    tracker.tick()
+    row = tracker.gpus["GPU-1"]
+    assert row.claim is not None
+    assert (row.claim.is_unverified, [one.is_unverified for one in row.claim.behind]) == (False, [True])
+    assert row.reason.text == "booked by ben"
+
+
+@pytest.mark.parametrize("who", [SOMEBODY, SOMEBODY_WITHOUT_DATE])
+def test_nobody_trespasses_on_an_entry_of_which_nobody_knows_whose_it_is(who: str) -> None:
+    """It may be theirs."""
+    gpu = GpuReading(uuid="GPU-1", index=0, processes=(GpuProcess(pid=1, user="ana"),))
+    fleet, tracker = tracking(HandClock(), NodeReport(node="a", gpus=(gpu,)))
+    fleet.set_claims("comments-json", {PLACE: Claim(who=who)})
+    tracker.tick()
+    flags = [tracker.gpus["GPU-1"].flags]
+    fleet.set_claims("comments-json", {PLACE: Claim(who="ben")})
+    tracker.tick()
+    assert [*flags, tracker.gpus["GPU-1"].flags] == [(), ("trespass",)]
 
 
 def test_several_bookings_of_one_gpu_follow_one_another() -> None:

@@ -10,6 +10,7 @@ from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Reason
+from gpuboard.sources.formats import read_file
 from gpuboard.verdict import Thresholds
 from gpuboard.wire.summary import FreeAnswer
 from tests.clock import HandClock
@@ -192,11 +193,13 @@ def test_more_than_any_node_can_have_is_a_certain_no() -> None:
 
 
 def test_a_node_that_was_read_and_has_no_driver_is_not_unknown() -> None:
-    """It says that it has no GPU that can be used; one that may not ask its driver cannot tell."""
+    """It says that it has no GPU that can be used; one that cannot ask its driver cannot tell."""
+    words = b"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
     rows = tracking(
         NodeReport(node="a", gpus=None, problems=(problem("no-driver"),)),
         NodeReport(node="b", gpus=None, problems=(problem("no-permission"),)),
+        read_file(words, "c"),
     )
     known = {node.name: node.gpus_known for node in rows.nodes.values()}
-    assert known == {"a": True, "b": False}
-    assert summarize(rows.nodes.values(), rows.gpus.values(), at=0).nodes_unknown == 1
+    assert known == {"a": True, "b": False, "c": False}
+    assert summarize(rows.nodes.values(), rows.gpus.values(), at=0).nodes_unknown == 2

@@ -151,6 +151,23 @@ def test_a_block_is_free_until_the_first_booking_of_what_is_to_be_taken_of_it() 
     assert [one.free_until for one in with_ends([block], {("b", 0): 1.0}.get)] == [None]
 
 
+def test_what_is_booked_soon_is_offered_last() -> None:
+    """Two hours are hardly enough to begin: another GPU of the node first, and before that another node's."""
+    soon = {("a", 0): 7200.0, ("a", 1): 86400.0, ("b", 0): 7200.0}
+    both = [row for row in rows(a="free", b="free") if row.index < (2 if row.node == "a" else 1)]
+    found = find_free([], both, Wish(), at=0.0, booked_from=soon.get)
+    assert [(block.node, block.labels, block.chosen) for block in found.blocks] == [
+        ("a", ("1", "0"), 1),
+        ("b", ("0",), 1),
+    ]
+
+
+def test_what_is_booked_soon_is_still_offered_where_nothing_else_is() -> None:
+    """It is free now."""
+    found = find_free([], rows(a="free"), Wish(gpus=8), at=0.0, booked_from=lambda _: 60.0)
+    assert (found.enough, [block.chosen for block in found.blocks]) == (True, [8])
+
+
 def held(start: float | None, until: float | None) -> Claim:
     """Somebody's booking."""
     return Claim(who="ana", start=start, until=until)

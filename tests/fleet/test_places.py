@@ -11,6 +11,7 @@ from gpuboard.fleet.changes import ChangeTracker
 from gpuboard.fleet.places import MAX_CARDS, NOWHERE, REPLACED_SECONDS, Places, seat
 from gpuboard.fleet.state import Fleet
 from gpuboard.fleet.views import fleet_view
+from gpuboard.model.problems import problem
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.verdict import Claim
 from gpuboard.wire.report import check_report
@@ -598,3 +599,18 @@ def test_of_two_cards_that_say_one_number_neither_is_free_while_it_is_booked() -
         verdicts = [node.gpus[uuid].verdict for uuid in ("GPU-1", "GPU-2", "MIG-0")]
         found.append([verdict and verdict.word for verdict in verdicts])
     assert found == [["free", "free", "free"], ["booked", "unknown", "free"], ["free", "free", "booked"]]
+
+
+def test_gpus_without_uuids_stay_where_the_driver_no_longer_answers() -> None:
+    """Their node was read a moment ago, and has them still: broken, not gone."""
+    fleet = Fleet(HandClock())
+    sink = fleet.sink("folder")
+    mismatch = NodeReport(node="a", gpus=None, problems=(problem("driver-mismatch"),))
+    words = []
+    for report in (replace(REPORT, node="a", gpus=unnamed(2)), mismatch, mismatch):
+        sink.report("a", report)
+        fleet.settle()
+        (node,) = fleet_view(fleet).nodes
+        words.append([(gpu.uuid, gpu.verdict.word) for gpu in node.gpus])
+    assert words[1] == words[2] == [("a:0", "broken"), ("a:1", "broken")]
+    assert [uuid for uuid, _ in words[0]] == ["a:0", "a:1"]

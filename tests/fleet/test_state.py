@@ -9,6 +9,7 @@ from gpuboard.fleet.views import fleet_view
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
 from gpuboard.model.verdict import Claim, Reason
+from gpuboard.verdict import Thresholds
 from tests.clock import HandClock
 
 GPU = GpuReading(
@@ -313,6 +314,20 @@ def uses_of(percents: dict[float, float | None]) -> tuple[float | None, float | 
 def test_a_row_carries_the_use_of_the_last_minute(percents: dict[float, float | None], minute: int) -> None:
     """A training that pauses for a second is no idle GPU; the sample itself stays beside it."""
     assert uses_of(percents) == ([*percents.values()][-1], minute)
+
+
+def test_a_verdict_goes_by_samples_and_not_by_the_mean() -> None:
+    """Whose work has just ended is quiet from then on, however busy the minute was."""
+    clock = HandClock()
+    fleet = Fleet(clock, thresholds=Thresholds(idle_after_seconds=20))
+    tracker, sink = ChangeTracker(fleet), fleet.sink("push")
+    held = replace(GPU, memory_used_bytes=GIB, processes=(GpuProcess(pid=1, user="ana"),))
+    for percent in (100.0, 100.0, 0.0, 0.0, 0.0):
+        sink.report("a", replace(REPORT, gpus=(replace(held, utilization_percent=percent),)))
+        tracker.tick()
+        clock.time += 10.0
+    row = tracker.gpus["GPU-1"]
+    assert (row.verdict, row.utilization_minute_percent) == ("idle", 40)
 
 
 def test_what_cannot_be_told_now_has_no_mean_either() -> None:

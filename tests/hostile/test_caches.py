@@ -47,6 +47,10 @@ BOUNDED: Final = {
 # Every dict and set that lives as long as a part of the board or of an agent, with what keeps it small.
 REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
     "one entry for each node, gone when the node is forgotten": (
+        "history/gathering.py Gatherer._turned",
+        "history/hindsight.py Hindsight._grown",
+        "history/hindsight.py Hindsight._learnt",
+        "history/remembering.py Remembering._before",
         "fleet/candidates.py Candidates._nodes",
         "fleet/candidates.py Candidates._told",
         "fleet/changes.py ChangeTracker.nodes",
@@ -76,6 +80,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "history/remembering.py Remembering._errors_since",
         "history/remembering.py Remembering._gone",
         "history/remembering.py Remembering._nodes",
+        "history/events.py Events._heard",
         "history/events.py Events._open",
         "fleet/state.py Fleet._memories",
     ),
@@ -114,7 +119,7 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
     "rows of nodes and GPUs that are shown and cannot be written": ("web/unwritable.py Unwritable._why",),
     "made anew for every tick, look, sample or answer": (
         "history/embedded/sums.py Crowds._people",
-        "history/embedded/memory_shares.py MemoryShares._held",
+        "history/embedded/memory_shares.py MemoryShares._people",
         "agent/sampler.py Sampler._first_seen",
         "fleet/changes.py _Rows.before",
         "outside/answer.py AnswerReader._headers",
@@ -153,6 +158,8 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "sources/folder/rivals.py Rivals._stamps",
     ),
     "settings of the administrator": (
+        "assembly/accounts.py AccountSide._counted",
+        "assembly/accounts.py AccountSide._people",
         "assembly/storage.py BoardStorage._writers",
         "fleet/claims.py ClaimBook._called",
         "fleet/groups.py NodeGroups._listed",
@@ -183,6 +190,9 @@ REMEMBERED: Final[dict[str, tuple[str, ...]]] = {
         "sources/reported_names.py ReportedNames._settled",
     ),
     "rows of the board's tables of people and bookings, which have limits of their own": (
+        "accounts/view.py AccountView._removals",
+        "accounts/view.py AccountView.groups",
+        "assembly/accounts.py AccountSide._members",
         "accounts/view.py AccountView._people",
         "accounts/view.py AccountView._session_ids",
         "accounts/view.py AccountView._sessions",

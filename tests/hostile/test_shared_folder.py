@@ -52,6 +52,21 @@ def test_another_users_file_never_stands_for_roots(tmp_path: Path, theirs: str) 
     assert (theirs in report.problems[0].text, str(MALLORY) in report.problems[0].text) == (True, True)
 
 
+def test_another_users_file_is_said_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    """The one that is read may never change again: its cron job may be the other user's now."""
+    require_root()
+    leave_as(0, tmp_path / "cml10.json")
+    source, sink = folder_source(tmp_path), RecordingSink()
+    source.read_once(sink)
+    leave_as(MALLORY, tmp_path / "cml10.txt")
+    for _ in range(2):
+        source.read_once(sink)
+    (tmp_path / "cml10.txt").unlink()
+    source.read_once(sink)
+    said = [[problem.kind for problem in report.problems] for _, report in sink.reports]
+    assert said == [[], ["second-file"], []]
+
+
 async def test_a_nodes_file_changes_its_owner_only_with_a_word(tmp_path: Path) -> None:
     """Whoever may delete in the folder can put another in its place; then the node says so."""
     require_root()

@@ -119,6 +119,8 @@ class Soak:
         self.plateau = 0.0
         self.figures: list[Figures] = []
         self.faults: list[str] = []
+        # How often the fleet was seen while it was attacked.
+        self.looks = 0
 
     def warm_up(self) -> None:
         """Wait until everybody is there, and ask for everything once."""
@@ -166,15 +168,26 @@ class Soak:
 
     def _run(self, name: str) -> int:
         command = [sys.executable, "-m", "tests.hostile.soak.attackers", str(self._folder / "scene"), name]
-        done = subprocess.run(
-            [*command, str(ATTACK_SECONDS)],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=ATTACK_SECONDS + 120,
-        )
-        self._note(f"{name}: the attack itself failed: %s", [done.stderr] if done.returncode else [])
-        return int(done.stdout or 0)
+        # In files: a pipe that nobody reads would stop an attacker who has much to say.
+        with (self._folder / "said").open("w+") as said, (self._folder / "amiss").open("w+") as amiss:
+            attack = subprocess.Popen([*command, str(ATTACK_SECONDS)], stdout=said, stderr=amiss)
+            self._look_meanwhile(name, attack)
+            amiss.seek(0)
+            said.seek(0)
+            self._note(f"{name}: the attack itself failed: %s", [amiss.read()] if attack.returncode else [])
+            return int(said.read() or 0)
+
+    def _look_meanwhile(self, name: str, attack: subprocess.Popen[bytes]) -> None:
+        """See that nothing false is shown meanwhile; to be refused is none: its address is the attacker's."""
+        deadline = time.monotonic() + ATTACK_SECONDS + 120
+        while attack.poll() is None:
+            assert time.monotonic() < deadline, f"{name} does not end"
+            with contextlib.suppress(httpx.HTTPError):
+                fleet, summary = self._http.get("api/v1/fleet"), self._http.get("api/v1/summary")
+                if fleet.status_code == summary.status_code == 200:
+                    self.looks += 1
+                    self._note(f"during {name}: %s", falsehoods(fleet.json(), summary.json()))
+            time.sleep(1)
 
     def _settle(self, name: str) -> float:
         started, bound = time.monotonic(), PLATEAU_SHARE * self.plateau + PLATEAU_MIB
@@ -240,6 +253,7 @@ def test_an_hour_of_attacks_harms_no_honest_node(tmp_path: Path) -> None:
         lost = disturbances(tmp_path / "measured")
     log = soak.log()
     assert soak.faults == []
+    assert soak.looks > len(soak.figures)
     assert lost == []
     assert "Traceback" not in log
     assert named_amiss(soak.figures) == []

@@ -13,6 +13,9 @@ ROOMS = {
     "a reader of XML": (r"import.*\b(?:ElementTree|expat|minidom|lxml)\b", "probes/nvidia_smi/document.py"),
     "how a certificate is trusted": (r"create_default_context", "outside/tls.py"),
     "chips without memory of their own": (r"\b(?:GB10|N1X|Xavier|nvgpu)\b", "model/chips.py"),
+    "how much longer to wait each time": (r"\b2(?:\.0)? ?\*\* ?(?!\d)|\*= 2\b", "outside/backoff.py"),
+    "what is a machine's own loop": (r"\.is_loopback\b|[\"']127\.[\"']", "model/address.py"),
+    "how a file is written whole": (r"\bfsync\(|\bNamedTemporaryFile\b", "outside/files.py"),
 }
 
 

@@ -84,3 +84,13 @@ def test_proxies_are_listed_by_address_or_network(peer: str | None, is_proxy: bo
     headers = Headers([(b"x-forwarded-for", b"198.51.100.7, 10.1.9.9")])
     assert policy.is_proxy(peer) is is_proxy
     assert policy.viewer_address(peer, headers) == ("198.51.100.7" if is_proxy else None)
+
+
+@pytest.mark.parametrize(
+    ("sent", "person"),
+    [(b"chen", "chen"), ("müller".encode(), "müller"), ("müller".encode("latin-1"), None), (b" ", None)],
+)
+def test_a_proxy_names_people_in_utf8(sent: bytes, person: str | None) -> None:
+    """Read otherwise it would be somebody else, whom nobody knows."""
+    policy = AccessPolicy(trusted_proxies=frozenset({PROXY}), proxy_header="x-remote-user")
+    assert policy.proxy_person(PROXY, Headers([(b"x-remote-user", sent)])) == person

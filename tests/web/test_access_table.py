@@ -134,7 +134,7 @@ BODIES: dict[str, dict[str, object]] = {
     "/api/v1/tokens": {"name": "cron", "scopes": ["read"]},
     "/api/v1/session/sign-out": {},
     "/api/v1/bookings": {"places": [{"node": "nowhere"}], "for_seconds": 60},
-    "/api/v1/session/password": {"name": "nobody", "password": "wrong"},
+    "/api/v1/session/password": {"name": "stranger", "password": "wrong"},
     "/api/v1/session/setup": {"code": "A" * 43, "password": "correct horse battery"},
     "/api/v1/vouch": {"uid": 1000, "name": "ana"},
 }

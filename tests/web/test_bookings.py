@@ -1,18 +1,22 @@
 """Bookings over the API, on a running board."""
 
+import signal
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
 
 from gpuboard.bookings.limits import week_of
+from gpuboard.bookings.store import GENERATION
 from gpuboard.storage.sqlite import FILE_NAME
-from tests.booking_lab import NODE, Lab, booking_lab, gpu
+from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab, gpu
 from tests.pushing import wait_until
 from tests.signing_in import TestBrowser, make_token, signed_in
 
@@ -97,6 +101,17 @@ def test_whoever_sees_counts_alone_sees_no_name_comment_or_id(lab: Lab, ana: Tes
     assert httpx.get(f"{lab.board.url}api/v1/bookings/{made['id']}").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_the_list_says_when_tomorrow_begins_for_the_board(tmp_path: Path, name: str) -> None:
+    """It refuses by its own clocks: a page in another zone would offer what is refused."""
+    zone = ZoneInfo(name)
+    with booking_lab(tmp_path, f'{SETTINGS}\n[board]\ntimezone = "{name}"\n') as lab:
+        told = httpx.get(f"{lab.board.url}api/v1/bookings").json()
+    midnight = datetime.fromtimestamp(told["tomorrow"], zone)
+    assert (midnight.hour, midnight.minute, midnight.second) == (0, 0, 0)
+    assert 0 < told["tomorrow"] - told["at"] <= 24 * HOUR
+
+
 def test_a_conflict_says_who_until_when_and_the_next_gap(ana: TestBrowser, ben: TestBrowser) -> None:
     """As words, and as values for pages."""
     made = book(ana)["booking"]
@@ -175,14 +190,29 @@ def test_policies_hold_and_are_named_and_a_group_has_its_own(lab: Lab, ana: Test
     assert (limit["policy"], limit["most"], limit["group"]) == ("longest", 10 * 86400, "vip")
 
 
+def test_a_group_may_name_any_account_of_its_people(tmp_path: Path) -> None:
+    """Whoever signs in is the person; as soon as settings join the account with that one."""
+    with booking_lab(tmp_path, SETTINGS) as lab:
+        willem = signed_in(lab.board, "willem")
+
+        def groups() -> set[str | None]:
+            told = willem.http.get("api/v1/bookings/limits").json()["limits"]
+            return {one["group"] for one in told}
+
+        assert groups() == {None}
+        (tmp_path / "gpuboard.toml").write_text(SETTINGS + '\n[names.people]\nwim = "willem"\n')
+        lab.board.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "few" in groups())
+
+
 def test_what_is_left_is_that_of_the_span_that_is_asked_for(lab: Lab) -> None:
     """A booking of next week takes no hours of this one, and no GPU of now."""
     wim = signed_in(lab.board, "wim")
     monday = week_of(time.time(), None)[1]
-    book(wim, start=monday + HOUR, for_seconds=4 * HOUR)
+    made = book(wim, start=monday + HOUR, for_seconds=4 * HOUR)["booking"]["id"]
 
-    def left(start: float, end: float) -> dict[str, float | None]:
-        told = wim.http.get("api/v1/bookings/limits", params={"from": start, "to": end})
+    def left(start: float, end: float, without: str = "") -> dict[str, float | None]:
+        told = wim.http.get("api/v1/bookings/limits", params={"from": start, "to": end, "without": without})
         return {one["policy"]: one["left"] for one in told.raise_for_status().json()["limits"]}
 
     assert left(monday - 2 * HOUR, monday - HOUR) == {
@@ -192,6 +222,9 @@ def test_what_is_left_is_that_of_the_span_that_is_asked_for(lab: Lab) -> None:
     }
     assert left(monday, monday + 2 * HOUR) == {"longest": None, "gpus_at_once": 1, "hours_per_week": 6}
     assert left(monday + 6 * HOUR, monday + 8 * HOUR)["gpus_at_once"] == 2
+    # What is to change takes nothing from itself.
+    as_if_not = left(monday, monday + 2 * HOUR, made)
+    assert as_if_not == {"longest": None, "gpus_at_once": 2, "hours_per_week": 10}
     # Over two weeks the one with least is told, and each beside it.
     assert left(monday - HOUR, monday + HOUR) == {"longest": None, "gpus_at_once": 2, "hours_per_week": 6}
     told = wim.http.get("api/v1/bookings/limits", params={"from": monday - HOUR, "to": monday + HOUR}).json()
@@ -203,6 +236,20 @@ def test_what_is_left_is_that_of_the_span_that_is_asked_for(lab: Lab) -> None:
     assert longest["most"] == 8 * HOUR
     backwards = wim.http.get("api/v1/bookings/limits", params={"from": monday, "to": monday})
     assert (backwards.status_code, "must be before to" in backwards.text) == (400, True)
+
+
+def test_whoever_writes_a_name_in_another_case_has_no_second_quota(lab: Lab) -> None:
+    """A proxy whose sign-in ignores case would else give everybody several."""
+    small, large = signed_in(lab.board, "wim"), signed_in(lab.board, "WIM")
+    one = {"places": [{"node": NODE, "gpus": [0, 1]}], "for_seconds": HOUR}
+    made = small.post("api/v1/bookings", one).json()["booking"]
+    other = {"places": [{"node": NODE, "gpus": [2]}], "for_seconds": HOUR}
+    refused = large.post("api/v1/bookings", other)
+    assert (refused.status_code, refused.json()["code"]) == (403, "booking-gpus-at-once")
+    mine = [found["id"] for found in bookings(large, mine="true") if found["state"] == "running"]
+    assert mine == [made["id"]]
+    limits = large.http.get("api/v1/bookings/limits").raise_for_status().json()["limits"]
+    assert [found["left"] for found in limits if found["policy"] == "gpus_at_once"] == [0]
 
 
 @pytest.mark.parametrize(
@@ -290,6 +337,39 @@ def test_a_part_of_a_second_is_booked_by_nobody(ana: TestBrowser) -> None:
     assert longer["end"] == made["end"] + 60
 
 
+def test_who_has_seen_an_older_state_changes_nothing(ana: TestBrowser) -> None:
+    """The second of two windows hears what it is now; without a revision it is changed however it is."""
+    made = book(ana)["booking"]
+    url, headers = f"api/v1/bookings/{made['id']}", {"x-csrf-token": ana.csrf}
+    seen = made["revision"]
+    first = ana.http.patch(url, json={"extend_seconds": 600, "revision": seen}, headers=headers)
+    assert first.json()["booking"]["revision"] > seen
+    second = ana.http.patch(url, json={"end": made["end"], "revision": seen}, headers=headers)
+    told = second.json()
+    assert (second.status_code, told["code"]) == (409, "booking-outdated")
+    assert told["values"] == {"start": made["start"], "end": made["end"] + 600}
+    assert ana.http.get(url).json()["end"] == made["end"] + 600
+    assert ana.http.patch(url, json={"end": made["end"]}, headers=headers).is_success
+
+
+def test_what_is_booked_for_an_account_is_its_persons(tmp_path: Path) -> None:
+    """Whichever of somebody's names an admin writes: they find it as theirs, on the board too."""
+    with booking_lab(tmp_path, '[names.people]\nachen2 = "chen"\n' + SETTINGS) as lab:
+        boss, chen = signed_in(lab.board, "boss", "admin"), signed_in(lab.board, "chen")
+        made = boss.post("api/v1/bookings", {**ONE, "who": "AChen2"}).json()["booking"]
+        assert made["who"] == "chen"
+        assert [one["id"] for one in bookings(chen, mine="true")] == [made["id"]]
+        again = boss.post("api/v1/bookings", {**ONE, "who": "achen2"}).json()["values"]
+        assert (again["who"], again["asked_for"]) == ("chen", "chen")
+
+
+@pytest.mark.parametrize("name", ["root", "Unknown", "nobody", "maintenance", " "])
+def test_nobody_books_for_whom_no_person_can_be(admin: TestBrowser, name: str) -> None:
+    """Such accounts are never seen as somebody: the booking would be no one's."""
+    answer = admin.post("api/v1/bookings", {**ONE, "who": name})
+    assert (answer.status_code, answer.json()["detail"]) == (400, "who: this can be nobody's name")
+
+
 def test_an_admins_block_cuts_bookings_and_says_whose(ana: TestBrowser, admin: TestBrowser) -> None:
     """The owner sees it displaced; who is no admin cannot block."""
     made = book(ana, start=time.time() + 7200)["booking"]
@@ -298,6 +378,30 @@ def test_an_admins_block_cuts_bookings_and_says_whose(ana: TestBrowser, admin: T
     cut = admin.post("api/v1/bookings", block).json()["displaced"]
     assert [(one["id"], one["who"]) for one in cut] == [(made["id"], "ana")]
     assert ana.http.get(f"api/v1/bookings/{made['id']}").json()["state"] == "displaced"
+
+
+def test_a_body_that_says_something_twice_books_and_changes_nothing(ana: TestBrowser) -> None:
+    """One of both was not meant."""
+    headers = {
+        "x-csrf-token": ana.http.get("api/v1/session").json()["csrf"],
+        "content-type": "application/json",
+    }
+    made = book(ana)["booking"]
+    for method, path in (("POST", "api/v1/bookings"), ("PATCH", f"api/v1/bookings/{made['id']}")):
+        answer = ana.http.request(method, path, content=b'{"end": 4e9, "end": 5e9}', headers=headers)
+        assert (answer.status_code, answer.json()["detail"]) == (
+            400,
+            "the key 'end' stands twice in one object",
+        )
+
+
+@pytest.mark.parametrize("before", ["", "nan", "💥", "1-2", "00001784000000000-0000000g"])
+def test_what_is_no_entry_of_the_audit_log_is_refused(admin: TestBrowser, before: str) -> None:
+    """As other parameters: who mistypes it would think that there is nothing before."""
+    newest = admin.http.get("api/v1/audit").json()[0]["id"]
+    assert admin.http.get("api/v1/audit", params={"before": newest}).status_code == 200
+    answer = admin.http.get("api/v1/audit", params={"before": before})
+    assert (answer.status_code, answer.json()["detail"][:7]) == (400, "before:")
 
 
 def test_what_was_done_is_in_the_audit_log(ana: TestBrowser, admin: TestBrowser) -> None:
@@ -342,6 +446,8 @@ def test_what_was_released_says_that_nobody_came(lab: Lab, ana: TestBrowser) -> 
         connection.execute(
             "UPDATE bookings SET outcome = 'released', end_at = start_at + 1 WHERE id = ?", (made["id"],)
         )
+        # As with every change.
+        connection.execute("UPDATE facts SET value = value + 1 WHERE name = ?", (GENERATION,))
         connection.commit()
     wait_until(lambda: ana.http.get(f"api/v1/bookings/{made['id']}").json()["state"] == "released")
     assert ana.http.get(f"api/v1/bookings/{made['id']}").json()["no_show"] is True

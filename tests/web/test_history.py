@@ -21,10 +21,11 @@ from gpuboard.model.errors import StorageError
 from gpuboard.model.identity import Tier
 from gpuboard.model.problems import problem
 from gpuboard.model.report import HostFacts, Problem
-from gpuboard.model.verdict import Reason
+from gpuboard.model.verdict import Claim, Reason
 from gpuboard.web import past
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.components import Components
+from gpuboard.web.routes import history as routes
 from gpuboard.web.routes.health import _history_families
 from gpuboard.web.services import Services
 from gpuboard.web.stream import Broadcaster
@@ -145,6 +146,24 @@ async def test_the_states_of_a_gpu_and_who_was_on_it(told: Past) -> None:
     assert [(one["verdict"], one["users"]) for one in hidden["states"]] == [("busy", None)]
 
 
+async def test_of_too_many_changes_only_what_is_told_counts_as_asked(
+    told: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left out was observed: whoever adds up must not take it for a gap."""
+    monkeypatch.setattr(routes, "MAX_HISTORY_ROWS", 2)
+    start = told.now
+    for step in range(3):
+        told.lab.say([reading(0, use=80.0, user=f"user{step}")], sequence=100 + step)
+        told.lab.tick(10.0)
+    await told.lab.write()
+    span = {"from": start - 60, "to": start + 30}
+    found = await told.get("history/states", gpu="GPU-0", **span)
+    assert [one["users"] for one in found["states"]] == [["user1"], ["user2"]]
+    assert found["from"] == found["states"][0]["from"] > start
+    whole = await told.get("history/states", "counts", gpu="GPU-0", **span)
+    assert whole["from"] == start - 60
+
+
 async def test_episodes_and_events(told: Past) -> None:
     """Who ran what, and what went wrong."""
     (episode,) = (await told.get("episodes"))["episodes"]
@@ -191,6 +210,29 @@ async def test_the_fleet_of_an_earlier_moment(told: Past) -> None:
     )
 
 
+async def test_a_booked_gpu_of_the_past_says_who_had_booked_it(told: Past) -> None:
+    """As the live board does: nobody is on it, and it was somebody's; who sees no names sees none here."""
+    lab = told.lab
+    claim = Claim(who="dora", start=lab.clock.time, until=lab.clock.time + 600)
+    lab.fleet.set_claims("booking", {("dgx", 1): (claim,)})
+    for step in range(3):
+        lab.say([reading(0), reading(1)], sequence=200 + step)
+        lab.tick(5.0)
+    await lab.write()
+    rows = (await told.get("stream", at=lab.clock.time - 5))["gpus"]
+    place = rows["uuid"].index("GPU-1")
+    assert (rows["verdict"][place], rows["users"][place], rows["claim"][place]["who"]) == (
+        "booked",
+        [],
+        "dora",
+    )
+    view = await told.get("fleet", at=lab.clock.time - 5)
+    (gpu,) = (gpu for node in view["nodes"] for gpu in node["gpus"] if gpu["uuid"] == "GPU-1")
+    assert gpu["claim"]["who"] == "dora"
+    hidden = await told.get("stream", "counts", at=lab.clock.time - 5)
+    assert hidden["gpus"]["claim"][place]["who"] is None
+
+
 def said_of(view: Any) -> dict[str, tuple[str, str, list[str]]]:  # noqa: ANN401
     """GPU → the state of its node, its verdict, and who is on it."""
     return {
@@ -223,7 +265,10 @@ async def test_a_gpu_that_was_only_told_of_afterwards_does_not_stay(told: Past) 
         if step not in range(20, 30):
             lab.say([reading(7)], node="honest", sequence=step + 1)
         lab.tick(5.0)
-    lab.say([reading(0, uuid="GPU-vic")], node="honest", sequence=1, boot="b", age=200, is_backfill=True)
+    # It has been there from its first sample to its last.
+    for sequence, age in ((1, 200), (2, 195)):
+        vic = reading(0, uuid="GPU-vic")
+        lab.say([vic], node="honest", sequence=sequence, boot="b", age=age, is_backfill=True)
     lab.tick(1.0)
     await lab.write()
     then = said_of(await told.get("fleet", at=start + 102))
@@ -245,6 +290,88 @@ async def test_a_node_without_gpus_was_there_too(told: Past) -> None:
     past = {node["name"]: node["state"] for node in (await told.get("fleet", at=lab.clock.time))["nodes"]}
     assert (live["bad"], live["overfull"]) == ("error", "live")
     assert (past["bad"], past["overfull"]) == ("error", "live")
+
+
+async def test_a_node_was_not_there_before_its_first_sample(told: Past) -> None:
+    """Since when its problems last is what it says; what was observed is what the board knows."""
+    lab = told.lab
+    lab.tick(3600.0)
+    enrolled = lab.clock.time
+    old = problem("gpu-lost", gpu_uuid="GPU-9", since=enrolled - 400 * 86400)
+    lab.say([reading(9)], node="new", problems=(old,))
+    lab.tick(1.0)
+    later = problem("driver-mismatch", since=enrolled - 200 * 86400)
+    lab.say([reading(9)], node="new", sequence=2, problems=(old, later))
+    lab.tick(1.0)
+    await lab.write()
+    events = (await told.get("events", node="new", **{"from": enrolled - 40 * 86400}))["events"]
+    begins = {one["kind"]: one["from"] for one in events}
+    assert begins == {"gpu-lost": enrolled, "driver-mismatch": enrolled}
+    then = (await told.get("fleet", at=enrolled - 60))["nodes"]
+    assert "new" not in {node["name"] for node in then}
+
+
+async def test_a_problem_begins_no_earlier_than_a_sample_without_it(
+    told: Past, history: EmbeddedHistory
+) -> None:
+    """Whatever its node says, also where an earlier run of the board took that sample."""
+    await told.lab.recorder.finish()
+    heard = told.now - 5.0
+    lab = await asyncio.to_thread(Lab, history, told.now + 600)
+    wrong = problem("driver-mismatch", since=heard - 86400)
+    lab.say([reading(0)], sequence=200, problems=(wrong,))
+    lab.tick(1.0)
+    await lab.write()
+    events = await asyncio.to_thread(history.open_events)
+    assert {one.kind: one.start for one in events if one.node == "dgx"} == {"driver-mismatch": heard}
+
+
+async def test_of_a_node_of_which_nothing_was_sampled_no_sample_is_told(told: Past) -> None:
+    """Only that something was wrong with it."""
+    lab = told.lab
+    lab.say([], node="overfull")
+    lab.fleet.note_unrecorded(["overfull"])
+    lab.tick(5.0)
+    await lab.write()
+    (past,) = [
+        node for node in (await told.get("fleet", at=lab.clock.time))["nodes"] if node["name"] == "overfull"
+    ]
+    assert (past["sampled_at"], len(past["problems"])) == (None, 1)
+
+
+async def test_what_began_around_a_moment_is_asked_for(told: Past) -> None:
+    """However much came later; and a moment is one."""
+    (episode,) = (await told.get("episodes"))["episodes"]
+    for around in (episode["from"] - 1, episode["from"]):
+        assert (await told.get("episodes", around=around, limit=1))["episodes"] == [episode]
+    assert (await told.get("episodes", around=told.now, **{"from": told.now - 1}))["episodes"] == []
+    assert len((await told.get("events", around=told.now - 3600, limit=1))["events"]) == 1
+    assert "around" in await told.refused("events", around="yesterday")
+
+
+async def test_what_befell_the_record_is_told_of_the_plots_of_that_time(told: Past) -> None:
+    """To everybody; it makes no node, and no trouble of one."""
+    lab, start = told.lab, told.now - 30
+    lab.tick(600.0)
+    lab.say([reading(0, use=80.0)], sequence=200, age=500.0, is_backfill=True)
+    lab.recorder._gatherer.hindsight.note_pause(start, is_paused=True)
+    lab.tick()
+    await lab.write()
+    paused, later = {"from": start, "to": start + 631}, {"from": told.now + 100, "to": told.now + 105}
+    span = {"from": start - 60, "to": lab.clock.time}
+    for tier in ("names", "counts"):
+        assert (await told.get("history", tier, gpu="GPU-0", **span))["paused"] == [paused]
+        assert (await told.get("history/states", tier, gpu="GPU-0", **span))["learnt_later"] == [later]
+        assert (await told.get("history/states", tier, gpu="GPU-2", **span))["learnt_later"] == []
+        events = {one["kind"]: one for one in (await told.get("events", tier, **span))["events"]}
+        assert (events["history-paused"]["node"], events["learnt-later"]["node"]) == (None, "dgx")
+        assert "disk was full" in events["history-paused"]["text"]
+        marks = (await told.get("history/track", tier, **span))["events"]
+        assert [one["node"] for one in marks if one["kind"] == "history-paused"] == [None]
+        assert "learnt-later" not in {one["kind"] for one in marks}
+    nodes = (await told.get("fleet", at=told.now + 102))["nodes"]
+    assert {node["name"] for node in nodes} == {"dgx", "other"}
+    assert "learnt-later" not in {wrong["kind"] for node in nodes for wrong in node["problems"]}
 
 
 async def test_before_anything_was_known_nothing_is_told(told: Past) -> None:

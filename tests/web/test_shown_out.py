@@ -1,11 +1,16 @@
-"""Who is no longer welcome is out within two seconds, by the board's own steps."""
+"""Who is no longer welcome is out within two seconds: by the board's own steps, and by the clock."""
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Self
 
+import httpx
 import pytest
+from websockets.sync.client import connect
 
 from gpuboard.accounts.admin import AccountAdmin
 from gpuboard.accounts.audit import Deed
@@ -26,7 +31,13 @@ from gpuboard.web.access import AccessPolicy
 from gpuboard.web.people import SIGNED_OUT, PeopleDoor, Ways
 from gpuboard.web.stream import Broadcaster, Viewer
 from gpuboard.wire.stream import BoardInfo
+from tests.board import RunningBoard, running_board
+from tests.cli.test_login import command
 from tests.clock import HandClock
+from tests.databases import open_database
+from tests.signing_in import make_token, signed_in
+from tests.web.conftest import decode_frame
+from tests.web.test_sessions import closing
 
 DEED = Deed(what="test")
 INFO = BoardInfo(version="0", name="here", demo=False, tick_seconds=1.0)
@@ -125,3 +136,80 @@ async def test_a_look_that_takes_long_is_not_waited_for_twice(
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
     assert pauses[0] == pytest.approx(0.25)
+
+
+class Lateness:
+    """How much of the time this machine was busy with others: by how much short sleeps were too long."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._doze, daemon=True)
+
+    def _doze(self) -> None:
+        began = time.monotonic()
+        while not self._stop.wait(0.02):
+            now = time.monotonic()
+            self.seconds += now - began - 0.02
+            began = now
+
+    def __enter__(self) -> Self:
+        """Begin to measure."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Measure no longer."""
+        self._stop.set()
+        self._thread.join()
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
+    """A board whose visitors see counts, and which believes a proxy of its machine."""
+    folder = tmp_path_factory.mktemp("board")
+    config = folder / "gpuboard.toml"
+    config.write_text(
+        '[history]\nkind = "none"\n[access]\nanonymous = "counts"\ntrusted_proxies = ["127.0.0.1"]\n'
+        'proxy_header = "X-Remote-User"\nallow_plaintext = true\n'
+    )
+    with running_board("--demo", "1", "--config", str(config), log=folder / "log") as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("shown", "out"),
+    [("token", "token"), ("token", "person"), ("session", "person"), ("proxy", "person")],
+)
+def test_an_open_stream_ends_within_two_seconds_of_the_command(
+    board: RunningBoard, shown: str, out: str
+) -> None:
+    """From when the command has done it, by its own entry in the log; a token opens nothing more then."""
+    ident, token = make_token(board.state, "mia", "read")
+    headers = {
+        "token": {"authorization": f"Bearer {token}"},
+        "session": {"cookie": signed_in(board, "mia").cookie_header()},
+        "proxy": {"x-remote-user": "mia", "x-forwarded-for": "192.0.2.7", "x-forwarded-proto": "https"},
+    }[shown]
+    words = ("token", "revoke", ident) if out == "token" else ("person", "remove", "mia")
+    url = board.url.replace("http", "ws") + "api/v1/stream"
+    with connect(url, additional_headers=headers, compression=None) as stream, Lateness() as machine:
+        assert decode_frame(stream.recv(timeout=60))["tier"] == "names"
+        with ThreadPoolExecutor(1) as one:
+            done = one.submit(command, *words, "--state-dir", str(board.state), home=board.state)
+            assert closing(stream) == (SIGNED_OUT, "signed-out")
+            ended_at = time.time()
+        assert done.result().returncode == 0, done.result().stderr
+    # Where others take the processors, two programs and a disk wait for them no less than we do.
+    assert ended_at - last_deed(board.state) < PROMISED_SECONDS + machine.seconds
+    if shown == "token":
+        assert httpx.get(f"{board.url}api/v1/fleet", headers=headers).status_code == 401
+
+
+def last_deed(state: Path) -> float:
+    """When an admin has last done something."""
+    database = open_database(state)
+    try:
+        return AccountDesk(database).deeds(limit=1)[0].at
+    finally:
+        database.close()

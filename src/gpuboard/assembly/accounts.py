@@ -1,9 +1,11 @@
 """The side of the board that people sign in to: accounts, the view of them, the door."""
 
+import operator
 import os
 import pwd
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from gpuboard.accounts.admin import AccountAdmin
@@ -20,13 +22,15 @@ from gpuboard.accounts.ways.socket import SocketWay
 from gpuboard.assembly.board_socket import BoardSocket
 from gpuboard.assembly.storage import BoardStorage, Part
 from gpuboard.settings.access import AccessTable
-from gpuboard.settings.board import Settings
+from gpuboard.settings.board import GroupsTable, Settings
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.people import PeopleDoor, Ways
 from gpuboard.web.stream import Broadcaster
 
 # What the first admin is called where the board runs as nobody in particular.
 ADMIN: Final = "admin"
+
+Groups = Mapping[str, tuple[str, ...]]
 
 
 class AccountSide:
@@ -45,7 +49,6 @@ class AccountSide:
         self._person_of = person_of
         # As they are now: settings may be read again.
         self.settings = settings.access
-        self.groups = settings.groups
         self.desk = AccountDesk(storage.database)
         self.view = AccountView(self.desk, run=storage.run)
         passwords, guesses = Passwords(), GuessLimit(clock=time.monotonic)
@@ -68,6 +71,11 @@ class AccountSide:
             everybody=settings.demo_person,
         )
         self.admin = AccountAdmin(storage.database)
+        self._people: Groups = {}
+        self._counted: Groups = {}
+        self.group_by(settings.groups)
+        self._members: Groups = {}
+        self._members_of: tuple[object, object] = (None, None)
         storage.on_open(self._load)
         storage.also_ask(lambda: self.view.trouble)
 
@@ -87,16 +95,37 @@ class AccountSide:
 
     def set_up_code(self) -> str | None:
         """The code of a link that makes the first admin; None while there is one. Blocks."""
-        if self.admin.has_admin() or self.settings.oidc.admin_groups:
+        is_there = self.admin.has_admin(by_role=self.door.ways.take_roles)
+        if is_there or self.settings.oidc.admin_groups:
             return None
         name = pwd.getpwuid(os.getuid()).pw_name if os.getuid() >= self.settings.vouch_from_uid else ADMIN
-        return self.admin.invite(name, "admin", Deed(what="set-up-link", way="start"))
+        return self.admin.invite_admin(name, Deed(what="set-up-link", way="start"))
+
+    def group_by(self, table: GroupsTable) -> None:
+        """Take up who is in which group, whatever account of theirs is named there."""
+        self._people = {
+            group: tuple(dict.fromkeys(map(self._person_of, people)))
+            for group, people in table.people.items()
+        }
+        # Also by the name as it stands there: what was counted before an account was joined has it.
+        self._counted = {
+            group: tuple(dict.fromkeys((*people, *table.people[group])))
+            for group, people in self._people.items()
+        }
+
+    def members(self) -> Groups:
+        """Whose use counts for which group: by the settings whom they name, others as the provider says."""
+        made_of = (self._counted, self.view.groups)
+        if not all(map(operator.is_, made_of, self._members_of)):
+            self._members_of, self._members = made_of, count_members(*made_of)
+        return self._members
 
     def _groups_of(self, person: str) -> frozenset[str]:
-        """The groups that the settings put somebody in, however the name is written there."""
+        """All groups of somebody, by the settings and by the provider, however the name is written."""
         name = person.casefold()
-        members = self.groups.people.items()
-        return frozenset(group for group, people in members if name in map(str.casefold, people))
+        members = self._people.items()
+        named = frozenset(group for group, people in members if name in map(str.casefold, people))
+        return named.union(self.view.groups.get(name, ()))
 
     def _access(self) -> AccessTable:
         return self.settings
@@ -104,3 +133,13 @@ class AccountSide:
     def _load(self) -> Callable[[], None]:
         known = self.desk.known()
         return lambda: self.view.learn(known)
+
+
+def count_members(named: Groups, told: Groups) -> Groups:
+    """Each group with its people: those that settings name, and of nobody else what the provider has told."""
+    known = {who.casefold() for people in named.values() for who in people}
+    found = defaultdict(list, {group: list(people) for group, people in named.items()})
+    for who, groups in told.items():
+        for group in () if who in known else groups:
+            found[group].append(who)
+    return {group: tuple(people) for group, people in found.items()}

@@ -50,6 +50,7 @@ from gpuboard.model.component import Troubled
 from gpuboard.model.errors import StorageError
 from gpuboard.model.node import node_name_of
 from gpuboard.outside.boot_clock import boot_seconds
+from gpuboard.outside.certificate_names import is_for
 from gpuboard.outside.threads import off_loop
 from gpuboard.probes.simulated import node_names
 from gpuboard.settings.board import BoardTable, Settings
@@ -173,7 +174,7 @@ class Board:
             bookings=self._booking_side.desk if self._agent_side else None,
             booking_watch=self._booking_side.watch if self._agent_side else None,
             history=None if self._history is None else self._history.desk,
-            people_groups=lambda: self._account_side.groups.people,
+            people_groups=self._account_side.members,
             usage_worth=lambda: worth_of(self._reload.settings.usage),
         )
 
@@ -387,7 +388,11 @@ def policy_of(settings: Settings) -> AccessPolicy:
 def board_url(settings: BoardTable, hostname: str, listen: str) -> str:
     """Where people and agents reach this board, as far as it can know."""
     host, port = split_address(listen)
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - recognised, not bound
-        host = settings.hostnames[0] if settings.hostnames else hostname
+    names = [*settings.hostnames, hostname]
+    if host not in ("0.0.0.0", "::"):  # noqa: S104 - recognised, not bound
+        names.insert(0, host)
+    certificate = settings.tls_certificate
+    # Where the certificate is for none of them, nobody gets in by any.
+    host = next((name for name in names if is_for(certificate, name)), names[0]) if certificate else names[0]
     shown = f"[{host}]" if ":" in host else host
-    return f"{'https' if settings.tls_certificate else 'http'}://{shown}:{port}/"
+    return f"{'https' if certificate else 'http'}://{shown}:{port}/"

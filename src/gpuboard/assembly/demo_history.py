@@ -29,6 +29,8 @@ from gpuboard.history.figures import (
     place_of,
 )
 from gpuboard.history.records import Batch, Episode, Event, GpuSamples, HostSample, Place, Tier
+from gpuboard.history.usage import Usage
+from gpuboard.model.errors import StorageError
 from gpuboard.model.names import short_model
 from gpuboard.model.units import GIB, MIB
 from gpuboard.model.verdict import VerdictWord
@@ -83,6 +85,7 @@ class DemoHistory(EmbeddedHistory):
         self.name = "demo"
         self._past = DemoPast(node_names(nodes), now, ahead, grid_seconds=keep.grid_seconds)
         self._uninvented: Iterator[Invented] = iter(())
+        self._is_being_made = False
 
     def open(self) -> None:
         """Make the file, and invent what is in it."""
@@ -97,14 +100,38 @@ class DemoHistory(EmbeddedHistory):
             self.write(past.begun_hour(), now=past.now - TOLD_SECONDS)
         else:
             self._uninvented = past.figures()
+            self._is_being_made = True
 
     def tidy(self, *, now: float) -> bool:
         """Invent what was left for later, step by step, before anything else."""
         left = next(self._uninvented, None)
         if left is None:
+            self._is_being_made = False
             return super().tidy(now=now)
         self.invent([left], now=self._past.now)
         return True
+
+    def usage(self, start: float, end: float, *, with_memory: bool = True) -> Usage:
+        """How GPUs were used, as soon as all of it is invented: a part of it would be a wrong sum.
+
+        Raises:
+            StorageError: it is not yet, or cannot be read.
+        """
+        self._check_made()
+        return super().usage(start, end, with_memory=with_memory)
+
+    def usage_of_programs(self, start: float, end: float) -> Usage:
+        """The same by program.
+
+        Raises:
+            StorageError: as above.
+        """
+        self._check_made()
+        return super().usage_of_programs(start, end)
+
+    def _check_made(self) -> None:
+        if self._is_being_made:
+            raise StorageError("the past of this demo is still being made: ask again in a few seconds")
 
     def close(self) -> None:
         """Let go of the file, and of the folder."""

@@ -13,10 +13,9 @@ from gpuboard.fleet.state import Fleet
 from gpuboard.history.base import History, Keep
 from gpuboard.history.desk import HistoryDesk
 from gpuboard.history.embedded import EmbeddedHistory
-from gpuboard.history.gathering import News
+from gpuboard.history.gathering import News, read_news
 from gpuboard.history.recorder import Recorder
 from gpuboard.history.records import Taken
-from gpuboard.history.remembering import Left
 from gpuboard.history.weights import Worth
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
@@ -90,12 +89,7 @@ class BoardHistory:
     def _load(self) -> Legacy:
         history, now = self._history, self._fleet.clock.now()
         history.open()
-        news = News(
-            history.places(now, now),
-            history.open_episodes(),
-            history.open_events(),
-            Left(history.memories(), frozenset()),
-        )
+        news = read_news(history, now)
         self.recorder.counts.since = history.since()
         self.recorder.counts.size_bytes = history.size_bytes()
         return history.positions(), news

@@ -15,7 +15,7 @@ from gpuboard.assembly.judging import groups_of, names_of, thresholds_of
 from gpuboard.assembly.sources import Sources
 from gpuboard.assembly.tls import check_tls
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.errors import GpuboardError
+from gpuboard.model.errors import GpuboardError, SettingsError
 from gpuboard.model.verdict import Reason
 from gpuboard.outside.secrets import read_all_again
 from gpuboard.outside.threads import off_loop
@@ -91,6 +91,9 @@ class Reload:
 
     def _read(self) -> Settings:
         new = self._reread()
+        # Without its tables everything is as by default: open to this machine, and without sources.
+        if new.is_empty and not self._settings.is_empty:
+            raise SettingsError("the settings file is empty; to drop all settings, stop the board")
         check_tls(new.board)
         return new
 
@@ -116,8 +119,9 @@ class Reload:
         parts = self._parts
         if (old.names, old.verdict, old.access.realm) != (new.names, new.verdict, new.access.realm):
             parts.fleet.judge_by(thresholds_of(new.verdict), names_of(new))
+        if (old.groups, old.names.people) != (new.groups, new.names.people):
+            parts.accounts.group_by(new.groups)
         if old.groups != new.groups:
-            parts.accounts.groups = new.groups
             parts.fleet.group_by(groups_of(new.groups))
         if old.names.contact != new.names.contact:
             parts.broadcaster.set_contact(new.names.contact or None)

@@ -19,7 +19,14 @@ from gpuboard.sources.folder import Known, Marks, Owners
 from gpuboard.storage.base import Database
 from gpuboard.storage.named import NamedValues
 from gpuboard.storage.registry import make_database
-from gpuboard.storage.tables import BOARD_URL, FOLDER_MARKS, FOLDER_OWNERS, KEPT_CLAIMS, NODE_PLACES
+from gpuboard.storage.tables import (
+    BOARD_URL,
+    FOLDER_MARKS,
+    FOLDER_OWNERS,
+    KEPT_CLAIMS,
+    NODE_PLACES,
+    PROXY_HEADER,
+)
 from gpuboard.storage.watch import StorageWatch
 from gpuboard.storage.writer import ChangeWriter, Store
 from gpuboard.web.components import AskTrouble, Components
@@ -51,10 +58,11 @@ LONGEST_RETRY_SECONDS: Final = 15.0
 class BoardStorage:
     """One database, and all that is remembered in it; whoever remembers says so before it is opened."""
 
-    def __init__(self, database: Database, url: str) -> None:
+    def __init__(self, database: Database, url: str, *, proxy_header: str = "") -> None:
         """Keep what the board at this address has to remember; nothing is opened yet."""
         self.database = database
-        self._url = url
+        # What commands on this machine ask that change the database.
+        self._facts = {BOARD_URL: url, PROXY_HEADER: proxy_header}
         self._watch = StorageWatch(database)
         # Each loads, in a thread, what is then to be done on the loop.
         self._memories: list[Callable[[], Callable[[], None]]] = []
@@ -167,8 +175,8 @@ class BoardStorage:
     def _load(self) -> Loaded:
         try:
             self.database.open(as_board=True)
-            # So that `gpuboard node enroll` can print the whole command.
-            self.database.set_fact(BOARD_URL, self._url)
+            for name, value in self._facts.items():
+                self.database.set_fact(name, value)
             return [load() for load in self._memories]
         except StorageError:
             # The next try takes the lock itself.
@@ -224,7 +232,8 @@ def storage_of(settings: Settings, url: str) -> BoardStorage:
     Raises:
         SettingsError: this installation lacks what it needs.
     """
-    return BoardStorage(make_database(settings.storage, settings.board.state_dir), url)
+    database = make_database(settings.storage, settings.board.state_dir)
+    return BoardStorage(database, url, proxy_header=settings.access.proxy_header)
 
 
 def open_storage(storage: BoardStorage, settings: Settings, components: Components) -> bool:

@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "in the checkout, with the pip of this installation, run: pip install '.[board]'",
             file=sys.stderr,
         )
-        return FAILED
+        return USAGE
     except BrokenPipeError:
         # The reader of our output has left (`gpuboard … | head`): no reason to complain, and no "no" either.
         sys.stderr.close()

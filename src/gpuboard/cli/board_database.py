@@ -7,11 +7,12 @@ import pwd
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from gpuboard.cli import service_board
 from gpuboard.model.errors import StorageError
+from gpuboard.outside.state_directory import state_directory
 
 if TYPE_CHECKING:
     from gpuboard.accounts.audit import Deed
@@ -40,12 +41,15 @@ def board_database(arguments: argparse.Namespace) -> Iterator["Database"]:
 
 
 def person_here(arguments: argparse.Namespace, account: str) -> str:
-    """The person behind an account: as the settings join them that are named, or those of the service."""
+    """The person behind an account, by the settings that are named or the service's; another one is said."""
     from gpuboard.assembly.judging import names_of  # noqa: PLC0415 - the light install lacks it
 
     is_service = not arguments.state_dir and service_board.can_be_used() and service_board.has_settings()
     path = arguments.config or (str(service_board.SETTINGS) if is_service else None)
-    return names_of(_settings_of(path)).person(account)
+    person = names_of(_settings_of(path)).person(account)
+    if person != account:
+        print(f"gpuboard: {account} is {person} by [names.people]", file=sys.stderr)
+    return person
 
 
 def deed_here(what: str) -> "Deed":
@@ -65,10 +69,27 @@ def database_to_fill(arguments: argparse.Namespace) -> "Database":
     Raises:
         StorageError: it cannot be said which, or it cannot be used.
     """
-    candidates = _candidates(_settings_of(arguments.config), arguments)
+    candidates = [one.database for one in _candidates(_settings_of(arguments.config), arguments)]
     found = _used(candidates) or candidates[-1]
     found.close()
     return found
+
+
+def state_directories(arguments: argparse.Namespace) -> list[Path]:
+    """Where the board of this machine that is meant keeps its things: of several that runs, if one does."""
+    candidates = _candidates(_settings_of(arguments.config), arguments)
+    running = [one for one in candidates if len(candidates) > 1 and _is_in_use(one.database)]
+    return [one.directory for one in running or candidates]
+
+
+def _is_in_use(database: "Database") -> bool:
+    """Whether a board runs on it; one that does not answer cannot tell."""
+    try:
+        return database.has_board()
+    except StorageError:
+        return False
+    finally:
+        database.close()
 
 
 def _open(arguments: argparse.Namespace) -> "Database":
@@ -78,7 +99,7 @@ def _open(arguments: argparse.Namespace) -> "Database":
         StorageError: no board uses the directory, it cannot be said which, or it cannot be used.
     """
     settings = _settings_of(arguments.config)
-    candidates = _candidates(settings, arguments)
+    candidates = [one.database for one in _candidates(settings, arguments)]
     found = _used(candidates)
     if found is None:
         hint = service_board.hint(has_settings=bool(arguments.config))
@@ -97,18 +118,26 @@ def _settings_of(path: str | None) -> "Settings":
     return read_settings(Path(path)) if path else Settings()
 
 
-def _candidates(settings: "Settings", arguments: argparse.Namespace) -> list["Database"]:
-    """The databases that may be meant: the one that is named, or one's own and that of the service."""
+class _Candidate(NamedTuple):
+    """What may be meant: a board's database, closed, and its state directory."""
+
+    database: "Database"
+    directory: Path
+
+
+def _candidates(settings: "Settings", arguments: argparse.Namespace) -> list[_Candidate]:
+    """The boards that may be meant: the one that is named, or one's own and that of the service."""
     from gpuboard.storage.registry import make_database  # noqa: PLC0415 - the light install lacks it
 
     chosen = arguments.state_dir or settings.board.state_dir
-    own = make_database(settings.storage, chosen)
+    own = _Candidate(make_database(settings.storage, chosen), state_directory(chosen))
     if chosen or settings.storage.url or not service_board.can_be_used():
         return [own]
     # It keeps its things where its settings say; what lies in its directory may be of before.
     its = _settings_of(str(service_board.SETTINGS) if service_board.has_settings() else None)
-    service = make_database(its.storage, its.board.state_dir or str(service_board.DIRECTORY))
-    return [own] if service.name == own.name else [own, service]
+    place = its.board.state_dir or str(service_board.DIRECTORY)
+    service = _Candidate(make_database(its.storage, place), state_directory(place))
+    return [own] if service.database.name == own.database.name else [own, service]
 
 
 def _used(candidates: list["Database"]) -> "Database | None":

@@ -14,7 +14,7 @@ from gpuboard.cli.moments import read_duration, read_moment, show_moment
 from gpuboard.cli.which_board import add_asked, asked_board
 from gpuboard.client.bookings import BookingClient
 from gpuboard.model.errors import UsageError
-from gpuboard.wire.bookings import BookingAnswer, BookingView, WantedPlaces
+from gpuboard.wire.bookings import BookingAnswer, BookingView, ElsewhereView, WantedPlaces
 
 _NUMBERS: Final = re.compile(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*")
 MOST_NUMBERS: Final = 256
@@ -91,13 +91,26 @@ def show_places(booking: BookingView) -> str:
 def line_of(booking: BookingView) -> str:
     """A booking on one line."""
     who = booking.who or "somebody"
-    what = f"{who} (block)" if booking.kind == "block" else who
+    besides = ["block"] if booking.kind == "block" else []
+    if booking.through is not None:
+        besides.append(f"through {booking.through}")
+    what = f"{who} ({', '.join(besides)})" if besides else who
     comment = f"\t{booking.comment}" if booking.comment else ""
     state = (
         booking.state if booking.outcome in (None, booking.state) else f"{booking.state}, {booking.outcome}"
     )
     span = f"{show_moment(booking.start)} - {show_moment(booking.end)}"
     return f"{booking.id or '-'}\t{what}\t{show_places(booking)}\t{span}\t{state}{comment}"
+
+
+def line_of_elsewhere(claim: ElsewhereView) -> str:
+    """What somebody has by another book on one line: it has no id, for it cannot be changed here."""
+    origin = "from comments.json, not verified" if claim.is_unverified else "from another book"
+    place = claim.node if claim.gpu is None else f"{claim.node}:{claim.gpu}"
+    end = "without end" if claim.until is None else f"until {show_moment(claim.until)}"
+    span = end if claim.start is None else f"from {show_moment(claim.start)}, {end}"
+    comment = f"\t{claim.comment}" if claim.comment else ""
+    return f"-\t{claim.who or 'somebody'} ({origin})\t{place}\t{span}{comment}"
 
 
 def print_answer(answer: BookingAnswer, arguments: argparse.Namespace) -> None:

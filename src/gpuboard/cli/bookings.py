@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from gpuboard.cli import booking_feed, comments_export, comments_import
-from gpuboard.cli.booking_words import add_booking_arguments, client_of, line_of
+from gpuboard.cli.booking_words import add_booking_arguments, client_of, line_of, line_of_elsewhere
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.moments import read_moment
 from gpuboard.model.errors import UsageError
@@ -49,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
         return DONE
     for booking in found.bookings:
         print(line_of(booking))
-    if not found.bookings:
+    for claim in found.elsewhere:
+        print(line_of_elsewhere(claim))
+    if not found.bookings and not found.elsewhere:
         print("gpuboard: nothing is booked", file=sys.stderr)
     if found.is_cut:
         print("gpuboard: there are more; name a shorter span", file=sys.stderr)

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
 
-from gpuboard.bookings.comments_written import write_comments
+from gpuboard.bookings.comments_written import Form, write_comments
 from gpuboard.cli.booking_words import add_booking_arguments, client_of
 from gpuboard.cli.exits import DONE
+from gpuboard.client.bookings import BookingClient
 from gpuboard.export.files import write_out
 from gpuboard.model.errors import UsageError
 from gpuboard.model.verdict import Claim, GpuPlace
@@ -52,21 +53,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what is booked now; what is booked for later has no place in such a file."""
     zone = read_zone(arguments.timezone)
-    client, now = client_of(arguments), time.time()
-    found = client.bookings(mine=False, start=now)
+    client, path = client_of(arguments), Path(arguments.file)
+    # Asked for once it is our turn: else what is older could come to stand last.
+    with _alone(path):
+        later = _export(client, path, form=arguments.form, zone=zone)
+    if later:
+        print(f"gpuboard: {later} left out that have not begun: the file knows no begin", file=sys.stderr)
+    return DONE
+
+
+def _export(client: BookingClient, path: Path, *, form: Form, zone: tzinfo | None) -> int:
+    """Write it; how many are left out that have not begun."""
+    found = client.bookings(mine=False, start=time.time())
     if found.tier != "names":
         raise UsageError("this board tells you no names; sign in first: gpuboard login")
     if found.is_cut:
         raise UsageError("more is booked than the board tells at once; nothing was written")
     running = [one for one in found.bookings if one.state == "running"]
     claims = {place: _claim(one) for one in running for place in _places(one, client.node)}
-    path = Path(arguments.file)
-    with _alone(path):
-        write_out(path, write_comments(claims, form=arguments.form, zone=zone))
-    later = sum(one.state == "upcoming" for one in found.bookings)
-    if later:
-        print(f"gpuboard: {later} left out that have not begun: the file knows no begin", file=sys.stderr)
-    return DONE
+    write_out(path, write_comments(claims, form=form, zone=zone))
+    return sum(one.state == "upcoming" for one in found.bookings)
 
 
 def _claim(booking: BookingView) -> Claim:

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from gpuboard.bookings.comments_json import MAX_BYTES, parse_comments
 from gpuboard.cli.booking_words import client_of, line_of
@@ -14,13 +13,11 @@ from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.moments import show_moment
 from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS
 from gpuboard.model.errors import BoardRefusedError, BookingRefused, OutsideError, UsageError, WireError
-from gpuboard.model.verdict import NO_NUMBER, Claim, GpuPlace
+from gpuboard.model.verdict import NO_NUMBER, SOMEBODY, Claim, GpuPlace, Reason
 from gpuboard.outside.files import read_file
+from gpuboard.verdict.holders import is_same
 from gpuboard.wire.bookings import BookingWish, WantedPlaces
 from gpuboard.wire.people import person_name
-
-# Who an entry is by that has no name.
-_NOBODY: Final = "somebody"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Book what stands in the file, from now on; nothing before it is known whose every name is.
 
+    What an earlier run has booked is no conflict.
+
     Raises:
         BoardRefusedError: whoever asks is no admin.
     """
@@ -45,12 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
     client = client_of(arguments)
     refused = 0
     for place, claim in sorted(claims.items()):
+        person = people[claim.who]
         try:
-            made = client.book(_wish(place, claim, people[claim.who])).booking
+            made = client.book(_wish(place, claim, person)).booking
         except (BookingRefused, BoardRefusedError, UsageError) as error:
             if isinstance(error, BoardRefusedError) and error.code in (None, NOT_YOURS):
                 # Who asks is refused, not this entry: the others would be too.
                 raise BoardRefusedError(f"no more is taken over: {error}") from None
+            if isinstance(error, BookingRefused) and _is_taken_over(error.reason, claim, person):
+                print(f"gpuboard: taken over before: {_words(place, claim)}", file=sys.stderr)
+                continue
             refused += 1
             print(f"gpuboard: not taken over: {_words(place, claim)}: {error}", file=sys.stderr)
         else:
@@ -77,7 +80,7 @@ def _read(arguments: argparse.Namespace) -> tuple[dict[GpuPlace, Claim], bool]:
 
 
 def _can_be_booked(place: GpuPlace, claim: Claim) -> bool:
-    return place[1] != NO_NUMBER and claim.until is not None and claim.who != _NOBODY
+    return place[1] != NO_NUMBER and claim.until is not None and claim.who != SOMEBODY
 
 
 def _people(names: Sequence[str], arguments: argparse.Namespace) -> Mapping[str, str]:
@@ -125,6 +128,14 @@ def _wish(place: GpuPlace, claim: Claim, person: str) -> BookingWish:
         comment=(claim.comment or "")[:LONGEST_COMMENT],
         who=person,
     )
+
+
+def _is_taken_over(refused: Reason, claim: Claim, person: str) -> bool:
+    """Whether what is in the way is this very entry: an import that broke off is finished by another."""
+    # The board says who is meant: it knows which names are one person's.
+    meant = str(refused.values.get("asked_for", person))
+    who, until = refused.values.get("who"), refused.values.get("until")
+    return isinstance(who, str) and is_same(who, meant) and until == int(claim.until or 0.0)
 
 
 def _words(place: GpuPlace, claim: Claim) -> str:

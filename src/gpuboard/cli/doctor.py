@@ -1,6 +1,7 @@
 """`gpuboard doctor`: what works on this machine, what does not, and what to do."""
 
 import argparse
+import importlib
 import os
 import pyexpat
 import re
@@ -8,6 +9,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +22,7 @@ from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
 from gpuboard.cli.which_board import add_which, chosen_directory
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
+from gpuboard.model.errors import SettingsError
 from gpuboard.model.node import node_name_of
 from gpuboard.model.problems import sentence_of
 from gpuboard.model.report import GpuReading, NodeReport, Problem
@@ -60,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         *check_expat(),
         *_devices(report),
         *_processes(report),
-        *_history(state_directory(chosen_directory(arguments))),
+        *_history(_directories(arguments)),
     ]
     for finding in findings:
         print(f"{MARKS[finding.grade]} {finding.text}")
@@ -90,8 +93,20 @@ def _system() -> Iterator[Finding]:
         )
 
 
-def _history(directory: Path) -> Iterator[Finding]:
-    for looked in look_at_history(directory):
+def _directories(arguments: argparse.Namespace) -> list[Path]:
+    """Where the board of this machine has its history, as the commands find it that change its database."""
+    try:
+        # By name: the light install lacks what it needs, and has no board.
+        board = importlib.import_module("gpuboard.cli.board_database")
+        found: list[Path] = board.state_directories(arguments)
+    except (ModuleNotFoundError, SettingsError):
+        # A slip in the settings of the service is no reason to check nothing; one in those that are named is.
+        return [state_directory(chosen_directory(arguments))]
+    return found
+
+
+def _history(directories: list[Path]) -> Iterator[Finding]:
+    for looked in chain.from_iterable(map(look_at_history, directories)):
         yield Finding("ok" if looked.is_well else "bad", looked.text, looked.remedy)
 
 

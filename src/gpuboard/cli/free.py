@@ -163,7 +163,7 @@ def _why_not(answer: FreeAnswer) -> str:
         text = f"{text}; {answer.bookings_unread} more would fit, but the bookings cannot be read"
     if answer.nodes_unknown:
         nodes = "node was" if answer.nodes_unknown == 1 else "nodes were"
-        text = f"{text}; {answer.nodes_unknown} {nodes} never read, so what GPUs are there is not known yet"
+        text = f"{text}; {answer.nodes_unknown} {nodes} never read or cannot be read now, and may have any"
     if answer.sources_unknown:
         text = f"{text}; the board has just started or cannot read its lists, so not all nodes are known yet"
     if answer.fits_from is not None:

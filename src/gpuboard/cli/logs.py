@@ -1,11 +1,13 @@
 """One log for every command that runs on: no line can be forged, and nobody can fill the disk with it."""
 
 import logging
+import os
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final, TextIO
 
 from gpuboard.wire.clean import clean_text
 
@@ -17,9 +19,10 @@ _LONGEST_LINE: Final = 2000
 
 
 def set_up_logging() -> None:
-    """Write the log to stderr."""
+    """Write the log to stderr, with times unless the journal, which has its own, reads it."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(OneLineFormatter("%(levelname)s %(name)s %(message)s"))
+    line = "%(levelname)s %(name)s %(message)s"
+    handler.setFormatter(OneLineFormatter(line if is_journal(sys.stderr) else f"%(asctime)s {line}"))
     handler.addFilter(SameKindLimit())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
@@ -32,8 +35,22 @@ def say_warnings() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
+def is_journal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether what is written there goes to systemd's journal."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return False
+    # Those who are started by a service inherit the word, and may write elsewhere.
+    return environment.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
 class OneLineFormatter(logging.Formatter):
     """An event is a line: text from outside is cleaned, and a traceback is indented and begins none."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own
+        """The time as RFC 3339 has it, by the clock on the wall here."""
+        return datetime.fromtimestamp(record.created, UTC).astimezone().isoformat(timespec="milliseconds")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
         """The line itself, in which nothing is left that a terminal would obey."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from gpuboard.cli.board_database import board_database, deed_here
+from gpuboard.cli.board_database import board_database, deed_here, person_here
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.tables import print_table
@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     say_warnings()
     if "name" in arguments:
         arguments.name = _name(arguments.name)
+        if arguments.action != "remove":
+            arguments.name = person_here(arguments, arguments.name)
     with board_database(arguments) as database:
         return _ACTIONS[arguments.action](database, arguments)
 
@@ -113,6 +115,12 @@ def _remove(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.admin import AccountAdmin  # noqa: PLC0415 - the light install lacks it
     from gpuboard.accounts.audit import write_deed  # noqa: PLC0415 - the same
     from gpuboard.bookings.store import BookingStore  # noqa: PLC0415 - the same
+    from gpuboard.storage.tables import PROXY_HEADER  # noqa: PLC0415 - the same
+
+    admin = AccountAdmin(database)
+    # What was given to an account before it was joined with others can be taken away by its own name.
+    if all(one.name != arguments.name for one in admin.people()):
+        arguments.name = person_here(arguments, arguments.name)
 
     def note(connection: "Connection", _: object, what: str, detail: str, now: float) -> None:
         write_deed(connection, replace(deed_here(what), detail=detail), now)
@@ -122,7 +130,7 @@ def _remove(database: "Database", arguments: argparse.Namespace) -> int:
     def cancel_all(connection: "Connection") -> None:
         ended.extend(BookingStore(database, note).cancel_all(connection, arguments.name))
 
-    is_gone = AccountAdmin(database).remove(arguments.name, deed_here("person-remove"), also=cancel_all)
+    is_gone = admin.remove(arguments.name, deed_here("person-remove"), also=cancel_all)
     if is_gone:
         print(
             f"{arguments.name} has no account, session or token here any more; who has an account on a node "
@@ -132,6 +140,13 @@ def _remove(database: "Database", arguments: argparse.Namespace) -> int:
         places = ", ".join(place_words(one.places) for one in ended)
         print(f"what {arguments.name} had booked is free again: {places}")
     if is_gone or ended:
+        return DONE
+    if database.fact(PROXY_HEADER):
+        # Nobody here knows who has come by the proxy alone; who has is shown out by what was just noted.
+        print(
+            f"{arguments.name} has no account, session or token here; pages that the proxy's word has opened "
+            "for that name are closed, and can be opened anew as long as the proxy lets them in"
+        )
         return DONE
     print(f"gpuboard: nobody here is called {arguments.name!r}; see: gpuboard person list", file=sys.stderr)
     return FAILED

@@ -253,15 +253,29 @@ def _booking_refusal(status: int, body: bytes) -> GpuboardError | None:
         return None
     detail = _said(body, "detail") or "it cannot be booked"
     if status == http.client.CONFLICT:
-        return BookingRefused(Reason(code=clean_text(code)[:MAX_DETAIL], text=detail))
+        return BookingRefused(Reason(code=clean_text(code)[:MAX_DETAIL], text=detail, values=_values(body)))
     return BoardRefusedError(detail, code=code) if status == http.client.FORBIDDEN else UsageError(detail)
 
 
-def _said(body: bytes, key: str) -> str | None:
+def _values(body: bytes) -> dict[str, object]:
+    """The figures and words of a refusal."""
+    told = _document(body).get("values")
+    return {
+        key: clean_text(value)[:MAX_DETAIL] if isinstance(value, str) else value
+        for key, value in (told.items() if isinstance(told, dict) else ())
+        if isinstance(value, str | int | float)
+    }
+
+
+def _document(body: bytes) -> dict[str, object]:
     try:
         document = msgspec.json.decode(body)
     except NOT_DECODED:
-        return None
-    said = document.get(key) if isinstance(document, dict) else None
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _said(body: bytes, key: str) -> str | None:
+    said = _document(body).get(key)
     # It may be no board of ours: nothing that it says reaches a terminal as it is.
     return clean_text(said)[:MAX_DETAIL] if isinstance(said, str) else None

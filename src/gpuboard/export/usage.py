@@ -29,8 +29,9 @@ MORE: Final = {
     "price": "price",
 }
 COLUMNS: Final = ("from", "to", "by", "name", *KINDS)
-# Whoever is in no group, or what has no model.
+# What has no model, or no program that can be told.
 NO_NAME: Final = "(none)"
+NO_GROUP: Final = "in no group"
 _HOUR_MS: Final = 3_600_000
 # What people read: a tenth of an hour.
 _TENTH_MS: Final = _HOUR_MS // 10
@@ -64,12 +65,20 @@ def usage_to_csv(answer: UsageAnswer) -> str:
     writer.writerow([*COLUMNS, *more, *(["group"] if has_group else [])])
     span = (_moment(answer.start), _moment(answer.end), answer.by)
     for row in answer.rows:
-        name = "in no group" if row.name is None and answer.by == "group" else row.name
-        cells = (*span, name, *_figures(row, more), *([row.group] if has_group else []))
+        cells = (
+            *span,
+            row.name or _nameless(answer, ""),
+            *_figures(row, more),
+            *([row.group] if has_group else []),
+        )
         writer.writerow([guard(cell) for cell in cells])
     empty = [""] if has_group else []
     writer.writerow([*span[:2], "total", "", *_figures(answer.total, more), *empty])
     return out.getvalue()
+
+
+def _nameless(answer: UsageAnswer, otherwise: str) -> str:
+    return NO_GROUP if answer.by == "group" else otherwise
 
 
 def usage_to_html(answer: UsageAnswer) -> str:
@@ -112,7 +121,7 @@ def _table(answer: UsageAnswer) -> list[list[str]]:
     """Heads and rows as people read them, the total as the last."""
     more = _told(answer)
     words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
-    names = [*(row.name or NO_NAME for row in answer.rows), "total"]
+    names = [*(row.name or _nameless(answer, NO_NAME) for row in answer.rows), "total"]
     wholes = _whole_tenths(answer.total)
     columns = [_column(name, answer, wholes.get(name)) for name in (*KINDS, *more)]
     return [

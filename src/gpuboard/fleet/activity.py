@@ -47,6 +47,8 @@ class NodeMemory(Struct, frozen=True, kw_only=True):
     gpus: dict[str, Remembered]
     # Since when they count memory errors.
     errors_since: dict[str, float] = {}
+    # When those were heard last that its newest sample did not mention.
+    seen: dict[str, float] = {}
 
     def lasts(self, at: float, interval: float) -> bool:
         """Whether what was so then may be said to have lasted until a sample of this moment."""

@@ -13,6 +13,8 @@ Giver = Literal["block", "booking", "lease", "comments-json"]
 
 # The first that holds is the claim; the others stand behind it.
 RANKS: Final[tuple[Giver, ...]] = ("block", "booking", "lease", "comments-json")
+# What these say anybody may have typed.
+UNVERIFIED: Final[frozenset[Giver]] = frozenset({"comments-json"})
 
 
 def merge(claims: Iterable[Claim], now: float) -> Claim | None:
@@ -61,7 +63,8 @@ class ClaimBook:
         self._awaited.discard(giver)
         given: dict[GpuPlace, tuple[Claim, ...]] = {}
         for place, claim in claims:
-            given[place] = (*given.get(place, ()), claim)
+            kept = replace(claim, is_unverified=True) if giver in UNVERIFIED else claim
+            given[place] = (*given.get(place, ()), kept)
         before = self._given.setdefault(giver, {})
         if given == before:
             return set()

@@ -16,6 +16,7 @@ from gpuboard.fleet.problems import gpu_missing, gpu_renumbered, gpu_replaced, n
 from gpuboard.model.names import in_order
 from gpuboard.model.problems import lost_gpus
 from gpuboard.model.report import GpuReading, NodeReport
+from gpuboard.probes.inventory import blank
 
 # The places of so many nodes are remembered; a fleet is far smaller.
 MAX_NODES: Final = 10_000
@@ -46,6 +47,8 @@ class ShownDevices:
         # An unreadable list says nothing of what is missing: what is known is shown, and nothing about it.
         absent = places.missing() if gpus is not None else places.cards
         rows = [*(gpus or ()), *(card.reading(number) for number, card in absent.items())]
+        if gpus is None:
+            rows += _nameless(node, places)
         others = self._identities.claim(node.name, frozenset(row.uuid for row in rows))
         self._arrange(node, places, rows)
         return others
@@ -147,6 +150,17 @@ _layout_of: Final = attrgetter("uuid", "index", "mig_parent_uuid")
 
 def _layout(gpus: tuple[GpuReading, ...]) -> Layout:
     return list(map(_layout_of, gpus))
+
+
+def _nameless(node: Node, places: Places) -> list[GpuReading]:
+    """The GPUs without UUIDs that were shown last, which no place remembers; only what they are."""
+    own = {name: uuid for uuid, name in node.names.items()}
+    return [
+        replace(blank(gpu), uuid=own.get(gpu.uuid, gpu.uuid))
+        for gpu in node.shown
+        # One in the place of a card may be that card.
+        if gpu.uuid_is_synthetic and gpu.mig_parent_uuid is None and gpu.index not in places.cards
+    ]
 
 
 def _of_one_number(whole: list[GpuReading]) -> list[GpuReading]:

@@ -1,7 +1,7 @@
 """Sums over the fleet's rows. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from math import inf
 from typing import Final, get_args
 
@@ -90,7 +90,7 @@ def people_of(gpus: Iterable[GpuRow], *, at: float, nodes: Iterable[NodeRow] = (
         for user in _users(row):
             sums.setdefault(user.name.casefold(), _Sum(user.name)).hold(row, user)
     for row in rows:
-        if row.claim is not None and row.claim.who is not None:
+        if row.claim is not None and row.claim.who is not None and not row.claim.is_unverified:
             sums.setdefault(row.claim.who.casefold(), _Sum(row.claim.who)).booked.append(row)
     called = _called(nodes)
     people = [one.person(called) for one in sums.values()]
@@ -156,13 +156,26 @@ class Wish(Struct, frozen=True, kw_only=True):
         return not self.model or is_part_of_model(self.model, row.model, row.driver_model)
 
 
+# When the first booking to come of a GPU begins; None: none is to come.
+BookedFrom = Callable[[GpuPlace], float | None]
+# Whoever takes a GPU that is booked sooner has hardly begun: others are offered first.
+BOOKED_SOON_SECONDS: Final = 4 * 3600.0
+
+
 def find_free(
-    nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], wish: Wish, *, at: float, sources_unknown: int = 0
+    nodes: Iterable[NodeRow],
+    gpus: Iterable[GpuRow],
+    wish: Wish,
+    *,
+    at: float,
+    booked_from: BookedFrom = lambda _: None,
+    sources_unknown: int = 0,
 ) -> FreeAnswer:
     """Where the wish can be met now: best fit first.
 
     That is the smallest block that suffices, so that small jobs leave whole nodes whole; then what is too
-    small alone, the largest first. What was just freed comes last, and counts only where nothing else is.
+    small alone, the largest first. What was just freed or is booked soon comes last, and counts only where
+    nothing else is.
     """
     nodes = list(nodes)
     blocks: dict[tuple[str, str | None], list[GpuRow]] = defaultdict(list)
@@ -174,9 +187,14 @@ def find_free(
         elif row.verdict in ("stale", "unknown"):
             unsure[row.node, row.model] += 1
             unread += row.reason.code in _BOOKINGS_UNREAD
-    ranked = sorted(blocks, key=lambda block: (*_rank(blocks[block], wish, at), block[0], block[1] or ""))
+    soon = {row.uuid for block in blocks.values() for row in block if _is_booked_soon(row, booked_from, at)}
+    ranked = sorted(
+        blocks, key=lambda block: (*_rank(blocks[block], wish, at, soon), block[0], block[1] or "")
+    )
     rows = {node.name: node for node in nodes}
-    found = [_of_node(_block(node, model, blocks[node, model], at), rows.get(node)) for node, model in ranked]
+    found = [
+        _of_node(_block(node, model, blocks[node, model], at, soon), rows.get(node)) for node, model in ranked
+    ]
     free = sum(len(block.uuids) for block in found)
     best = max((len(block.uuids) for block in found), default=0)
     unknown = sum(not node.gpus_known for node in nodes)
@@ -200,14 +218,18 @@ def find_free(
     )
 
 
-def with_ends(
-    blocks: Iterable[FreeBlock], booked_from: Callable[[GpuPlace], float | None]
-) -> tuple[FreeBlock, ...]:
+def with_ends(blocks: Iterable[FreeBlock], booked_from: BookedFrom) -> tuple[FreeBlock, ...]:
     """Blocks with until when nobody has booked what is to be taken of them, as `booked_from` knows."""
     return tuple(replace(block, free_until=_first_booking(block, booked_from)) for block in blocks)
 
 
-def _first_booking(block: FreeBlock, booked_from: Callable[[GpuPlace], float | None]) -> float | None:
+def _is_booked_soon(row: GpuRow, booked_from: BookedFrom, at: float) -> bool:
+    # Who books an instance books its card, whose number comes first.
+    start = booked_from((row.node, place_key(row.label)[0]))
+    return start is not None and start < at + BOOKED_SOON_SECONDS
+
+
+def _first_booking(block: FreeBlock, booked_from: BookedFrom) -> float | None:
     # Who books an instance books its card, whose number comes first.
     places = [(block.node, place_key(label)[0]) for label in block.labels[: block.chosen]]
     starts = map(booked_from, dict.fromkeys(places))
@@ -268,9 +290,11 @@ def _of_node(block: FreeBlock, node: NodeRow | None) -> FreeBlock:
     return replace(block, display_name=node.display_name, numbers_known=node.numbers_known)
 
 
-def _rank(rows: list[GpuRow], wish: Wish, at: float) -> tuple[bool, bool, int, float, float]:
+def _rank(
+    rows: list[GpuRow], wish: Wish, at: float, soon: Container[str]
+) -> tuple[bool, bool, int, float, float]:
     """The best fit first: by number, then by memory, then the longest free."""
-    settled = [row for row in rows if not is_just_freed(row.since, at)]
+    settled = [row for row in rows if not is_just_freed(row.since, at) and row.uuid not in soon]
     offered = settled or rows
     is_short = len(offered) < wish.gpus
     size = -len(offered) if is_short else len(offered)
@@ -308,9 +332,9 @@ def _most(blocks: list[FreeBlock], unsure: Counter[tuple[str, str | None]], *, s
     )
 
 
-def _block(node: str, model: str | None, rows: list[GpuRow], at: float) -> FreeBlock:
+def _block(node: str, model: str | None, rows: list[GpuRow], at: float, soon: Container[str]) -> FreeBlock:
     fresh = {row.uuid for row in rows if is_just_freed(row.since, at)}
-    rows = sorted(rows, key=lambda row: (row.uuid in fresh, *place_key(row.label)))
+    rows = sorted(rows, key=lambda row: (row.uuid in fresh, row.uuid in soon, *place_key(row.label)))
     sizes = [row.memory_total_bytes for row in rows if row.memory_total_bytes is not None]
     return FreeBlock(
         node=node,

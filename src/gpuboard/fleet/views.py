@@ -11,7 +11,7 @@ from gpuboard.fleet.names import Names
 from gpuboard.fleet.node import Node, Seen
 from gpuboard.model.codes import plain_reason
 from gpuboard.model.names import holder_name
-from gpuboard.model.problems import MOVES_NUMBERS, missing_gpus, says_no_gpu
+from gpuboard.model.problems import MOVES_NUMBERS, missing_gpus, rules_out_gpus
 from gpuboard.model.report import GpuReading, HostFacts
 from gpuboard.model.verdict import Verdict
 from gpuboard.verdict import Holder, Thresholds
@@ -195,7 +195,7 @@ def _knows_gpus(seen: Seen) -> bool:
     """Whether the board knows which GPUs the node has, be it none."""
     if seen.gpus or seen.report is None:
         return bool(seen.gpus)
-    return seen.report.gpus is not None or says_no_gpu(seen.report.problems)
+    return seen.report.gpus is not None or rules_out_gpus(seen.report.problems)
 
 
 def _whole(value: float | None) -> float | None:

@@ -42,6 +42,12 @@ def is_loopback(address: str | None) -> bool:
     return known.is_loopback if known is not None else address == "localhost"
 
 
+def is_of_one_link(address: str) -> bool:
+    """Whether it means something to this machine alone, or to its neighbours on one link."""
+    known = plain_address(address)
+    return known is not None and (known.is_loopback or known.is_link_local)
+
+
 def customer(address: str) -> str:
     """What addresses are counted by: those that are one customer's are one."""
     known = plain_address(address)

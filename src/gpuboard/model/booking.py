@@ -55,9 +55,16 @@ class Booking(Struct, frozen=True, kw_only=True):
         """Whether it is yet to come or runs at a moment; what is over does not change any more."""
         return self.state_at(now) in ("upcoming", "running")
 
-    def claim(self) -> Claim:
+    def claim(self, *, is_no_show: bool = False) -> Claim:
         """What it is to the verdict."""
-        return Claim(who=self.who, start=self.start, until=self.end, comment=self.comment)
+        return Claim(
+            who=self.who,
+            start=self.start,
+            until=self.end,
+            comment=self.comment,
+            is_block=self.kind == "block",
+            is_no_show=is_no_show,
+        )
 
 
 def is_on(one: GpuPlace, other: GpuPlace) -> bool:

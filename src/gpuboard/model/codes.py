@@ -52,6 +52,7 @@ OF_BOOKINGS: Final = frozenset(
         "booking-not-enough",
         "booking-not-yours",
         "booking-nothing",
+        "booking-outdated",
         "booking-over",
         "booking-past",
         "booking-stale",

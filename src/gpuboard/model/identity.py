@@ -4,6 +4,8 @@ from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
+from gpuboard.model.verdict import MAINTENANCE
+
 # What a viewer may see: everything, or verdicts and figures without names.
 Tier = Literal["names", "counts"]
 # What somebody may do; each may also do what stands before it.
@@ -23,6 +25,8 @@ ROLE_FOR: Final[dict[Scope, Role]] = {"read": "viewer", "metrics": "viewer", "bo
 
 # Whoever is nobody: what files and processes of strangers are given to.
 _NOBODY_UIDS: Final = frozenset({0xFFFE, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF})
+# Names that no person has: what they do is counted as nobody's.
+_NOBODYS: Final = frozenset({"root", "nobody", "unknown", MAINTENANCE})
 
 
 def is_system_account(uid: int, first_person_uid: int) -> bool:
@@ -31,8 +35,8 @@ def is_system_account(uid: int, first_person_uid: int) -> bool:
 
 
 def is_nobodys_name(name: str) -> bool:
-    """Whether a name is root's, or that of nobody known: no person's."""
-    return name.casefold() in ("root", "unknown")
+    """Whether a name is root's, the system's, or stands for nobody known: no person's."""
+    return name.casefold() in _NOBODYS
 
 
 def is_at_least(role: Role, wanted: Role) -> bool:

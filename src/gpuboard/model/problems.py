@@ -378,6 +378,14 @@ def says_no_gpu(problems: Iterable[Problem]) -> bool:
     return any(one.kind in ("no-driver", "no-devices") for one in problems)
 
 
+def rules_out_gpus(problems: Iterable[Problem]) -> bool:
+    """Whether a node that lists no GPU has none, for all that it says."""
+    # Where the driver's own program cannot reach it (that is the detail), there may be any number.
+    return any(
+        one.kind == "no-devices" or (one.kind == "no-driver" and one.detail is None) for one in problems
+    )
+
+
 def without_details(found: Problem) -> Problem:
     """The same problem in words of ours alone: nothing of what the node has to say about it."""
     words = _WORDS.get(found.kind)  # type: ignore[call-overload]

@@ -7,7 +7,7 @@ from msgspec import Struct
 from gpuboard.model.report import UnixTime
 
 VerdictWord = Literal["free", "busy", "idle", "booked", "stale", "broken", "unknown"]
-Flag = Literal["trespass", "hot", "throttled", "orphaned_memory"]
+Flag = Literal["trespass", "no_show", "hot", "throttled", "orphaned_memory"]
 
 # What became free so lately is offered last: its user may only be restarting.
 JUST_FREED_SECONDS: Final = 300.0
@@ -46,6 +46,14 @@ WHOLE_NODE: Final = -2
 ENDED_CLAIM_SECONDS: Final = 3 * 86400.0
 
 
+# Who an entry is by that has no name, and one of which nobody knows until when it holds.
+SOMEBODY: Final = "somebody"
+SOMEBODY_WITHOUT_DATE: Final = "somebody (unreadable date)"
+# Whose a block is: nobody's, and no person may be called so.
+MAINTENANCE: Final = "maintenance"
+_ANYBODY: Final = (SOMEBODY, SOMEBODY_WITHOUT_DATE)
+
+
 class Claim(Struct, frozen=True, kw_only=True, gc=False):
     """That somebody holds a GPU by agreement, from a time until a time; None: since ever, without end."""
 
@@ -53,6 +61,12 @@ class Claim(Struct, frozen=True, kw_only=True, gc=False):
     until: float | None = None
     start: float | None = None
     comment: str | None = None
+    # Anybody may have typed it, with any name: it holds, but is on nobody's account.
+    is_unverified: bool = False
+    # It keeps everybody away: whoever made it does not have the GPU either.
+    is_block: bool = False
+    # Its booker has not come in time.
+    is_no_show: bool = False
     # Claims of lower rank on the same GPU: whoever has one of them does no wrong there either.
     behind: "tuple[Claim, ...]" = ()
 
@@ -63,3 +77,15 @@ class Claim(Struct, frozen=True, kw_only=True, gc=False):
     def is_over(self, now: float) -> bool:
         """Whether it has ended."""
         return self.until is not None and self.until <= now
+
+    @property
+    def is_by_anybody(self) -> bool:
+        """Whether nobody can tell whose it is."""
+        return self.is_unverified and self.who in _ANYBODY
+
+    @property
+    def on_account_of(self) -> str | None:
+        """Whose it surely is; a block is maintenance, whoever made it."""
+        if self.is_unverified:
+            return None
+        return MAINTENANCE if self.is_block else self.who

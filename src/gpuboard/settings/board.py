@@ -201,6 +201,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     usage: UsageTable = UsageTable()
     # Each `[[source]]` as it stands, with the words that say where it stands.
     sources: tuple[tuple[str, dict[str, Any]], ...] = ()
+    # There is a file, and no table in it: as is left of one that was being written.
+    is_empty: bool = False
     demo_nodes: int = 0
     # Who everybody is that looks at a demo which keeps nothing; None: whoever they are.
     demo_person: str | None = None
@@ -236,7 +238,7 @@ def read_settings(path: Path) -> Settings:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{path}: {error}; {why_no_toml(str(error), text)}") from None
-    return settings_of(document, where=str(path))
+    return replace(settings_of(document, where=str(path)), is_empty=not document)
 
 
 def settings_of(document: dict[str, Any], *, where: str) -> Settings:

@@ -96,6 +96,8 @@ def _cells(gpu: GpuView, now: float) -> list[Text]:
     used, total = reading.memory_used_bytes, reading.memory_total_bytes
     # What a person wants to know beside the word: who, or else why.
     people = _people(gpu.users, now) if gpu.users else Text(_why(gpu), style="bright_black")
+    for flag in gpu.verdict.flags:
+        people.append(f"  ! {flag.replace('_', ' ')}", style="not bold red")
     return [
         Text(gpu.model or "—"),
         Text(f"{glyph} {word}", style=style),

@@ -72,8 +72,10 @@ def people_on(people: Sequence[Holder] | None) -> tuple[str, ...]:
 
 
 def has_claim(person: str, claim: Claim | None) -> bool:
-    """Whether somebody has a claim on a GPU, by the claim on it or by one of those behind."""
-    return claim is not None and any(is_same(person, one.who) for one in (claim, *claim.behind))
+    """Whether somebody has, or may have, a claim on a GPU: by the claim on it or by one of those behind."""
+    return claim is not None and any(
+        one.is_by_anybody or is_same(person, one.who) for one in (claim, *claim.behind)
+    )
 
 
 def holders(

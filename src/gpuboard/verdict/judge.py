@@ -207,7 +207,8 @@ def _idle(gpu: GpuReading, people: tuple[Holder, ...] | None, seconds: float) ->
 
 def _booked(claim: Claim, now: float) -> Reason:
     left = "" if claim.until is None else f" for {format_duration(claim.until - now)} more"
-    text = f"booked by {claim.who}{left}"
+    doubt = " (not verified)" if claim.is_unverified else ""
+    text = f"booked by {claim.who}{left}{doubt}"
     return Reason(code="booked", text=text, values={"who": claim.who, "until": claim.until})
 
 
@@ -216,8 +217,11 @@ def _flags(
 ) -> tuple[Flag, ...]:
     # No list: most have none of them.
     flags: tuple[Flag, ...] = ()
-    if claim is not None and not all(has_claim(person, claim) for person in people_on(people)):
-        flags = ("trespass",)
+    if claim is not None:
+        if not all(has_claim(person, claim) for person in people_on(people)):
+            flags = ("trespass",)
+        if claim.is_no_show:
+            flags = (*flags, "no_show")
     if gpu.temperature_celsius is not None and gpu.temperature_celsius >= thresholds.hot_celsius:
         flags = (*flags, "hot")
     if gpu.throttle_reasons and SLOWDOWNS.intersection(gpu.throttle_reasons):

@@ -94,7 +94,7 @@ class AccessPolicy(Struct, kw_only=True):
             return None
         told: list[str] = headers.getall(self.proxy_header, [])
         # Twice: one of them may be the visitor's own.
-        return told[0] if len(told) == 1 and told[0].strip() else None
+        return _utf8(told[0]) if len(told) == 1 and told[0].strip() else None
 
     def is_proxy(self, address: str | None) -> bool:
         """Whether this is one of the listed proxies, by its address or its network."""
@@ -134,6 +134,15 @@ def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:
 def _is_within(address: str, networks: frozenset[str]) -> bool:
     known = plain_address(address)
     return known is not None and any(known in ipaddress.ip_network(each, strict=False) for each in networks)
+
+
+def _utf8(header: str) -> str | None:
+    """A header as whoever sent it meant it; None: in another encoding, so that nobody can tell."""
+    try:
+        # A server hands each byte on as one letter.
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return None
 
 
 def _host_name(host: str | None) -> str | None:

@@ -34,6 +34,7 @@ from gpuboard.web.limits import (
     TOKEN_FAILURES_SECONDS,
 )
 from gpuboard.web.throttle import FailureLimit, NodeAllowance
+from gpuboard.web.unavailable import StorageUnavailable
 from gpuboard.wire.ingest import CLOSE_REPLACED, CLOSE_SILENT, CLOSE_TOKEN_GONE
 
 log = logging.getLogger(__name__)
@@ -205,7 +206,7 @@ class AgentDoor:
             self._log.say("code", "enrolment refused: address=%s", who)
             raise HTTPException(status_code=403, detail=str(error)) from None
         except StorageError as error:
-            raise ServiceUnavailableException(str(error)) from None
+            raise StorageUnavailable(error) from None
         # The node comes back with its token; its code is spent, so a disk that fails now is no "no".
         with contextlib.suppress(StorageError):
             await self._roster.look()
@@ -297,7 +298,7 @@ class AgentDoor:
         try:
             return await self._roster.find(token)
         except StorageError as error:
-            raise ServiceUnavailableException(str(error)) from None
+            raise StorageUnavailable(error) from None
 
     def _hang_up(self, line: Line, code: int, reason: str) -> None:
         node = line.known.node

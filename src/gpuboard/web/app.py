@@ -36,6 +36,7 @@ from gpuboard.web.routes import (
     vouch,
 )
 from gpuboard.web.services import Services
+from gpuboard.web.unavailable import StorageUnavailable, storage_problem
 
 
 def create_app(services: Services, *, base_path: str = "/") -> ASGIApp:
@@ -86,6 +87,7 @@ def _routes(services: Services | None, base_path: str = "/") -> Litestar:
         guards=[check_needs],
         exception_handlers={
             HTTPException: http_problem,
+            StorageUnavailable: storage_problem,
             UnicodeDecodeError: no_text_problem,
             Exception: unexpected_problem,
         },

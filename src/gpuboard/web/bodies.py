@@ -5,14 +5,34 @@ from typing import Any, Final
 
 import msgspec
 from litestar import Request
+from litestar.exceptions import ClientException
 
+from gpuboard.model.errors import WireError
 from gpuboard.web.query import unknown
+from gpuboard.wire.json_keys import refuse_twice
 
 _UNKNOWN_KEY: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+
+# What the framework says where it finds nothing to decode.
+_NO_BODY: Final = "'data'"
+
+
+async def check_keys(request: Request[Any, Any, Any]) -> None:
+    """See that the body has no key twice: who writes it so may hope that two readers take different values.
+
+    Raises:
+        ClientException: it has.
+    """
+    try:
+        refuse_twice(await request.body())
+    except WireError as error:
+        raise ClientException(str(error)) from None
 
 
 def body_words(request: Request[Any, Any, Any], message: str) -> str:
     """What the decoder says, in our words."""
+    if message == _NO_BODY:
+        return "the request has no body; write what you want as JSON"
     found = _UNKNOWN_KEY.match(message)
     field = request.route_handler.parsed_data_field
     if found is None or field is None:

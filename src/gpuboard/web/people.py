@@ -28,7 +28,7 @@ from gpuboard.web.limits import (
     VOUCHES_PER_SECOND,
 )
 from gpuboard.web.needs import BAD_TOKEN, BROWSER
-from gpuboard.web.stream import Broadcaster
+from gpuboard.web.stream import Broadcaster, Viewer
 from gpuboard.web.throttle import RateLimit
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.enrolment import is_node_token
@@ -53,6 +53,11 @@ class Ways(Struct, frozen=True, kw_only=True):
         cards = (self.node.card(), self.password.card(), self.oidc.card(), self.proxy.card())
         return tuple(card for card in cards if card is not None)
 
+    @property
+    def take_roles(self) -> bool:
+        """Whether a way is on that finds out who somebody is, and takes the role written down here."""
+        return any(way.card() is not None for way in (self.oidc, self.proxy))
+
 
 class PeopleDoor:
     """Makes the identity of everybody who asks, and shows out those who are no longer welcome."""
@@ -73,7 +78,7 @@ class PeopleDoor:
         """Make the door.
 
         `has_other_admins` says whether some are known elsewhere, like at the provider; `groups_of` which
-        groups the settings put somebody in; `everybody` who a visitor is in a demo that keeps nothing.
+        groups somebody is in; `everybody` who a visitor is in a demo that keeps nothing.
         """
         self._everybody = everybody
         self._groups_of = groups_of
@@ -96,7 +101,7 @@ class PeopleDoor:
         if found.person is None:
             return found
         groups = self._groups_of(found.person)
-        return replace(found, groups=found.groups | groups) if groups else found
+        return replace(found, groups=groups) if groups else found
 
     async def _identify(self, visitor: Identity, scope: Scope, headers: Headers) -> Identity:
         peer = scope["client"][0] if scope["client"] else None
@@ -122,7 +127,7 @@ class PeopleDoor:
     @property
     def has_admin(self) -> bool:
         """Whether somebody can sign in as admin over the web."""
-        return self.view.has_admin or self._has_other_admins()
+        return self.view.has_admin(by_role=self.ways.take_roles) or self._has_other_admins()
 
     async def vouch(self, evidence: NodeEvidence, address: str | None) -> Vouched:
         """Whom a node vouches for; what is refused is written down.
@@ -172,10 +177,17 @@ class PeopleDoor:
     def show_out(self, broadcaster: Broadcaster) -> None:
         """Close the streams of those whose session or token has ended, or is worth less than before."""
         for viewer in broadcaster.people():
-            if self.view.is_good(viewer.credential) and self.view.role_of(viewer.credential) == viewer.role:
-                self.view.note_use(viewer.credential)
-            else:
+            if not self._may_stay(viewer):
                 broadcaster.dismiss(viewer, SIGNED_OUT, "signed-out")
+            elif viewer.credential:
+                self.view.note_use(viewer.credential)
+
+    def _may_stay(self, viewer: Viewer) -> bool:
+        if viewer.credential:
+            held = viewer.credential
+            return self.view.is_good(held) and self.view.role_of(held) == viewer.role
+        # By a proxy's word, which nobody takes back: the page comes again, and the proxy says whether it may.
+        return viewer.person is None or not self.view.was_removed(viewer.person, viewer.since)
 
     async def _find(self, token: str) -> PersonToken | None:
         try:
@@ -229,7 +241,6 @@ def _by_session(visitor: Identity, session: Session) -> Identity:
         display_name=session.display_name,
         way=session.way,
         through=session.through,
-        groups=frozenset(session.groups),
         credential=session.id,
         since=session.created_at,
         expires_at=session.expires_at,

@@ -68,10 +68,13 @@ class Services(Struct, frozen=True, kw_only=True):
         now = self.fleet.clock.now()
         nodes = {name: node for name, node in rows.nodes.items() if group is None or group in node.groups}
         gpus = [gpu for gpu in rows.gpus.values() if gpu.node in nodes]
-        found = find_free(nodes.values(), gpus, wish, at=now, sources_unknown=rows.sources_unknown)
+        booked_from = self.fleet.next_claim_at
+        found = find_free(
+            nodes.values(), gpus, wish, at=now, booked_from=booked_from, sources_unknown=rows.sources_unknown
+        )
         fits = None if found.enough else fits_next(gpus, wish, self.fleet.claims_to_come, at=now)
         fits_from, fits_on = fits or (None, None)
-        blocks = with_ends(found.blocks[:limit], self.fleet.next_claim_at)
+        blocks = with_ends(found.blocks[:limit], booked_from)
         return replace(found, blocks=blocks, fits_from=fits_from, fits_on=fits_on)
 
     def _summarize(self, wish: Wish) -> Summary:

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -42,8 +43,13 @@ StreamFrame = str | bytes
 class Viewer:
     """One open page: the frames that still have to reach it."""
 
-    def __init__(self, tier: Tier, credential: str = "", role: str = "anonymous") -> None:
+    def __init__(
+        self, tier: Tier, credential: str = "", role: str = "anonymous", person: str | None = None
+    ) -> None:
         self.tier: Tier = tier
+        # Who opened it, and when by the monotonic clock; None: a visitor.
+        self.person = person
+        self.since = time.monotonic()
         # The session or token that it was opened with, and the role that gave; empty: a visitor's.
         self.credential = credential
         self.role = role
@@ -147,9 +153,10 @@ class Broadcaster:
         after: int | None = None,
         credential: str | None = None,
         role: str = "anonymous",
+        person: str | None = None,
     ) -> Viewer:
         """Add a viewer; it gets what it missed if that is still known, else a snapshot."""
-        viewer = Viewer(tier, credential or "", role)
+        viewer = Viewer(tier, credential or "", role, person)
         for frame in self._missed(tier, stream, after):
             viewer.offer(frame)
         self._viewers.add(viewer)
@@ -161,8 +168,8 @@ class Broadcaster:
         self._viewers.discard(viewer)
 
     def people(self) -> list[Viewer]:
-        """The viewers that were opened with a session or a token."""
-        return [viewer for viewer in self._viewers if viewer.credential]
+        """The viewers that somebody has opened who is known by name."""
+        return [viewer for viewer in self._viewers if viewer.credential or viewer.person]
 
     def dismiss(self, viewer: Viewer, code: int, reason: str) -> None:
         """Show a viewer out at once, whatever it has still to get."""

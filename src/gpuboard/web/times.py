@@ -27,6 +27,15 @@ To = Annotated[
     QueryParameter(name="to", max_length=_LONGEST, description="When it ends; the same. Without: now."),
 ]
 
+Around = Annotated[
+    str | None,
+    Parameter(
+        max_length=_LONGEST,
+        description="Instead of the newest: as many up to this moment and after it, each of those that begin"
+        " and of those that end nearest to it; written as the others.",
+    ),
+]
+
 
 def moment(text: str | None, name: str, default: float) -> float:
     """The moment that is meant, in Unix seconds.

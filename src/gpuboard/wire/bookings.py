@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from gpuboard.model.booking import LONGEST_COMMENT, MOST_PLACES, Booking, BookingKind, BookingState, Outcome
 from gpuboard.model.identity import Tier
 from gpuboard.model.report import UnixTime
-from gpuboard.model.verdict import WHOLE_NODE, GpuPlace, Reason
+from gpuboard.model.verdict import WHOLE_NODE, Claim, GpuPlace, Reason
 
 # Unix seconds, or RFC 3339 with its offset.
 Moment = float | Annotated[str, Meta(max_length=40)]
@@ -67,6 +67,8 @@ class BookingChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     extend_seconds: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None
     # Empty: none.
     comment: Comment | None = None
+    # As it was when it was seen: if it has changed since, it is refused. Null: however it is.
+    revision: int | None = None
 
 
 class UseView(Struct, frozen=True, kw_only=True):
@@ -94,6 +96,8 @@ class BookingView(Struct, frozen=True, kw_only=True):
     created_at: UnixTime | None = None
     # The node that vouched for whoever booked.
     through: str | None = None
+    # Higher with every change.
+    revision: int | None = None
     # Whether it is that of whoever asks; admins may change all, others their own.
     is_mine: bool = False
     may_change: bool = False
@@ -101,6 +105,24 @@ class BookingView(Struct, frozen=True, kw_only=True):
     use: UseView | None = None
     # It runs, and its booker has not come in time.
     no_show: bool = False
+    # When it ends if its booker does not come until then; null: it does not, or somebody has come.
+    given_back_at: UnixTime | None = None
+
+
+class ElsewhereView(Struct, frozen=True, kw_only=True):
+    """What somebody has by another book, like a comments.json: it holds, and cannot be changed here."""
+
+    node: str
+    # Null: the whole node, or one of its GPUs that is not named.
+    gpu: int | None
+    # Null where names are hidden.
+    who: str | None
+    # Null: since ever, and without end.
+    start: UnixTime | None
+    until: UnixTime | None
+    comment: str | None
+    # Anybody may have typed it, with any name.
+    is_unverified: bool
 
 
 class BookingList(Struct, frozen=True, kw_only=True):
@@ -109,8 +131,12 @@ class BookingList(Struct, frozen=True, kw_only=True):
     at: UnixTime
     tier: Tier
     bookings: tuple[BookingView, ...]
+    # When the next day begins on the board's clocks: from then on what is stale or broken can be booked.
+    tomorrow: UnixTime
     # There are more than are told.
     is_cut: bool = False
+    # By node and GPU; nothing where one's own bookings are asked for.
+    elsewhere: tuple[ElsewhereView, ...] = ()
 
 
 class BookingAnswer(Struct, frozen=True, kw_only=True):
@@ -168,31 +194,45 @@ def view_of(
     booking: Booking, now: float, *, tier: Tier, is_mine: bool = False, may_change: bool = False
 ) -> BookingView:
     """A booking as somebody sees it."""
-    view = BookingView(
-        id=None,
+    if tier != "names":
+        return BookingView(
+            id=None,
+            kind=booking.kind,
+            who=None,
+            places=places_view(booking.places),
+            start=booking.start,
+            end=booking.end,
+            state=booking.state_at(now),
+        )
+    return BookingView(
+        id=booking.id,
         kind=booking.kind,
-        who=None,
+        who=booking.who,
         places=places_view(booking.places),
         start=booking.start,
         end=booking.end,
         state=booking.state_at(now),
-    )
-    if tier != "names":
-        return view
-    return BookingView(
-        id=booking.id,
-        kind=view.kind,
-        who=booking.who,
-        places=view.places,
-        start=view.start,
-        end=view.end,
-        state=view.state,
         outcome=booking.outcome,
         comment=booking.comment,
         created_at=booking.created_at,
         through=booking.through,
+        revision=booking.revision,
         is_mine=is_mine,
         may_change=may_change,
+    )
+
+
+def elsewhere_view(place: GpuPlace, claim: Claim, *, tier: Tier) -> ElsewhereView:
+    """A claim of another book as somebody sees it."""
+    node, number = place
+    return ElsewhereView(
+        node=node,
+        gpu=number if number >= 0 else None,
+        who=claim.who if tier == "names" else None,
+        start=claim.start,
+        until=claim.until,
+        comment=claim.comment if tier == "names" else None,
+        is_unverified=claim.is_unverified,
     )
 
 

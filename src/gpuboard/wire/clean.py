@@ -16,6 +16,8 @@ _LAST_SHORT: Final = 0xFFFF
 # Letters and signs that are drawn as nothing, and kinds of characters that are.
 _FILLERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _INVISIBLE: Final = frozenset({"Zs", "Mn", "Me"})
+# Marks that are drawn as nothing on a letter, too: those that join graphemes, and that choose a variant.
+_MARKS: Final = frozenset("\u034f\u180b\u180c\u180d\u180f").union(map(chr, range(0xFE00, 0xFE10)))
 
 
 def clean_text(text: str) -> str:
@@ -29,6 +31,11 @@ def clean_text(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether nobody sees anything of a text: spaces, fillers, marks that stand on no letter."""
     return not text.strip() or (not text.isascii() and all(map(_is_invisible, text)))
+
+
+def hides_something(text: str) -> bool:
+    """Whether anything in a text is not drawn: it looks like another one, and is none."""
+    return not text.isprintable() or not _FILLERS.union(_MARKS).isdisjoint(text)
 
 
 def _is_invisible(char: str) -> bool:

@@ -9,6 +9,13 @@ from gpuboard.model.verdict import VerdictWord
 HistoryTier = Literal["full", "minutes", "hours"]
 
 
+class SpanView(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """From when to when something was so."""
+
+    start: float
+    end: float
+
+
 class HistorySeries(Struct, frozen=True, kw_only=True):
     """One figure of one GPU, node or of the fleet, a value a point; null where nothing was observed."""
 
@@ -35,6 +42,8 @@ class HistoryAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", 
     # When each point begins.
     times: list[float]
     series: list[HistorySeries]
+    # When nothing was written since the disk was full; gaps there are the board's.
+    paused: list[SpanView] = field(default_factory=list)
 
 
 class StateView(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
@@ -48,15 +57,17 @@ class StateView(Struct, frozen=True, kw_only=True, rename={"start": "from", "end
 
 
 class StatesAnswer(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
-    """The verdicts of one GPU, and who was on it."""
+    """The verdicts of one GPU, and who was on it; `from` is later than asked where there were too many."""
 
     start: float
     end: float
     states: list[StateView]
+    # When nobody looked, and what was on the node was learnt only later.
+    learnt_later: list[SpanView] = field(default_factory=list)
 
 
 class EpisodeView(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
-    """One person's program on one GPU; `to` is null while it goes on."""
+    """One person's program on one GPU; `to` is null while it goes on, and is heard to."""
 
     gpu: str
     node: str
@@ -79,9 +90,11 @@ class EpisodesAnswer(Struct, frozen=True, kw_only=True):
 class EventView(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
     """What befell a node or one of its GPUs; `to` is null while it lasts."""
 
-    node: str
+    # null: the board itself.
+    node: str | None
     gpu: str | None
-    # A state of the node (late, lost, refused, error) or a kind of problem.
+    # A state of the node (late, lost, refused, error), a kind of problem, or of the record itself:
+    # history-paused, learnt-later.
     kind: str
     # What is wrong, in English; null for a state.
     text: str | None
@@ -102,7 +115,8 @@ class TrackEvent(Struct, frozen=True, kw_only=True):
 
     at: float
     kind: str
-    node: str
+    # null: the board itself.
+    node: str | None
 
 
 class TrackAnswer(Struct, frozen=True, kw_only=True):

@@ -186,5 +186,5 @@ def _only_figures(host: HostFacts | None) -> HostFacts | None:
 def _anonymous(claim: ClaimView | None) -> ClaimView | None:
     if claim is None:
         return None
-    behind = tuple([ClaimView(who=None, until=one.until, comment=None) for one in claim.behind])
-    return ClaimView(who=None, until=claim.until, comment=None, behind=behind)
+    behind = tuple([replace(one, who=None, comment=None) for one in claim.behind])
+    return replace(claim, who=None, comment=None, behind=behind)

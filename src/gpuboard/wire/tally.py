@@ -15,6 +15,8 @@ class Tally(Struct, frozen=True, kw_only=True):
     nodes_unknown: int
     # Sources that have not named their nodes yet.
     sources_unknown: int = 0
+    # GPUs that are shown and not counted; where none is counted, those of ignored models.
+    uncounted: int = 0
 
     @property
     def gpus(self) -> int:
@@ -36,7 +38,7 @@ class Tally(Struct, frozen=True, kw_only=True):
         if not self.is_known:
             return "not known yet"
         if self.gpus == 0:
-            return "no GPU"
+            return f"no GPU that counts ({self.uncounted} ignored)" if self.uncounted else "no GPU"
         return f"{self.free} of {self.gpus} GPUs free"
 
 
@@ -51,8 +53,10 @@ def tally_rows(nodes: Iterable[NodeRow], gpus: Iterable[GpuRow], *, sources_unkn
 
 def tally_view(fleet: FleetView) -> Tally:
     """Count a whole view."""
+    gpus = [gpu for node in fleet.nodes for gpu in node.gpus]
     return Tally(
-        verdicts=Counter(gpu.verdict.word for node in fleet.nodes for gpu in node.gpus if gpu.counted),
+        verdicts=Counter(gpu.verdict.word for gpu in gpus if gpu.counted),
         nodes_unknown=sum(not node.gpus_known for node in fleet.nodes),
         sources_unknown=fleet.sources_unknown,
+        uncounted=sum(not gpu.counted for gpu in gpus),
     )

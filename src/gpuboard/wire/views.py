@@ -1,6 +1,7 @@
 """What the board tells people and programs: whole views by GET, flat rows on the live stream."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuboard.model.identity import Tier as Tier  # noqa: PLC0414 - views are made for one
 from gpuboard.model.node import NodeState
@@ -29,6 +30,8 @@ class ClaimView(Struct, frozen=True, kw_only=True, gc=False):
     who: str | None
     until: UnixTime | None
     comment: str | None
+    # Anybody may have typed it, with any name, as in a comments.json.
+    is_unverified: bool = False
     # Others who booked it for now too, whose claims rank lower.
     behind: "tuple[ClaimView, ...]" = ()
 
@@ -150,9 +153,11 @@ def claim_view(claim: Claim | None) -> ClaimView | None:
     """A claim as people see it."""
     if claim is None:
         return None
-    behind = tuple([_one_claim(one) for one in claim.behind])
-    return ClaimView(who=claim.who, until=claim.until, comment=claim.comment, behind=behind)
+    view = _one_claim(claim)
+    return replace(view, behind=tuple(map(_one_claim, claim.behind))) if claim.behind else view
 
 
 def _one_claim(claim: Claim) -> ClaimView:
-    return ClaimView(who=claim.who, until=claim.until, comment=claim.comment)
+    return ClaimView(
+        who=claim.who, until=claim.until, comment=claim.comment, is_unverified=claim.is_unverified
+    )

@@ -38,6 +38,7 @@ from tests.hostile.soak.parties import DROPPED, HOSTILE, Scene
 from tests.hostile.test_endless_handshakes import ENDLESS
 from tests.hostile.test_left import leave, with_attributes_from_nowhere
 from tests.hostile.test_untaken_answers import ask_and_never_read
+from tests.sources.ssh.test_frames import FLOODS
 
 Attack = Callable[[Scene, float], int]
 
@@ -229,11 +230,23 @@ def declarations(scene: Scene, until: float) -> int:
 
 
 def overfull(scene: Scene, until: float) -> int:
-    """Ten thousand dot files in the folder, and a large one that is empty."""
+    """Ten thousand dot files in the folder."""
     folder = Path(scene.folder)
     made = [folder / f".{number}" for number in range(listing.MAX_FILES)]
     for path in made:
         path.touch()
+    _wait(until, float("inf"))
+    for path in made:
+        path.unlink()
+    return 0
+
+
+def sparse(scene: Scene, until: float) -> int:
+    """Files that are large and empty, as many as a folder may have nodes."""
+    made = [Path(scene.folder) / f"{DROPPED}.{number}.json" for number in range(3000)]
+    for path in made:
+        with path.open("wb") as hole:
+            hole.truncate(4 * 1024 * 1024)
     _wait(until, float("inf"))
     for path in made:
         path.unlink()
@@ -264,13 +277,16 @@ def asked(scene: Scene, until: float) -> int:
 
 
 def logged_into(scene: Scene, until: float) -> int:
-    """A host that says nothing but new lines, without end."""
+    """A host that never comes to its sample: lines, words about what it does, frames that do not end."""
+    kinds = itertools.cycle(FLOODS.values())
 
     async def chatter(process: "asyncssh.SSHServerProcess[bytes]") -> None:
+        flood = next(kinds)
         with contextlib.suppress(OSError, asyncssh.Error):
-            while time.monotonic() < until:
-                process.stdout.write(b"\n" * 4096)
+            while time.monotonic() < until and not process.is_closing():
+                process.stdout.write(flood)
                 await process.stdout.drain()
+                await asyncio.sleep(0)
 
     class Anybody(asyncssh.SSHServer):
         def begin_auth(self, _username: str) -> bool:
@@ -309,7 +325,8 @@ ATTACKS: Final[dict[str, Attack]] = {
     "declarations in a file": declarations,
     "ten thousand dot files": overfull,
     "answers without end": asked,
-    "new lines over ssh": logged_into,
+    "floods over ssh": logged_into,
+    "sparse files": sparse,
 }
 
 

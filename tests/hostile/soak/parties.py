@@ -66,7 +66,9 @@ def _gpu(node: str, index: int, *, is_busy: bool) -> GpuReading:
 def falsehoods(fleet: dict[str, Any], summary: dict[str, Any]) -> list[str]:
     """What the board shows that is not so."""
     nodes = {node["name"]: node for node in fleet["nodes"]}
-    found = [f"{name} was invented" for name in sorted(set(nodes) - {*NODES, LEFT} - STRANGERS)]
+    strange = sorted(set(nodes) - {*NODES, LEFT} - STRANGERS)
+    # Each of the attacker's files is a node, with trouble.
+    found = [f"{name} was invented" for name in strange if not name.startswith(f"{DROPPED}.")]
     for name in (*NODES, LEFT):
         shown = nodes.get(name, {"state": "missing", "gpus": ()})
         gpus = [(gpu["uuid"], gpu["verdict"]["word"]) for gpu in shown["gpus"]]

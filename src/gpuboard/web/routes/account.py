@@ -5,12 +5,19 @@ from functools import partial
 from typing import Annotated, Final
 
 from litestar import Response, delete, get, post
-from litestar.exceptions import ClientException, NotFoundException, PermissionDeniedException
+from litestar.exceptions import (
+    ClientException,
+    NotFoundException,
+    PermissionDeniedException,
+    ValidationException,
+)
 from litestar.params import Parameter
 
+from gpuboard.accounts.audit import is_deed_id
 from gpuboard.accounts.records import PersonToken, Vouched
 from gpuboard.model.errors import StorageError, UsageError
 from gpuboard.model.identity import ROLE_FOR, Identity
+from gpuboard.web.bodies import check_keys
 from gpuboard.web.needs import needs
 from gpuboard.web.people import deed_of
 from gpuboard.web.problems import problems
@@ -105,6 +112,7 @@ async def get_tokens(
 )
 async def post_token(request: AnyRequest, services: Services, data: TokenWish) -> Response[TokenView]:
     """Make a personal token; it is shown this once."""
+    await check_keys(request)
     door, identity = people_door(services), manager(services, request)
     _check_wish(identity, data)
     name = person_name(data.name)
@@ -162,6 +170,8 @@ async def get_audit(
     ] = None,
 ) -> Response[Sequence[AuditEntry]]:
     """The newest first: who did what, by which way, from where."""
+    if before is not None and not is_deed_id(before):
+        raise ValidationException("before: write the id of an entry, as this tells it")
     door = people_door(services)
     try:
         found = await door.run(partial(door.desk.deeds, limit=limit, before=before))

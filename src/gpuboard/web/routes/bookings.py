@@ -1,6 +1,6 @@
 """Bookings: who has what from when to when, and how to book."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Final
 
 from litestar import Response, Router, delete, get, patch, post
@@ -8,10 +8,12 @@ from litestar.exceptions import NotFoundException, ServiceUnavailableException, 
 from litestar.params import Parameter
 from msgspec.structs import replace
 
+from gpuboard.accounts.ways.base import somebodys_name
 from gpuboard.bookings.desk import MOST_TOLD, BookingDesk
-from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, POLICIES
-from gpuboard.bookings.rules import FARTHEST_SECONDS, Change, Decision, Span
+from gpuboard.bookings.refusals import CONFLICT, IN_USE, NO_PLACE, NOT_ENOUGH, OUTDATED, POLICIES
+from gpuboard.bookings.rules import FARTHEST_SECONDS, Change, Decision, Span, tomorrow
 from gpuboard.bookings.use import Use
+from gpuboard.fleet.node import Node
 from gpuboard.fleet.summary import Wish
 from gpuboard.model.booking import LONGEST_COMMENT, NOT_YOURS, Booking
 from gpuboard.model.errors import BookingRefused, StorageError
@@ -19,31 +21,34 @@ from gpuboard.model.identity import Identity, Tier
 from gpuboard.model.units import parse_size
 from gpuboard.settings.words import close_to
 from gpuboard.verdict.holders import is_same
+from gpuboard.web.bodies import check_keys
 from gpuboard.web.needs import bookings_tier, identity_of, needs
 from gpuboard.web.problems import CodedException, problems
 from gpuboard.web.query import check_query
 from gpuboard.web.routes.session import FORM, NO_STORE, AnyRequest
 from gpuboard.web.services import Services
 from gpuboard.web.times import From, To, moment
+from gpuboard.web.unavailable import StorageUnavailable
 from gpuboard.wire.bookings import (
     BookingAnswer,
     BookingChange,
     BookingList,
     BookingView,
     BookingWish,
+    ElsewhereView,
     LimitsView,
     Moment,
     UseView,
+    elsewhere_view,
     places_of,
     view_of,
 )
-from gpuboard.wire.people import person_name
 from gpuboard.wire.prose import clean_prose
 
 USUAL_SECONDS: Final = 14 * 86400.0
 # What a refusal is to HTTP; all others are mistakes in what was asked.
 _STATUSES: Final = {
-    **dict.fromkeys((CONFLICT, IN_USE, NOT_ENOUGH, "booking-over", "booking-begun"), 409),
+    **dict.fromkeys((CONFLICT, IN_USE, NOT_ENOUGH, OUTDATED, "booking-over", "booking-begun"), 409),
     **dict.fromkeys(("booking-stale", "booking-broken"), 409),
     **dict.fromkeys((*POLICIES, NOT_YOURS, "booking-too-many-open"), 403),
     **dict.fromkeys((NO_PLACE, "booking-unknown"), 404),
@@ -89,7 +94,7 @@ async def get_bookings(
             node=known.name if known is not None else node,
         )
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
     if node is not None and known is None and not found:
         # What was booked on a node that is gone is still told.
         raise NotFoundException(f"There is no node {node!r}{close_to(node, _names(services))}")
@@ -98,13 +103,28 @@ async def get_bookings(
     # Whoever sees counts alone hears what holds, not what became of the rest; of one's own one hears all.
     seen = [one for one in views if one.id is not None or one.state in ("upcoming", "running")]
     told = tuple(await _with_use(seen, services))
-    body = BookingList(at=now, tier=tier, bookings=told, is_cut=len(found) > MOST_TOLD)
+    nodes = services.fleet if node is None else filter(None, (known,))
+    body = BookingList(
+        at=now,
+        tier=tier,
+        bookings=told,
+        tomorrow=tomorrow(now, desk.zone),
+        is_cut=len(found) > MOST_TOLD,
+        elsewhere=() if mine else tuple(_elsewhere(services, nodes, (since, until), tier)),
+    )
     return Response(body, headers=NO_STORE)
 
 
 @get("/limits", summary="How much I may book", opt=needs("person"), responses=problems(400, 401, 403, 503))
 async def get_limits(
-    request: AnyRequest, services: Services, *, start: From = None, end: To = None
+    request: AnyRequest,
+    services: Services,
+    *,
+    start: From = None,
+    end: To = None,
+    without: Annotated[
+        str | None, Parameter(max_length=64, description="As if this booking were not: it is to change.")
+    ] = None,
 ) -> Response[LimitsView]:
     """The policies that hold for whoever asks, and what is left in a span, or now if none is named."""
     since = moment(start, "from", services.fleet.clock.now())
@@ -112,10 +132,11 @@ async def get_limits(
     if not since < until <= since + FARTHEST_SECONDS:
         raise ValidationException("from: must be before to, by what one may book at most")
     try:
-        limits = await desk_of(services).limits(identity_of(request), Span(start=since, end=until))
+        span = Span(start=since, end=until)
+        limits = await desk_of(services).limits(identity_of(request), span, without=without)
         return Response(limits, headers=NO_STORE)
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
 
 
 @get("/{ident:str}", summary="One booking", responses=problems(400, 401, 403, 404, 503))
@@ -125,7 +146,7 @@ async def get_booking(request: AnyRequest, services: Services, ident: str) -> Re
     try:
         found = await desk_of(services).find(ident)
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
     now = services.fleet.clock.now()
     view = None if found is None else _view(found, identity_of(request), now, tier=tier)
     if view is None or view.id is None:
@@ -136,6 +157,7 @@ async def get_booking(request: AnyRequest, services: Services, ident: str) -> Re
 @post("/", summary="Book", opt=needs("book"), status_code=201, responses=problems(*_CHANGES), **FORM)
 async def post_booking(request: AnyRequest, services: Services, data: BookingWish) -> Response[BookingAnswer]:
     """Book GPUs, whole nodes, or any that fit; for admins: block them."""
+    await check_keys(request)
     desk, identity, now = desk_of(services), identity_of(request), services.fleet.clock.now()
     if bool(data.places) == (data.any is not None):
         raise ValidationException("name either places or any")
@@ -145,7 +167,7 @@ async def post_booking(request: AnyRequest, services: Services, data: BookingWis
     end = start + data.for_seconds if data.for_seconds is not None else _moment(data.end, "end", now)
     span = Span(start=start, end=float(int(end)))
     comment = kept_comment(data.comment)
-    who = None if data.who is None else person_name(data.who)
+    who = None if data.who is None else somebodys_name(data.who)
     if data.who is not None and who is None:
         raise ValidationException("who: this can be nobody's name")
     wanted = _wish(data) if data.any is not None else places_of(data.places)
@@ -161,6 +183,7 @@ async def patch_booking(
     request: AnyRequest, services: Services, ident: str, data: BookingChange
 ) -> Response[BookingAnswer]:
     """Move, extend, shorten, or say something else; of one that has begun only the end and the comment."""
+    await check_keys(request)
     desk, identity = desk_of(services), identity_of(request)
     if data.end is not None and data.extend_seconds is not None:
         raise ValidationException("say either end or extend_seconds")
@@ -173,7 +196,7 @@ async def patch_booking(
     # To whole seconds, as all times.
     later = None if data.extend_seconds is None else float(int(data.extend_seconds))
     try:
-        decision = await desk.edit(identity, ident, change, later=later)
+        decision = await desk.edit(identity, ident, change, later=later, revision=data.revision)
     except (BookingRefused, StorageError) as error:
         raise refusal(error, identity) from None
     return Response(_answer(decision, request, services), headers=NO_STORE)
@@ -199,12 +222,24 @@ async def delete_booking(request: AnyRequest, services: Services, ident: str) ->
 def refusal(error: BookingRefused | StorageError, identity: Identity) -> Exception:
     """Why it is refused, as HTTP says it; no names for whoever sees none."""
     if isinstance(error, StorageError):
-        return ServiceUnavailableException(str(error))
+        return StorageUnavailable(error)
     who = error.reason.values.get("who")
     is_own = isinstance(who, str) and is_same(who, identity.person or "")
     reason = error.reason if identity.tier == "names" or is_own else error.unnamed
     status = _STATUSES.get(reason.code, 400)
     return CodedException(status, reason.text, code=reason.code, values=dict(reason.values))
+
+
+def _elsewhere(
+    services: Services, nodes: Iterable[Node], span: tuple[float, float], tier: Tier
+) -> Iterator[ElsewhereView]:
+    """What is claimed on these nodes in a span by others than the board's own book."""
+    since, until = span
+    for node in nodes:
+        for number, claims in sorted(services.fleet.claims_elsewhere(node).items()):
+            for claim in claims:
+                if not claim.is_over(since) and (claim.start is None or claim.start < until):
+                    yield elsewhere_view((node.name, number), claim, tier=tier)
 
 
 async def _with_use(views: Sequence[BookingView], services: Services) -> list[BookingView]:
@@ -214,7 +249,7 @@ async def _with_use(views: Sequence[BookingView], services: Services) -> list[Bo
     try:
         uses = await desk.uses(begun) if begun else {}
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
     found = []
     for one in views:
         ident = one.id or ""
@@ -224,7 +259,9 @@ async def _with_use(views: Sequence[BookingView], services: Services) -> list[Bo
             continue
         # What was released was so because nobody came, whatever the settings say now.
         is_late = watch is not None and one.state in ("running", "ended") and watch.is_no_show(use)
-        found.append(replace(one, use=_use_view(use), no_show=is_late or one.state == "released"))
+        back = watch.given_back_at(use, now) if watch is not None and one.state == "running" else None
+        is_no_show = is_late or one.state == "released"
+        found.append(replace(one, use=_use_view(use), no_show=is_no_show, given_back_at=back))
     return found
 
 

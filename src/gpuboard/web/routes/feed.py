@@ -8,7 +8,6 @@ from litestar.exceptions import (
     ClientException,
     NotFoundException,
     PermissionDeniedException,
-    ServiceUnavailableException,
 )
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
@@ -31,6 +30,7 @@ from gpuboard.web.routes.session import (
     refusal,
 )
 from gpuboard.web.services import Services
+from gpuboard.web.unavailable import StorageUnavailable
 from gpuboard.wire.bookings import FEED_PATH, FeedView
 
 _CALENDAR: Final = "text/calendar"
@@ -58,7 +58,7 @@ async def get_calendar(
             raise PermissionDeniedException("This key is of no calendar feed: it was revoked, or mistyped.")
         found = await desk_of(services).own_calendar(owner.person)
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
     name = f"{services.info.title or 'gpuboard'}: {owner.person}"
     return Response(calendar_of(found, name=name), media_type=_CALENDAR, headers=NO_STORE)
 

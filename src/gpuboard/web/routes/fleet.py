@@ -196,9 +196,9 @@ async def get_free(
     """The free GPUs that fit, best fit first.
 
     That is the smallest block of one node that suffices, then of those that are too small alone the largest;
-    what was just freed comes last. `chosen` says how many GPUs of each block, the first, to take,
-    and `free_until` when the first booking of these begins. Where there are not enough, `fits_from` says when
-    bookings that end leave enough.
+    what was just freed or is booked within four hours comes last. `chosen` says how many GPUs of each block,
+    the first, to take, and `free_until` when the first booking of these begins. Where there are not enough,
+    `fits_from` says when bookings that end leave enough.
     """
     try:
         wish = Wish(gpus=gpus, memory_bytes=parse_size(memory), model=model, same_node=same_node)

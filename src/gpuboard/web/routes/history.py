@@ -8,9 +8,10 @@ from litestar.exceptions import ValidationException
 from litestar.params import Parameter
 from msgspec.structs import replace
 
-from gpuboard.history.asking import GPU_NAMES, HOST_NAMES, Wanted, ask_curves, ask_track
+from gpuboard.history.asking import GPU_NAMES, HOST_NAMES, Wanted, ask_curves, ask_learnt_later, ask_track
 from gpuboard.history.base import History
 from gpuboard.history.events import STATES
+from gpuboard.history.hindsight import OF_THE_RECORD
 from gpuboard.history.records import Episode, Event, StateSpan
 from gpuboard.model.errors import UsageError
 from gpuboard.model.problems import problem_of, public_kind
@@ -27,7 +28,7 @@ from gpuboard.web.past import encode_by_parts, tell
 from gpuboard.web.problems import problems
 from gpuboard.web.query import check_query
 from gpuboard.web.services import Services
-from gpuboard.web.times import From, To, span
+from gpuboard.web.times import Around, From, To, moment, span
 from gpuboard.wire.clean import clean_text
 from gpuboard.wire.history import (
     EpisodesAnswer,
@@ -115,7 +116,8 @@ async def get_states(
 ) -> Response[StatesAnswer]:
     """What a GPU was from when to when, and who was on it; what lies between was not observed.
 
-    Idle counts from when work stopped, at most an hour back.
+    Idle counts from when work stopped, at most an hour back. Of too many changes the newest are told, and
+    `from` is when these begin.
     """
     tier = tier_of(request)
     since, until = span(start, end, now=services.fleet.clock.now(), usual=DAY)
@@ -123,7 +125,13 @@ async def get_states(
 
     def read(history: History) -> bytes:
         states = _states(history.states(gpu, since, until, quiet_percent=quiet), tier)
-        return encode_by_parts(StatesAnswer(start=since, end=until, states=states), "states")
+        told = states[-MAX_HISTORY_ROWS:]
+        # What is left out was observed.
+        start = since if len(told) == len(states) else told[0].start
+        later = ask_learnt_later(history, gpu, start, until)
+        return encode_by_parts(
+            StatesAnswer(start=start, end=until, states=told, learnt_later=later), "states"
+        )
 
     answer = await tell(request, services.history, services.past, read)
     return cast("Response[StatesAnswer]", answer)
@@ -144,7 +152,7 @@ async def get_track(
     def read(history: History) -> bytes:
         track = ask_track(history, since, until, points)
         if tier != "names":
-            events = [replace(one, kind=public_kind(one.kind)) for one in track.events]
+            events = [replace(one, kind=_kind(one.kind, tier)) for one in track.events]
             track = replace(track, events=events)
         return msgspec.json.encode(track)
 
@@ -167,6 +175,7 @@ async def get_episodes(
     person: Annotated[str | None, Parameter(max_length=256, description="Only of this person.")] = None,
     start: From = None,
     end: To = None,
+    around: Around = None,
     limit: Limit = 1000,
 ) -> Response[EpisodesAnswer]:
     """One person's program on one GPU is one episode; those that touch the last week, the newest first."""
@@ -175,9 +184,10 @@ async def get_episodes(
         check_names(request)
     since, until = span(start, end, now=services.fleet.clock.now(), usual=WEEK)
     own = None if node is None else _own_name(services, node)
+    near = None if around is None else moment(around, "around", until)
 
     def read(history: History) -> bytes:
-        found = history.episodes(since, until, gpu=gpu, node=own, person=person, limit=limit)
+        found = history.episodes(since, until, gpu=gpu, node=own, person=person, around=near, limit=limit)
         return encode_by_parts(EpisodesAnswer(episodes=[_episode(one, tier) for one in found]), "episodes")
 
     answer = await tell(request, services.history, services.past, read)
@@ -192,15 +202,17 @@ async def get_events(
     node: MaybeNode = None,
     start: From = None,
     end: To = None,
+    around: Around = None,
     limit: Limit = 1000,
 ) -> Response[EventsAnswer]:
     """Nodes that were late, lost or refused, and problems; those that touch the last week."""
     tier = tier_of(request)
     since, until = span(start, end, now=services.fleet.clock.now(), usual=WEEK)
     own = None if node is None else _own_name(services, node)
+    near = None if around is None else moment(around, "around", until)
 
     def read(history: History) -> bytes:
-        found = history.events(since, until, node=own, limit=limit)
+        found = history.events(since, until, node=own, around=near, limit=limit)
         return encode_by_parts(EventsAnswer(events=[_event(one, tier) for one in found]), "events")
 
     answer = await tell(request, services.history, services.past, read)
@@ -227,7 +239,7 @@ def _figures(text: str, *, of_nodes: bool) -> tuple[str, ...]:
 
 
 def _states(spans: list[StateSpan], tier: Tier) -> list[StateView]:
-    """The newest of them; where names are hidden, nobody sees when one person followed another."""
+    """In order; where names are hidden, nobody sees when one person followed another."""
     states: list[StateView] = []
     for one in (_state(each, tier) for each in spans):
         last = states[-1] if states else None
@@ -235,7 +247,7 @@ def _states(spans: list[StateSpan], tier: Tier) -> list[StateView]:
             states[-1] = replace(last, end=one.end)
         else:
             states.append(one)
-    return states[-MAX_HISTORY_ROWS:]
+    return states
 
 
 def _state(span: StateSpan, tier: Tier) -> StateView:
@@ -260,18 +272,21 @@ def _episode(one: Episode, tier: Tier) -> EpisodeView:
 
 
 def _event(one: Event, tier: Tier) -> EventView:
-    is_told = tier == "names"
-    kind = one.kind if is_told else public_kind(one.kind)
-    detail = one.detail if is_told else None
+    kind = _kind(one.kind, tier)
+    detail = one.detail if tier == "names" else None
     return EventView(
-        node=one.node,
+        node=one.node or None,
         gpu=one.gpu,
         kind=kind,
-        text=None if kind in STATES else problem_of(kind, detail).text,
+        text=None if kind in STATES else OF_THE_RECORD.get(kind) or problem_of(kind, detail).text,
         start=one.start,
         end=one.end,
         detail=detail,
     )
+
+
+def _kind(kind: str, tier: Tier) -> str:
+    return kind if tier == "names" or kind in OF_THE_RECORD else public_kind(kind)
 
 
 ROUTER = Router(

@@ -20,6 +20,7 @@ from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, 
 
 from gpuboard.model.errors import AccessRefused, SourceError, WireError
 from gpuboard.web.agents import AgentDoor, AnySocket, Line
+from gpuboard.web.bodies import check_keys
 from gpuboard.web.direct import answer_directly
 from gpuboard.web.needs import identity_of, needs, token_of
 from gpuboard.web.problems import problems, send_problem, too_deep_problem
@@ -32,7 +33,6 @@ from gpuboard.wire.ingest import (
     CLOSE_TRY_LATER,
     MAX_MESSAGE_BYTES,
 )
-from gpuboard.wire.json_keys import refuse_twice
 
 log = logging.getLogger(__name__)
 
@@ -164,10 +164,7 @@ async def post_enrolment(
     request: AnyRequest, services: Services, data: EnrolmentRequest
 ) -> Response[EnrolmentAnswer]:
     """Exchange a code, once, for the token of the node that it was made for."""
-    try:
-        refuse_twice(await request.body())
-    except WireError as error:
-        raise ClientException(str(error)) from None
+    await check_keys(request)
     node, token = await agent_door(services).enrol(data.code, identity_of(request).address)
     answer = EnrolmentAnswer(node=node, token=token)
     return Response(answer, headers={"cache-control": "no-store"})

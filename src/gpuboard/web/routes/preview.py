@@ -84,10 +84,8 @@ def _squares(summary: Summary) -> list[int]:
 
 def title_for(request: AnyRequest, services: Services) -> str:
     """What the board is called, for whoever may see counts."""
-    info = services.info
-    if identity_of(request).tier is None:
-        return "gpuboard"
-    return info.title or ("gpuboard" if info.demo else info.name)
+    title = services.info.title if identity_of(request).tier is not None else None
+    return title or "gpuboard"
 
 
 def head(request: AnyRequest, services: Services, base_path: str) -> bytes:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final
 
 from litestar import MediaType, Request, Response, get, post
 from litestar.exceptions import (
-    ClientException,
     NotFoundException,
     PermissionDeniedException,
     ServiceUnavailableException,
@@ -26,16 +25,16 @@ from gpuboard.model.errors import (
     LinkRefused,
     StorageError,
     UsageError,
-    WireError,
 )
 from gpuboard.model.identity import Identity, WayKind
+from gpuboard.web.bodies import check_keys
 from gpuboard.web.cookies import Browser, browser_cookie, csrf_of, session_cookie
 from gpuboard.web.limits import MAX_FORM_BYTES
 from gpuboard.web.needs import browser_of, identity_of, needs
 from gpuboard.web.people import PeopleDoor, deed_of, place_of
 from gpuboard.web.problems import CodedException, problems, too_deep_problem
 from gpuboard.web.services import Services
-from gpuboard.wire.json_keys import refuse_twice
+from gpuboard.web.unavailable import StorageUnavailable
 from gpuboard.wire.people import LinkUse, LinkView, PasswordSignIn, SessionView, SetUp, SignOut
 
 AnyRequest = Request[Any, Any, Any]
@@ -229,10 +228,7 @@ def reach_of(door: PeopleDoor, identity: Identity) -> WayKind | None:
 
 async def opened(request: AnyRequest, services: Services) -> PeopleDoor:
     """The door for people, for one who may sign in over this line."""
-    try:
-        refuse_twice(await request.body())
-    except WireError as error:
-        raise ClientException(str(error)) from None
+    await check_keys(request)
     if browser_of(request).needs_https:
         raise CodedException(
             403,
@@ -285,7 +281,7 @@ def view_of(services: Services, identity: Identity, browser: Browser) -> Session
 def refusal(error: LinkRefused | StorageError) -> Exception:
     """Why something was not done, as an answer."""
     if isinstance(error, StorageError):
-        return ServiceUnavailableException(str(error))
+        return StorageUnavailable(error)
     if error.code in _GONE:
         return CodedException(410, str(error), code=error.code)
     if error.code == "needs-password":

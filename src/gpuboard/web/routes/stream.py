@@ -46,7 +46,12 @@ async def stream(
     let_in(socket.scope)
     try:
         viewer = services.broadcaster.join(
-            identity.tier, stream=stream, after=after, credential=identity.credential, role=identity.role
+            identity.tier,
+            stream=stream,
+            after=after,
+            credential=identity.credential,
+            role=identity.role,
+            person=identity.person,
         )
         await _show(socket, services.broadcaster, viewer)
     finally:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, cast
 
 import msgspec
 from litestar import Response, Router, get
-from litestar.exceptions import ServiceUnavailableException, ValidationException
+from litestar.exceptions import ValidationException
 from litestar.params import Parameter
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from gpuboard.web.query import check_query
 from gpuboard.web.reserving import ReservedIn, with_reserved, with_reserved_means
 from gpuboard.web.services import Services
 from gpuboard.web.times import From, To, span
+from gpuboard.web.unavailable import StorageUnavailable
 from gpuboard.wire.usage import UsageAnswer, UsageAveragesAnswer, UsageBy, UsageDaysAnswer, UsageHoursAnswer
 
 USUAL_SECONDS: Final = 30 * 86_400.0
@@ -193,7 +194,7 @@ async def _reserved(services: Services, within: Span, now: float) -> ReservedIn 
     try:
         bookings = await services.bookings.counted(*within)
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
     return partial(reserved_by, bookings, now=now, person_of=services.fleet.names.person)
 
 

@@ -5,21 +5,20 @@ from typing import Final
 
 from litestar import MediaType, Response, post
 from litestar.exceptions import (
-    ClientException,
     PermissionDeniedException,
-    ServiceUnavailableException,
     TooManyRequestsException,
 )
 
 from gpuboard.accounts.ways.base import NodeEvidence
-from gpuboard.model.errors import AccessRefused, StorageError, WireError
+from gpuboard.model.errors import AccessRefused, StorageError
+from gpuboard.web.bodies import check_keys
 from gpuboard.web.limits import MAX_FORM_BYTES
 from gpuboard.web.needs import identity_of, needs, token_of
 from gpuboard.web.problems import problems, too_deep_problem
 from gpuboard.web.routes.ingest import NODE_TOKEN, agent_door
 from gpuboard.web.routes.session import NO_STORE, AnyRequest, people_door
 from gpuboard.web.services import Services
-from gpuboard.wire.json_keys import refuse_twice
+from gpuboard.web.unavailable import StorageUnavailable
 from gpuboard.wire.login import LoginGrant, VouchQuestion
 
 
@@ -36,10 +35,7 @@ from gpuboard.wire.login import LoginGrant, VouchQuestion
 )
 async def post_vouch(request: AnyRequest, services: Services, data: VouchQuestion) -> Response[LoginGrant]:
     """What a node says of who asks there is believed for users at most."""
-    try:
-        refuse_twice(await request.body())
-    except WireError as error:
-        raise ClientException(str(error)) from None
+    await check_keys(request)
     agents, people = agent_door(services), people_door(services)
     address = identity_of(request).address
     known = await agents.admit(request.headers, address, token_of(request))
@@ -57,7 +53,7 @@ async def post_vouch(request: AnyRequest, services: Services, data: VouchQuestio
     except AccessRefused as error:
         raise PermissionDeniedException(str(error)) from None
     except StorageError as error:
-        raise ServiceUnavailableException(str(error)) from None
+        raise StorageUnavailable(error) from None
     return Response(granted, headers=NO_STORE)
 
 
