@@ -347,8 +347,8 @@ def test_the_foot_of_a_lane_is_what_was_recorded(browser: Browser, demo: Running
         expect(foot.first).to_be_visible()
         drawn = foot.evaluate_all("(all) => all.map(({style}) => [style.left, style.width].map(parseFloat))")
         seen, recorded = (
-            [at for each in joined(spans) for at in each]
-            for spans in (((left, left + width) for left, width in drawn), used)
+            [at for each in spans for at in each]
+            for spans in (joined((left, left + width) for left, width in drawn), used)
         )
         assert seen == pytest.approx(recorded, abs=0.5)
         keep(page, "lanes-foot")
@@ -361,10 +361,16 @@ def used_yesterday(demo: RunningBoard, midnight: float) -> tuple[str, str, list[
         for card in node["gpus"]:
             asked = {"gpu": card["uuid"], "from": start, "to": midnight}
             states = httpx.get(f"{demo.url}api/v1/history/states", params=asked).json()["states"]
-            used = [one for one in states if one["verdict"] == "busy" and one["to"] - one["from"] > HOUR]
-            if used and {one["verdict"] for one in states} == {"busy", "free"}:
-                shares = [[100 * (one[end] - start) / DAY for end in ("from", "to")] for one in used]
-                return node["name"], card["label"], [(begin, end) for begin, end in shares]
+            if {one["verdict"] for one in states} != {"busy", "free"}:
+                continue
+            # Whoever follows without a break is drawn as one; what is too short to be seen is left out.
+            used = joined(
+                (100 * (one["from"] - start) / DAY, 100 * (one["to"] - start) / DAY)
+                for one in states
+                if one["verdict"] == "busy"
+            )
+            if all(end - begin > 100 * HOUR / DAY for begin, end in used):
+                return node["name"], card["label"], used
     raise AssertionError("nobody computed yesterday")
 
 
