@@ -13,6 +13,8 @@ from tests.pushing import enroll_by_command, token_of, wait_until
 from tests.signing_in import TestBrowser, log_in
 from tests.started import started
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["folder"]
 
 SETTINGS = """
@@ -49,7 +51,6 @@ def vouch(board: RunningBoard, node: str, uid: int, name: str) -> httpx.Response
 
 
 @NEEDS_ROOT
-@pytest.mark.slow
 def test_a_user_of_a_node_signs_in_through_its_agent(lab: RunningBoard, folder: Path, tmp_path: Path) -> None:
     """Browser and command line; root of the node does not get in at all."""
     token_file = tmp_path / "node.token"

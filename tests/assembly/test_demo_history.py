@@ -17,6 +17,8 @@ from gpuboard.probes.simulated import lost_gpu, lost_since, node_names, past_job
 from gpuboard.probes.simulated.jobs import current_job
 from tests.clock import HandClock
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_790_000_000.0
 HOUR, DAY = 3600.0, 86400.0
 NODES = 4

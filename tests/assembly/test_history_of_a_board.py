@@ -21,6 +21,8 @@ from gpuboard.history.embedded import EmbeddedHistory
 from tests.board import RunningBoard, running_board
 from tests.started import eventually
 
+pytestmark = pytest.mark.slow
+
 NODES = '[[source]]\nkind = "simulated"\nnodes = 1\ninterval = "200ms"\n'
 NO_HISTORY = '[history]\nkind = "none"\n'
 

@@ -29,6 +29,8 @@ from tests.started import eventually
 from tests.tls import Authority
 from tests.web.conftest import decode_frame
 
+pytestmark = pytest.mark.slow
+
 LOCAL = '[[source]]\nkind = "local"\nprobe = "simulated"\ninterval = "2s"\n'
 
 
@@ -353,7 +355,6 @@ def shown_certificate(board: RunningBoard, ca_file: Path) -> bytes | None:
         return secured.getpeercert(binary_form=True)
 
 
-@pytest.mark.slow
 def test_a_file_that_does_not_answer_keeps_no_later_reading_from_being_made(tmp_path: Path) -> None:
     """A dead mount, here a pipe in which nobody writes: said, and forgotten once the file is back."""
     config = tmp_path / "gpuboard.toml"

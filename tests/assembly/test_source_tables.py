@@ -21,6 +21,8 @@ from gpuboard.storage.tables import NODE_PLACES
 from tests.board import RunningBoard, running_board
 from tests.databases import open_database
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_SECONDS = 60
 
 

@@ -11,6 +11,8 @@ from tests.databases import open_database
 from tests.fakes.real_postgresql import RealPostgres
 from tests.signing_in import make_token, revoke_token, signed_in
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_copy_made_while_the_board_runs_brings_everything_back(tmp_path: Path) -> None:
     """Also what was revoked since, as it says."""

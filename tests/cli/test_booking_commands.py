@@ -23,6 +23,8 @@ from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab, gpu
 from tests.pushing import wait_until
 from tests.signing_in import log_in
 
+pytestmark = pytest.mark.slow
+
 ZONE = "Europe/Berlin"
 
 

@@ -19,6 +19,8 @@ from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab
 from tests.cli.test_booking_commands import Terminal
 from tests.pushing import wait_until
 
+pytestmark = pytest.mark.slow
+
 # Longer than the policies of that board allow: what was agreed elsewhere holds.
 ANA = {"name": "ana", "date": "YEAR-12-01 9:05", "comment": 'paper; "quoted", ünï'}
 BEN = {"name": "Ben K.", "date": "YEAR-12-24", "comment": ""}

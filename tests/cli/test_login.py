@@ -25,6 +25,8 @@ from tests.pushing import enroll_by_command, wait_until
 from tests.signing_in import TestBrowser
 from tests.started import started
 
+pytestmark = pytest.mark.slow
+
 NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 SOMEBODY = pwd.getpwnam("nobody")
 # Two of whom this machine has not heard: somebody, and the account of a service.
@@ -169,7 +171,6 @@ def test_on_the_boards_machine_root_is_admin_and_system_accounts_are_nobody(fold
 
 
 @NEEDS_ROOT
-@pytest.mark.slow
 def test_a_board_of_a_service_knows_itself_root_and_people_by_the_kernels_word(folder: Path) -> None:
     """Its own account and root are admins, somebody is a user, and other services are nobody."""
     home = folder / "service"
@@ -190,7 +191,6 @@ def test_a_board_of_a_service_knows_itself_root_and_people_by_the_kernels_word(f
 
 
 @NEEDS_ROOT
-@pytest.mark.slow
 def test_login_finds_the_agent_that_somebody_runs_in_a_session_of_ones_own(
     here: RunningBoard, folder: Path
 ) -> None:

@@ -11,6 +11,8 @@ from gpuboard.cli.doctor import MARKS
 from gpuboard.cli.output import HANDLER, never_fail_to_encode
 from gpuboard.export.files import write_out
 
+pytestmark = pytest.mark.slow
+
 COMMAND = f"{sys.executable} -m gpuboard"
 
 

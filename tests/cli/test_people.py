@@ -18,6 +18,8 @@ from tests.cli.test_login import command
 from tests.pushing import wait_until
 from tests.signing_in import TestBrowser, log_in
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct horse battery"
 
 

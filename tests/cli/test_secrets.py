@@ -20,6 +20,8 @@ from tests.cli.conftest import COMMAND, Run
 from tests.fakes import nvml
 from tests.fakes.nvml import FakeProcess
 
+pytestmark = pytest.mark.slow
+
 SLEEP = "import time; time.sleep(300)"
 
 

@@ -23,7 +23,7 @@ from tests.fakes.lists import following
 from tests.fakes.real_consul import real_consul
 
 # One real Consul at a time is enough for a machine.
-pytestmark = pytest.mark.xdist_group("consul")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("consul")]
 
 EVERY = 0.02
 

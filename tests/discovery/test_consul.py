@@ -27,7 +27,7 @@ from tests.fakes.consul_admin import Admin, Consul, trouble_is
 from tests.fakes.lists import Lists, following
 from tests.fakes.real_consul import real_consul
 
-pytestmark = pytest.mark.xdist_group("consul")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("consul")]
 
 
 @pytest_asyncio.fixture(params=["double", "real"])

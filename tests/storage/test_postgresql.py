@@ -21,6 +21,8 @@ from tests.databases import open_url
 from tests.fakes.real_postgresql import RealPostgres
 from tests.started import eventually
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def url(postgres: RealPostgres) -> Iterator[str]:

@@ -29,6 +29,8 @@ from tests.accounts.test_guesses import QuickPasswords
 from tests.clock import Clock
 from tests.fakes.real_oidc import running_provider
 
+pytestmark = pytest.mark.slow
+
 HERE = Place(address="192.0.2.7", browser="b" * 64)
 GUESSES = 10_000
 

@@ -15,6 +15,8 @@ from tests.parts import free_ports
 from tests.pushing import wait_until
 from tests.web.conftest import decode_frame
 
+pytestmark = pytest.mark.slow
+
 # A visitor from beyond loopback sees counts.
 ELSEWHERE = {"x-forwarded-for": "192.0.2.7"}
 # Some of its sources will never name their nodes: they are waited for a moment only.

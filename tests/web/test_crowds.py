@@ -18,6 +18,8 @@ from tests.board import RunningBoard, running_board
 from tests.pushing import wait_until
 from tests.web.conftest import decode_frame
 
+pytestmark = pytest.mark.slow
+
 HALF_OPEN = 300
 
 
@@ -56,7 +58,6 @@ def deaf_viewer(board: RunningBoard) -> Iterator[socket.socket]:
         yield raw
 
 
-@pytest.mark.slow
 def test_a_viewer_that_does_not_read_is_cut_and_the_others_do_not_notice(lively: RunningBoard) -> None:
     """Within seconds, and for good: nothing of it is left in the board."""
     address = lively.url.replace("http", "ws") + "api/v1/stream"

@@ -12,6 +12,8 @@ from tests.booking_lab import NODE, Lab, booking_lab
 from tests.pushing import wait_until
 from tests.signing_in import TestBrowser, make_token, remove_person, signed_in
 
+pytestmark = pytest.mark.slow
+
 FEED = "api/v1/bookings/feed"
 
 

@@ -16,6 +16,8 @@ from tests.fakes.real_oidc import running_provider
 from tests.pushing import wait_until
 from tests.signing_in import TestBrowser, log_in
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = (
     {"sub": "1", "preferred_username": "ana", "name": "Ana Chen", "groups": ["lab", "gpu-admins"]},
     {"sub": "2", "preferred_username": "ben2", "groups": ["lab"]},

@@ -16,6 +16,8 @@ from tests.board import RunningBoard, running_board
 from tests.pushing import enrol
 from tests.web.conftest import operations
 
+pytestmark = pytest.mark.slow
+
 # A request costs more than a call.
 SHARE = 4
 # Whoever guesses codes waits that long for each; that he does is tested elsewhere.

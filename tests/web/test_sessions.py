@@ -20,6 +20,8 @@ from tests.signing_in import (
 )
 from tests.web.conftest import decode_frame
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def counting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBoard]:
