@@ -1,6 +1,7 @@
 /** GPU-hours add up as they are written, and the calendar is the board's. */
 
 import { describe, expect, test } from 'vitest';
+import cases from '../../tests/golden/shares.json';
 import type { UsageAnswer, UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
 import {
   beginOf,
@@ -25,7 +26,7 @@ import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
 import { Language } from '../src/text/language.svelte';
-import { changeOf, HOUR_MS, kindLines, shared, usageLines } from '../src/state/usage';
+import { changeOf, HOUR_MS, kindLines, observedTenths, shared, usageLines } from '../src/state/usage';
 
 const BERLIN = 'Europe/Berlin';
 const day = (text: string) => parseDay(text)!;
@@ -73,6 +74,23 @@ describe('what adds up', () => {
     expect(sum(lines.map(({ tenths }) => tenths))).toBe(1000);
     expect(sum(lines.map(({ hours }) => hours))).toBe(1000);
     expect(lines.map(({ kind }) => kind)).toEqual(['used', 'idle', 'booked', 'free', 'broken', 'unobserved']);
+  });
+
+  test.each(cases.observed)('only all of the time is 100 %% observed: %o', (one) => {
+    const seen = one.span_ms - one.unobserved_ms;
+    const sums = total({ used_ms: seen, unobserved_ms: one.unobserved_ms });
+    expect((observedTenths(sums) / 10).toFixed(1)).toBe(one.percent);
+    expect(sum(kindLines(sums).map(({ tenths }) => tenths))).toBe(1000);
+  });
+
+  test.each([
+    ...cases.prices.map(({ price, text }) => ['price', price, text] as const),
+    ...cases.reserved.map(({ ms, text }) => ['reserved_ms', ms, text] as const),
+  ])('a half is rounded up, as the board does: %s %d', (key, value, text) => {
+    const english = new Language('en', { ...words, ...usage });
+    const ana = row('ana', 0, 0, 0, { [key]: value });
+    const answer = { total: total({ free_ms: HOUR_MS }), rows: [ana], currency: null } as unknown as UsageAnswer;
+    expect(columnsOf(answer, english, false)[0]!.write(ana)).toBe(text);
   });
 
   test('of few hours, tenths are told', () => {

@@ -42,12 +42,18 @@ export interface KindLine {
   hours: number;
 }
 
+/** How much of the time was observed, in tenths of a percent: rounded down, as the board does in words, so that 100.0 % is all. */
+export const observedTenths = ({ span_ms, unobserved_ms }: UsageTotal): number =>
+  span_ms ? Math.floor((1000 * (span_ms - unobserved_ms)) / span_ms) : 0;
+
 /** What the time was, kind by kind; percent and hours add up to 100.0 and to the whole. */
 export function kindLines(total: UsageTotal): KindLine[] {
   const times = timesOf(total);
   const parts = KINDS.map((kind) => times[kind]);
   const unit = unitOf(total);
-  const tenths = shared(parts, 1000);
+  // The last is what was not observed: it has what the share that was observed leaves.
+  const seen = observedTenths(total);
+  const tenths = [...shared(parts.slice(0, -1), seen), total.span_ms ? 1000 - seen : 0];
   const units = shared(parts, Math.round(total.span_ms / unit));
   return KINDS.map((kind, place) => ({
     kind,
@@ -111,7 +117,8 @@ export function roundedWorth(
   const found = new Map<UsageRow | UsageTotal, number>();
   const divide = (some: UsageRow[], whole: number | null, units: number) => {
     const known = some.filter((row) => row[key] !== null);
-    const parts = known.map((row) => row[key]! / unit);
+    // A half is one, also of floats that are next to nothing below it.
+    const parts = known.map((row) => Number((row[key]! / unit).toFixed(6)));
     const sum = parts.reduce((one, other) => one + other, 0);
     // Where these are not all there is, there is nothing to add up; floats are added up to next to nothing.
     const isAll = whole !== null && Math.abs(sum - whole / unit) < 1e-3;
@@ -122,7 +129,7 @@ export function roundedWorth(
     });
   };
   const whole = total[key];
-  const units = Math.round((whole ?? 0) / unit);
+  const units = Math.round(Number(((whole ?? 0) / unit).toFixed(6)));
   if (whole !== null) found.set(total, units);
   divide(rows, whole, units);
   return found;

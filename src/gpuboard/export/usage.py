@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from gpuboard.export.csv import guard
-from gpuboard.export.rounding import rounded_column, rounded_parts
+from gpuboard.export.rounding import nearest, rounded_column, rounded_parts
 from gpuboard.settings.zones import zone_of
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 
@@ -133,7 +133,7 @@ def _table(answer: UsageAnswer) -> list[list[str]]:
 def _whole_tenths(total: UsageTotal) -> dict[str, int]:
     """The total of each kind in tenths of hours; together they are the span."""
     parts = [getattr(total, kind) for kind in KINDS]
-    return dict(zip(KINDS, rounded_parts(parts, round(sum(parts) / _TENTH_MS), _TENTH_MS), strict=True))
+    return dict(zip(KINDS, rounded_parts(parts, nearest(sum(parts), _TENTH_MS), _TENTH_MS), strict=True))
 
 
 def _column(name: str, answer: UsageAnswer, whole: int | None) -> list[str]:
@@ -145,7 +145,7 @@ def _column(name: str, answer: UsageAnswer, whole: int | None) -> list[str]:
     )
     # Of what has no total nobody asks what it adds up to.
     sum_of = sum(part or 0 for part in parts) if total is None else total
-    units = rounded_column(parts, sum_of, unit, round(sum_of / unit) if whole is None else whole)
+    units = rounded_column(parts, sum_of, unit, nearest(sum_of, unit) if whole is None else whole)
     if total is None:
         units[-1] = None
     return ["" if one is None else f"{one / 10**digits:,.{digits}f}" for one in units]
