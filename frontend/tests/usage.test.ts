@@ -303,7 +303,7 @@ test('in every column beside the kinds of time rows add up to the last line, and
   for (let round = 0; round < 40; round++) {
     const groups = Array.from({ length: 1 + random(6) }, (_, group) => {
       const people = Array.from({ length: random(5) }, (__, place) =>
-        row(`p${group}-${place}`, 1, 0, 0, {
+        row(`p${group}-${place}`, random(100) / 7, random(9) / 7, 0, {
           reserved_ms: random(9 * HOUR_MS),
           reserved_used_ms: random(2 * HOUR_MS),
           weighted_ms: random(30 * HOUR_MS),
@@ -311,9 +311,11 @@ test('in every column beside the kinds of time rows add up to the last line, and
           memory_gib_hours: random(100_000) / 1000,
         }),
       );
-      return row(`g${group}`, 1, 0, 0, { people, ...sums(people) });
+      const [used_ms, idle_ms] = [sum(people.map((one) => one.used_ms)), sum(people.map((one) => one.idle_ms))];
+      return row(`g${group}`, 0, 0, 0, { people, ...sums(people), used_ms, idle_ms });
     });
-    const span = total({ used_ms: (round % 2 ? 10 : 9000) * HOUR_MS });
+    const [used_ms, idle_ms] = [sum(groups.map((one) => one.used_ms)), sum(groups.map((one) => one.idle_ms))];
+    const span = total({ used_ms, idle_ms, free_ms: (round % 2 ? 10 : 9000) * HOUR_MS });
     const answer = { total: { ...span, ...sums(groups) }, rows: groups, currency: null } as UsageAnswer;
     for (const { title, write, together } of columnsOf(answer, english, false)) {
       const whole = figure(write(answer.total));
@@ -323,6 +325,27 @@ test('in every column beside the kinds of time rows add up to the last line, and
         expect(sum(group.people!.map((one) => figure(write(one)))), title).toBe(figure(write(group)));
     }
   }
+});
+
+test('a weight of 1 changes no figure, and weighted hours are told as finely as those used', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const third = HOUR_MS / 3;
+  const people = ['ana', 'ben', 'chen'].map((name) => row(name, 1 / 3, 0.04, 0.04, { weighted_ms: third + 0.08 * HOUR_MS }));
+  const weighed = row('dora', 0.5, 0, 0, { weighted_ms: HOUR_MS });
+  const rows = [...people, weighed];
+  const parts = [1.5 * HOUR_MS, 0.12 * HOUR_MS, 0.12 * HOUR_MS];
+  const sums = {
+    ...total({ used_ms: parts[0]!, idle_ms: parts[1]!, booked_ms: parts[2]!, free_ms: HOUR_MS }),
+    weighted_ms: sum(rows.map((one) => one.weighted_ms!)),
+  };
+  const [column] = columnsOf({ total: sums, rows, currency: null } as unknown as UsageAnswer, english, false);
+  const { lines, used, idle, booked } = usageLines(rows, sums);
+  for (const [place, each] of people.entries()) {
+    const line = lines[place]!;
+    expect(column!.write(each)).toBe((line.used + line.idle + line.booked).toFixed(1));
+  }
+  expect(column!.write(weighed)).toBe((lines[3]!.used + 0.5).toFixed(1));
+  expect(column!.write(sums)).toBe((used + idle + booked + 0.5).toFixed(1));
 });
 
 test.each([

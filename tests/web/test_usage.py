@@ -254,6 +254,27 @@ def test_rows_add_up_to_the_total_in_every_column_of_every_output(answer: UsageA
     assert [[cell for cell in line if cell] for line in cells] == printed
 
 
+def test_a_weight_of_1_changes_no_figure() -> None:
+    """Whoever has used 0.3 hours is told 0.3 of them weighted, however the rest is rounded."""
+    third = 1_200_000
+    settings: dict[str, Any] = {"idle_ms": 0, "booked_ms": 0}
+    rows = [
+        UsageRow(name=name, used_ms=third, weighted_ms=third, **settings) for name in ("ana", "ben", "chen")
+    ]
+    rows.insert(0, UsageRow(name="dora", used_ms=120_000, weighted_ms=360_000, **settings))
+    used = 3 * third + 120_000
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", rows=rows,
+        total=UsageTotal(
+            span_ms=used + 10, used_ms=used, weighted_ms=used + 240_000, free_ms=10, broken_ms=0, unobserved_ms=0,
+            **settings,
+        ),
+    )  # fmt: skip
+    (_, *people, total) = [line.split() for line in usage_to_text(answer).splitlines()[3:8]]
+    assert [line[-1] for line in people] == [line[1] for line in people]
+    assert Decimal(total[-1]) == Decimal(total[1]) + Decimal("0.1")
+
+
 def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     """Whoever reads it on paper asks nobody."""
     answer = UsageAnswer(

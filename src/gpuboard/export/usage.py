@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
 from typing import Final
@@ -35,6 +36,8 @@ NO_GROUP: Final = "in no group"
 _HOUR_MS: Final = 3_600_000
 # What people read: a tenth of an hour.
 _TENTH_MS: Final = _HOUR_MS // 10
+# What a weight is of: nobody else could have the GPU meanwhile.
+_WEIGHED: Final = ("used_ms", "idle_ms", "booked_ms")
 # Of what is no time: the finest parts of one in which it is told, how many of these people read as one, and
 # after how many digits.
 _FINENESS: Final = {"price": (10_000, 100, 2), "memory_gib_hours": (1000, 100, 1)}
@@ -123,7 +126,7 @@ def _table(answer: UsageAnswer) -> list[list[str]]:
     words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
     names = [*(row.name or _nameless(answer, NO_NAME) for row in answer.rows), "total"]
     wholes = _whole_tenths(answer.total)
-    columns = [_column(name, answer, wholes.get(name)) for name in (*KINDS, *more)]
+    columns = [_written(name, _column(name, answer, wholes)) for name in (*KINDS, *more)]
     return [
         [answer.by, *KINDS.values(), *(words[name] for name in more)],
         *([name, *cells] for name, cells in zip(names, zip(*columns, strict=True), strict=True)),
@@ -136,18 +139,42 @@ def _whole_tenths(total: UsageTotal) -> dict[str, int]:
     return dict(zip(KINDS, rounded_parts(parts, nearest(sum(parts), _TENTH_MS), _TENTH_MS), strict=True))
 
 
-def _column(name: str, answer: UsageAnswer, whole: int | None) -> list[str]:
-    """One figure row by row, rounded so that the rows add up to the total, which comes last."""
-    per_one, unit, digits = _FINENESS.get(name, (1, _TENTH_MS, 1))
-    *parts, total = (
-        None if value is None else round(value * per_one)
-        for value in (getattr(line, name) for line in (*answer.rows, answer.total))
+def _column(name: str, answer: UsageAnswer, wholes: dict[str, int]) -> list[int | None]:
+    """One figure row by row in whole units, so that the rows add up to the total, which comes last."""
+    lines = (*answer.rows, answer.total)
+    if name == "weighted_ms":
+        return _weighted(lines, [_column(kind, answer, wholes) for kind in _WEIGHED])
+    per_one, unit, _ = _FINENESS.get(name, (1, _TENTH_MS, 1))
+    values = (getattr(line, name) for line in lines)
+    return _rounded(
+        [None if value is None else round(value * per_one) for value in values], unit, wholes.get(name)
     )
+
+
+def _weighted(lines: Sequence[UsageRow | UsageTotal], written: list[list[int | None]]) -> list[int | None]:
+    """What is written of the time that is weighed, with what the weights add to it: a weight of 1 changes no figure."""
+    more = [
+        None if line.weighted_ms is None else line.weighted_ms - sum(getattr(line, kind) for kind in _WEIGHED)
+        for line in lines
+    ]
+    return [
+        None if added is None else added + sum(one or 0 for one in plain)
+        for added, plain in zip(_rounded(more, _TENTH_MS), zip(*written, strict=True), strict=True)
+    ]
+
+
+def _rounded(figures: list[int | None], unit: int, whole: int | None = None) -> list[int | None]:
+    *parts, total = figures
     # Of what has no total nobody asks what it adds up to.
     sum_of = sum(part or 0 for part in parts) if total is None else total
     units = rounded_column(parts, sum_of, unit, nearest(sum_of, unit) if whole is None else whole)
     if total is None:
         units[-1] = None
+    return units
+
+
+def _written(name: str, units: list[int | None]) -> list[str]:
+    _, _, digits = _FINENESS.get(name, (1, _TENTH_MS, 1))
     return ["" if one is None else f"{one / 10**digits:,.{digits}f}" for one in units]
 
 
