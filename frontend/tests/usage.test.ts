@@ -21,7 +21,7 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { columnsOf, fitting } from '../src/pages/usage/columns';
-import { tenthText } from '../src/pages/usage/spans';
+import { countedSince, tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
@@ -89,7 +89,11 @@ describe('what adds up', () => {
   ])('a half is rounded up, as the board does: %s %d', (key, value, text) => {
     const english = new Language('en', { ...words, ...usage });
     const ana = row('ana', 0, 0, 0, { [key]: value });
-    const answer = { total: total({ free_ms: HOUR_MS }), rows: [ana], currency: null } as unknown as UsageAnswer;
+    const answer = {
+      total: total({ free_ms: HOUR_MS }),
+      rows: [ana],
+      currency: null,
+    } as unknown as UsageAnswer;
     expect(columnsOf(answer, english, false)[0]!.write(ana)).toBe(text);
   });
 
@@ -255,6 +259,11 @@ test('who holds nothing now, and used some lately, is among people too; each is 
   expect(meansOf(answer, 'new').map(({ used }) => used)).toEqual([null, null]);
 });
 
+test('from when it was counted is said where that is later or earlier than asked for', () => {
+  const since = (from: number) => countedSince({ from, asked_from: 7200 });
+  expect([since(7200), since(10_800), since(5400)]).toEqual([null, 10_800, 5400]);
+});
+
 test('less than a tenth of a GPU is not none', () => {
   const language = new Language('en', words);
   expect([0, 0.02, 0.05, 0.38].map((value) => tenthText(value, language))).toEqual([
@@ -311,7 +320,10 @@ test('in every column beside the kinds of time rows add up to the last line, and
           memory_gib_hours: random(100_000) / 1000,
         }),
       );
-      const [used_ms, idle_ms] = [sum(people.map((one) => one.used_ms)), sum(people.map((one) => one.idle_ms))];
+      const [used_ms, idle_ms] = [
+        sum(people.map((one) => one.used_ms)),
+        sum(people.map((one) => one.idle_ms)),
+      ];
       return row(`g${group}`, 0, 0, 0, { people, ...sums(people), used_ms, idle_ms });
     });
     const [used_ms, idle_ms] = [sum(groups.map((one) => one.used_ms)), sum(groups.map((one) => one.idle_ms))];
@@ -330,7 +342,9 @@ test('in every column beside the kinds of time rows add up to the last line, and
 test('a weight of 1 changes no figure, and weighted hours are told as finely as those used', () => {
   const english = new Language('en', { ...words, ...usage });
   const third = HOUR_MS / 3;
-  const people = ['ana', 'ben', 'chen'].map((name) => row(name, 1 / 3, 0.04, 0.04, { weighted_ms: third + 0.08 * HOUR_MS }));
+  const people = ['ana', 'ben', 'chen'].map((name) =>
+    row(name, 1 / 3, 0.04, 0.04, { weighted_ms: third + 0.08 * HOUR_MS }),
+  );
   const weighed = row('dora', 0.5, 0, 0, { weighted_ms: HOUR_MS });
   const rows = [...people, weighed];
   const parts = [1.5 * HOUR_MS, 0.12 * HOUR_MS, 0.12 * HOUR_MS];

@@ -254,6 +254,23 @@ def test_rows_add_up_to_the_total_in_every_column_of_every_output(answer: UsageA
     assert [[cell for cell in line if cell] for line in cells] == printed
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "is_said"),
+    [(3600.0, 10_800.0, False), (3661.0, 10_800.0, True), (0.0, 10_800.0, True), (3600.0, 14_400.0, True)],
+)
+def test_what_was_counted_is_said_where_it_is_not_what_was_asked_for(
+    start: float, end: float, *, is_said: bool
+) -> None:
+    """Whole hours: also where these are more."""
+    answer = UsageAnswer(
+        start=3600.0, end=10_800.0, asked_from=start, asked_to=end, by="person", gpus=1,
+        observed_percent=50.0, text="t", total=TOTAL, rows=[],
+    )  # fmt: skip
+    counted = "(counted from 1970-01-01T01:00:00Z to 1970-01-01T03:00:00Z)"
+    for told in (usage_to_text(answer), usage_to_html(answer)):
+        assert (counted in told) is is_said
+
+
 def test_a_weight_of_1_changes_no_figure() -> None:
     """Whoever has used 0.3 hours is told 0.3 of them weighted, however the rest is rounded."""
     third = 1_200_000

@@ -141,7 +141,7 @@ def _whole_tenths(total: UsageTotal) -> dict[str, int]:
 
 def _column(name: str, answer: UsageAnswer, wholes: dict[str, int]) -> list[int | None]:
     """One figure row by row in whole units, so that the rows add up to the total, which comes last."""
-    lines = (*answer.rows, answer.total)
+    lines: list[UsageRow | UsageTotal] = [*answer.rows, answer.total]
     if name == "weighted_ms":
         return _weighted(lines, [_column(kind, answer, wholes) for kind in _WEIGHED])
     per_one, unit, _ = _FINENESS.get(name, (1, _TENTH_MS, 1))
@@ -189,14 +189,14 @@ def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None
 
 
 def _asked(answer: UsageAnswer) -> str:
-    """What was asked for, and what of it was counted, if that is less; in a zone that is named."""
+    """What was asked for, and what was counted, if that is not the same; in a zone that is named."""
     zone = zone_of(answer.time_zone) or UTC
     start, end = answer.start, answer.end
-    asked = (start if answer.asked_from is None else answer.asked_from, answer.asked_to or end)
-    words = f"{_moment(asked[0], zone)} to {_moment(asked[1], zone)}"
-    is_less = answer.gpus > 0 and (start > asked[0] or end < asked[1])
-    counted = f" (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else ""
-    return f"{words} ({zone}){counted}"
+    since, until = start if answer.asked_from is None else answer.asked_from, answer.asked_to or end
+    asked, counted = (f"{_moment(a, zone)} to {_moment(b, zone)}" for a, b in ((since, until), (start, end)))
+    # Only whole hours are counted, so it may also be more than was asked for.
+    is_same = answer.gpus == 0 or asked == counted
+    return f"{asked} ({zone})" if is_same else f"{asked} ({zone}) (counted from {counted})"
 
 
 def _moment(at: float, zone: tzinfo = UTC) -> str:
