@@ -18,7 +18,7 @@ from gpuboard.history.reckoning import _Sum, _Worths
 from gpuboard.history.spans import month_of
 from gpuboard.history.usage import Times
 from gpuboard.history.weights import Worth
-from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
+from gpuboard.wire.usage import UsageAnswer, UsageBy, UsageRow, UsageTotal
 from tests.web.test_history import CANARY, Past, history, told
 
 __all__ = ["history", "told"]
@@ -267,8 +267,8 @@ def test_what_was_counted_is_said_where_it_is_not_what_was_asked_for(
         observed_percent=50.0, text="t", total=TOTAL, rows=[],
     )  # fmt: skip
     counted = "(counted from 1970-01-01T01:00:00Z to 1970-01-01T03:00:00Z)"
-    for told in (usage_to_text(answer), usage_to_html(answer)):
-        assert (counted in told) is is_said
+    for output in (usage_to_text(answer), usage_to_html(answer)):
+        assert (counted in output) is is_said
 
 
 def test_a_weight_of_1_changes_no_figure() -> None:
@@ -283,8 +283,8 @@ def test_a_weight_of_1_changes_no_figure() -> None:
     answer = UsageAnswer(
         start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", rows=rows,
         total=UsageTotal(
-            span_ms=used + 10, used_ms=used, weighted_ms=used + 240_000, free_ms=10, broken_ms=0, unobserved_ms=0,
-            **settings,
+            span_ms=used + 10, used_ms=used, weighted_ms=used + 240_000, free_ms=10, broken_ms=0,
+            unobserved_ms=0, **settings,
         ),
     )  # fmt: skip
     (_, *people, total) = [line.split() for line in usage_to_text(answer).splitlines()[3:8]]
@@ -306,6 +306,25 @@ def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     assert text.startswith("1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin): t")
     unknown = usage_to_text(replace(answer, time_zone=None))
     assert unknown.startswith("1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z (UTC): t")
+
+
+@pytest.mark.parametrize("by", ["person", "group", "program", "model", "node", "week"])
+def test_columns_of_a_spreadsheet_do_not_come_and_go_with_what_was_counted(by: UsageBy) -> None:
+    """Whoever reads it month by month has the same columns each time, some of them empty."""
+    row = UsageRow(name="a", used_ms=1, idle_ms=0, booked_ms=0)
+    known = replace(
+        row, previous_used_ms=1, memory_gib_hours=1.0, reserved_ms=1, reserved_used_ms=1, group="b"
+    )
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by=by, gpus=1, observed_percent=50.0, text="t", total=TOTAL, rows=[]
+    )
+    heads = {
+        usage_to_csv(replace(answer, rows=rows)).partition("\n")[0] for rows in ([], [row], [row, known])
+    }
+    assert len(heads) == 1
+    (head,) = heads
+    assert ("previous_used_ms" in head, "reserved_ms" in head, "weighted_ms" in head) == (True, True, False)
+    assert head.endswith(",group") is (by == "person")
 
 
 def test_what_is_not_told_is_no_column() -> None:

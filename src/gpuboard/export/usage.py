@@ -30,6 +30,8 @@ MORE: Final = {
     "price": "price",
 }
 COLUMNS: Final = ("from", "to", "by", "name", *KINDS)
+# Those that only settings with weights or a price have.
+_SET: Final = ("weighted_ms", "price")
 # What has no model, or no program that can be told.
 NO_NAME: Final = "(none)"
 NO_GROUP: Final = "in no group"
@@ -60,11 +62,15 @@ _STYLE: Final = (
 
 
 def usage_to_csv(answer: UsageAnswer) -> str:
-    """Write every row, and the total as the last; times are RFC 3339."""
+    """Write every row, and the total as the last; times are RFC 3339.
+
+    Which columns there are follows from what a row is of and from the settings, never from what was counted.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    more = _told(answer)
-    has_group = any(row.group is not None for row in answer.rows)
+    told = _told(answer)
+    more = [name for name in MORE if name not in _SET or name in told]
+    has_group = answer.by == "person"
     writer.writerow([*COLUMNS, *more, *(["group"] if has_group else [])])
     span = (_moment(answer.start), _moment(answer.end), answer.by)
     for row in answer.rows:
@@ -152,7 +158,7 @@ def _column(name: str, answer: UsageAnswer, wholes: dict[str, int]) -> list[int 
 
 
 def _weighted(lines: Sequence[UsageRow | UsageTotal], written: list[list[int | None]]) -> list[int | None]:
-    """What is written of the time that is weighed, with what the weights add to it: a weight of 1 changes no figure."""
+    """What is written of the time that is weighed, and what weights add: one of 1 changes no figure."""
     more = [
         None if line.weighted_ms is None else line.weighted_ms - sum(getattr(line, kind) for kind in _WEIGHED)
         for line in lines
