@@ -5,6 +5,7 @@ import io
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gpuboard.export.rounding import rounded_parts
-from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
+from gpuboard.export.usage import MORE, PART_OF_WEEK, usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.history.reckoning import _Sum, _Worths
 from gpuboard.history.spans import month_of
 from gpuboard.history.usage import Times
@@ -306,6 +307,36 @@ def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     assert text.startswith("1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin): t")
     unknown = usage_to_text(replace(answer, time_zone=None))
     assert unknown.startswith("1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z (UTC): t")
+
+
+def test_a_week_that_is_cut_says_so_where_people_read_it() -> None:
+    """As on the page; what programs read is its name alone."""
+    names = ("2026-W44", "2026-W45", "2026-W49")
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by="week", gpus=1, observed_percent=50.0, text="t", total=TOTAL,
+        asked_from=datetime(2026, 11, 1, tzinfo=UTC).timestamp(),
+        asked_to=datetime(2026, 12, 1, tzinfo=UTC).timestamp(), time_zone="UTC",
+        rows=[UsageRow(name=name, used_ms=1, idle_ms=0, booked_ms=0) for name in names],
+    )  # fmt: skip
+    for output in (usage_to_text(answer), usage_to_html(answer)):
+        assert re.findall(r"(2026-W\d\d)( · part of a week)?", output) == [
+            ("2026-W44", " · part of a week"), ("2026-W45", ""), ("2026-W49", " · part of a week"),
+        ]  # fmt: skip
+    assert [line["name"] for line in csv.DictReader(io.StringIO(usage_to_csv(answer)))] == [*names, ""]
+
+
+def test_figures_are_called_as_on_the_page() -> None:
+    """Who has read it there finds it here: the page's own English is read."""
+    page = (Path(__file__).parents[2] / "frontend/src/text/en/usage.ts").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^  (\w+): '(.*)',$", page.replace("\u2011", "-"), re.MULTILINE))
+    keys = {
+        "reserved_ms": "reservedHours", "reserved_used_ms": "reservedUsed", "memory_gib_hours": "memoryHours",
+        "weighted_ms": "weighted", "price": "price",
+    }  # fmt: skip
+    assert {column: MORE[column] for column in keys} == {
+        column: said[f"usage_{key}"] for column, key in keys.items()
+    }
+    assert said["usage_partOfWeek"] == PART_OF_WEEK
 
 
 @pytest.mark.parametrize("by", ["person", "group", "program", "model", "node", "week"])

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from html import escape
 from typing import Final
 
@@ -20,12 +20,13 @@ KINDS: Final = {
     "broken_ms": "broken",
     "unobserved_ms": "not observed",
 }
-# Beside the kinds of time, where there is anything to tell; for people in hours, but for the price.
+# Beside the kinds of time, in the page's words, where there is anything to tell; for people in hours, but for
+# the price.
 MORE: Final = {
     "previous_used_ms": "used before",
-    "reserved_ms": "reserved",
+    "reserved_ms": "booked in all",
     "reserved_used_ms": "of that used",
-    "memory_gib_hours": "GiB-hours",
+    "memory_gib_hours": "GB-hours",
     "weighted_ms": "weighted",
     "price": "price",
 }
@@ -35,6 +36,7 @@ _SET: Final = ("weighted_ms", "price")
 # What has no model, or no program that can be told.
 NO_NAME: Final = "(none)"
 NO_GROUP: Final = "in no group"
+PART_OF_WEEK: Final = "part of a week"
 _HOUR_MS: Final = 3_600_000
 # What people read: a tenth of an hour.
 _TENTH_MS: Final = _HOUR_MS // 10
@@ -130,13 +132,28 @@ def _table(answer: UsageAnswer) -> list[list[str]]:
     """Heads and rows as people read them, the total as the last."""
     more = _told(answer)
     words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
-    names = [*(row.name or _nameless(answer, NO_NAME) for row in answer.rows), "total"]
+    names = [*(_named(row, answer) for row in answer.rows), "total"]
     wholes = _whole_tenths(answer.total)
     columns = [_written(name, _column(name, answer, wholes)) for name in (*KINDS, *more)]
     return [
         [answer.by, *KINDS.values(), *(words[name] for name in more)],
         *([name, *cells] for name, cells in zip(names, zip(*columns, strict=True), strict=True)),
     ]
+
+
+def _named(row: UsageRow, answer: UsageAnswer) -> str:
+    """What people read as the name of a row; of a week of which only some days were asked for, that too."""
+    if row.name is None:
+        return _nameless(answer, NO_NAME)
+    return f"{row.name} · {PART_OF_WEEK}" if answer.by == "week" and _is_cut(row.name, answer) else row.name
+
+
+def _is_cut(week: str, answer: UsageAnswer) -> bool:
+    """Whether a week, like `2026-W44`, begins before what was asked for, or ends after it."""
+    zone = zone_of(answer.time_zone) or UTC
+    monday = datetime.strptime(f"{week}-1", "%G-W%V-%u").replace(tzinfo=zone)
+    since, until = _asked_span(answer)
+    return since > monday.timestamp() or until < (monday + timedelta(days=7)).timestamp()
 
 
 def _whole_tenths(total: UsageTotal) -> dict[str, int]:
@@ -197,12 +214,18 @@ def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None
 def _asked(answer: UsageAnswer) -> str:
     """What was asked for, and what was counted, if that is not the same; in a zone that is named."""
     zone = zone_of(answer.time_zone) or UTC
-    start, end = answer.start, answer.end
-    since, until = start if answer.asked_from is None else answer.asked_from, answer.asked_to or end
-    asked, counted = (f"{_moment(a, zone)} to {_moment(b, zone)}" for a, b in ((since, until), (start, end)))
+    spans = (_asked_span(answer), (answer.start, answer.end))
+    asked, counted = (f"{_moment(since, zone)} to {_moment(until, zone)}" for since, until in spans)
     # Only whole hours are counted, so it may also be more than was asked for.
     is_same = answer.gpus == 0 or asked == counted
     return f"{asked} ({zone})" if is_same else f"{asked} ({zone}) (counted from {counted})"
+
+
+def _asked_span(answer: UsageAnswer) -> tuple[float, float]:
+    return (
+        answer.start if answer.asked_from is None else answer.asked_from,
+        answer.end if answer.asked_to is None else answer.asked_to,
+    )
 
 
 def _moment(at: float, zone: tzinfo = UTC) -> str:
