@@ -6,6 +6,10 @@ export const bookings: BookingWords = {
   book_for: 'Für',
   book_start: 'Von',
   book_end: 'Bis',
+  book_clockOver:
+    '{typed} gibt es an diesem Tag nicht: Die Uhr wird darüber hinweg gestellt. Es gilt {time}.',
+  book_clockTwice:
+    '{typed} kommt an diesem Tag zweimal, weil die Uhr zurückgestellt wird. Es gilt das erste Mal.',
   book_comment: 'Bemerkung',
   book_tonight: 'heute {time}',
   book_tomorrow: 'morgen {time}',

@@ -7,6 +7,8 @@ export const bookings = {
   book_for: 'For',
   book_start: 'From',
   book_end: 'Until',
+  book_clockOver: 'There is no {typed} on that day: the clock is set over it. {time} is taken.',
+  book_clockTwice: '{typed} comes twice on that day, as the clock is set back. The first of them is taken.',
   book_comment: 'Comment',
   book_tonight: 'tonight {time}',
   book_tomorrow: 'tomorrow {time}',

@@ -7,6 +7,9 @@ export const bookings: BookingWords = tied({
   book_for: 'Pour',
   book_start: 'De',
   book_end: 'Jusqu’à',
+  book_clockOver: '{typed} n’existe pas ce jour-là : l’horloge passe par-dessus. C’est {time} qui vaut.',
+  book_clockTwice:
+    '{typed} revient deux fois ce jour-là, car l’horloge recule. C’est la première fois qui vaut.',
   book_comment: 'Commentaire',
   book_tonight: 'ce soir {time}',
   book_tomorrow: 'demain {time}',

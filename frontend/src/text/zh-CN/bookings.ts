@@ -6,6 +6,8 @@ export const bookings: BookingWords = {
   book_for: '时长',
   book_start: '从',
   book_end: '到',
+  book_clockOver: '当天没有 {typed}：时钟会跳过它。以 {time} 为准。',
+  book_clockTwice: '当天会出现两次 {typed}，因为时钟会拨回。以第一次为准。',
   book_comment: '备注',
   book_tonight: '今天 {time}',
   book_tomorrow: '明天 {time}',

@@ -6,6 +6,8 @@ export const bookings: BookingWords = {
   book_for: '時長',
   book_start: '從',
   book_end: '到',
+  book_clockOver: '當天沒有 {typed}：時鐘會跳過它。以 {time} 為準。',
+  book_clockTwice: '當天會出現兩次 {typed}，因為時鐘會撥回。以第一次為準。',
   book_comment: '備註',
   book_tonight: '今天 {time}',
   book_tomorrow: '明天 {time}',
