@@ -17,9 +17,11 @@ import { Router } from './state/router.svelte';
 import { BoardView } from './state/view.svelte';
 import { chooseLanguage, Language, LANGUAGES } from './text/language.svelte';
 
-function storage(): Storage | null {
+const LEFT = 'left';
+
+function storage(kind: 'localStorage' | 'sessionStorage'): Storage | null {
   try {
-    return localStorage;
+    return window[kind];
   } catch {
     return null;
   }
@@ -28,23 +30,29 @@ function storage(): Storage | null {
 async function start(): Promise<void> {
   // Scripts live one folder below the board's root, whatever path that is served under.
   const base = new URL(/* @vite-ignore */ '../', import.meta.url);
-  const preferences = new Preferences(storage());
+  const preferences = new Preferences(storage('localStorage'));
   const router = new Router(base);
   const fleet = new Fleet();
   const clock = new Clock();
   const client = new Client(base);
-  const session = new Session(client, preferences, (hasLeft) =>
-    hasLeft ? location.reload() : connection.refresh(),
-  );
-  const connection = new Connection(fleet, clock, {
+  const notes = storage('sessionStorage');
+  const session = new Session(client, preferences, (hasLeft) => {
+    if (!hasLeft) return connection.refresh();
+    location.reload();
+    notes?.setItem(LEFT, LEFT);
+  });
+  session.wasLeft = notes?.getItem(LEFT) === LEFT;
+  notes?.removeItem(LEFT);
+  const parts = {
     address: new URL('api/v1/stream', base),
-    ask: (tag) =>
+    ask: (tag: string | null) =>
       fetch(new URL('api/v1/stream', base), {
         // What the browser keeps would hide that nothing has changed.
         cache: 'no-store',
         headers: tag ? { 'if-none-match': tag } : {},
       }),
-  });
+  };
+  const connection = new Connection(fleet, clock, parts, () => void session.ask());
   // The address may say how often the page is drawn: a screen on a wall, a slow machine.
   const refresh = Number(router.query.get('refresh') ?? NaN);
   connection.paceSeconds = refresh >= 0 && refresh <= 3600 ? refresh : preferences.paceSeconds;

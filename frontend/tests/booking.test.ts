@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BookingView } from '../src/api/bookings';
 import { agendaOf, odditiesOf, ownOf } from '../src/state/agenda';
 import {
@@ -14,6 +14,7 @@ import {
   spareFor,
   tomorrow,
 } from '../src/state/booking';
+import { clockWord } from '../src/pages/bookings/clock-set';
 import { oddText } from '../src/pages/bookings/odd';
 import { lengthText } from '../src/pages/bookings/lengths';
 import { findSlot } from '../src/state/slot';
@@ -169,6 +170,20 @@ test('a field says the viewer’s own time, and gives it back', () => {
   expect(fieldText(NOW)).toBe('2026-11-17T14:32');
   expect(fieldMoment(fieldText(NOW))).toBe(NOW);
   expect(fieldMoment('')).toBeNull();
+});
+
+describe('on a night in which the clock is set', () => {
+  beforeEach(() => void vi.stubEnv('TZ', 'Europe/Berlin'));
+  afterEach(() => void vi.unstubAllEnvs());
+
+  test.each([
+    ['2027-03-28T02:30', 'book_clockOver'],
+    ['2027-03-28T03:30', null],
+    ['2027-10-31T02:30', 'book_clockTwice'],
+    ['2027-10-31T01:30', null],
+    ['2027-10-31T03:00', null],
+    ['', null],
+  ])('of %s it is said: %s', (text, word) => expect(clockWord(text)).toBe(word));
 });
 
 test('a slot goes around what is booked', () => {

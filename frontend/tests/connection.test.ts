@@ -260,3 +260,24 @@ test('a stream that was taken back says so and begins anew', async () => {
   expect(addresses).toEqual(Array(2).fill('ws://board.example/api/v1/stream'));
   stop();
 });
+
+test('who looks is asked for at once when the stream was taken back, or tells more or less than before', async () => {
+  const doubted = vi.fn();
+  const parts = {
+    address: new URL('http://board.example/api/v1/stream'),
+    socket: () => new FakeSocket() as unknown as WebSocket,
+  };
+  const clock = new Clock(() => Date.now() / 1000);
+  const stop = new Connection(new Fleet(), clock, parts, doubted).start();
+  await hear(snapshot([node()], [gpu()]));
+  await close(1012);
+  await vi.advanceTimersByTimeAsync(2000);
+  await hear(snapshot([node()], [gpu()]));
+  expect(doubted).not.toHaveBeenCalled();
+  await close(4001);
+  expect(doubted).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(200);
+  await hear(snapshot([node()], [gpu()], { tier: 'counts' }));
+  expect(doubted).toHaveBeenCalledTimes(2);
+  stop();
+});

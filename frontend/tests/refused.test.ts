@@ -44,6 +44,15 @@ test.each([new AccountError(0, failed), new ApiError(0, failed), new TypeError('
   },
 );
 
+test('how many there are on one node is said where one was wanted, and from when on there are enough', () => {
+  const values = { wanted: 2, free: 2, fitting: 48, on_one_node: 1, gap_start: null };
+  const together = text('booking-not-enough', values);
+  expect(together).toContain('nur 1 auf einem Knoten');
+  expect(text('booking-not-enough', { ...values, on_one_node: null })).toContain('nur 2 zu haben');
+  const later = text('booking-not-enough', { ...values, gap_start: 3600 });
+  expect(later.startsWith(together) && later.includes('So viele sind ab ')).toBe(true);
+});
+
 test('what no policy refuses names none', () => {
   expect(text('booking-over', {})).toBe(bookings.refused_over);
 });

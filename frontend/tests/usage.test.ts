@@ -1,6 +1,7 @@
 /** GPU-hours add up as they are written, and the calendar is the board's. */
 
 import { describe, expect, test } from 'vitest';
+import cases from '../../tests/golden/shares.json';
 import type { UsageAnswer, UsageAveragesAnswer, UsageRow, UsageTotal } from '../src/api/usage';
 import {
   beginOf,
@@ -20,12 +21,12 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { columnsOf, fitting } from '../src/pages/usage/columns';
-import { tenthText } from '../src/pages/usage/spans';
+import { countedSince, tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
 import { Language } from '../src/text/language.svelte';
-import { changeOf, HOUR_MS, kindLines, shared, usageLines } from '../src/state/usage';
+import { changeOf, HOUR_MS, kindLines, observedTenths, shared, usageLines } from '../src/state/usage';
 
 const BERLIN = 'Europe/Berlin';
 const day = (text: string) => parseDay(text)!;
@@ -73,6 +74,27 @@ describe('what adds up', () => {
     expect(sum(lines.map(({ tenths }) => tenths))).toBe(1000);
     expect(sum(lines.map(({ hours }) => hours))).toBe(1000);
     expect(lines.map(({ kind }) => kind)).toEqual(['used', 'idle', 'booked', 'free', 'broken', 'unobserved']);
+  });
+
+  test.each(cases.observed)('only all of the time is 100 %% observed: %o', (one) => {
+    const seen = one.span_ms - one.unobserved_ms;
+    const sums = total({ used_ms: seen, unobserved_ms: one.unobserved_ms });
+    expect((observedTenths(sums) / 10).toFixed(1)).toBe(one.percent);
+    expect(sum(kindLines(sums).map(({ tenths }) => tenths))).toBe(1000);
+  });
+
+  test.each([
+    ...cases.prices.map(({ price, text }) => ['price', price, text] as const),
+    ...cases.reserved.map(({ ms, text }) => ['reserved_ms', ms, text] as const),
+  ])('a half is rounded up, as the board does: %s %d', (key, value, text) => {
+    const english = new Language('en', { ...words, ...usage });
+    const ana = row('ana', 0, 0, 0, { [key]: value });
+    const answer = {
+      total: total({ free_ms: HOUR_MS }),
+      rows: [ana],
+      currency: null,
+    } as unknown as UsageAnswer;
+    expect(columnsOf(answer, english, false)[0]!.write(ana)).toBe(text);
   });
 
   test('of few hours, tenths are told', () => {
@@ -237,6 +259,11 @@ test('who holds nothing now, and used some lately, is among people too; each is 
   expect(meansOf(answer, 'new').map(({ used }) => used)).toEqual([null, null]);
 });
 
+test('from when it was counted is said where that is later or earlier than asked for', () => {
+  const since = (from: number) => countedSince({ from, asked_from: 7200 });
+  expect([since(7200), since(10_800), since(5400)]).toEqual([null, 10_800, 5400]);
+});
+
 test('less than a tenth of a GPU is not none', () => {
   const language = new Language('en', words);
   expect([0, 0.02, 0.05, 0.38].map((value) => tenthText(value, language))).toEqual([
@@ -285,7 +312,7 @@ test('in every column beside the kinds of time rows add up to the last line, and
   for (let round = 0; round < 40; round++) {
     const groups = Array.from({ length: 1 + random(6) }, (_, group) => {
       const people = Array.from({ length: random(5) }, (__, place) =>
-        row(`p${group}-${place}`, 1, 0, 0, {
+        row(`p${group}-${place}`, random(100) / 7, random(9) / 7, 0, {
           reserved_ms: random(9 * HOUR_MS),
           reserved_used_ms: random(2 * HOUR_MS),
           weighted_ms: random(30 * HOUR_MS),
@@ -293,9 +320,14 @@ test('in every column beside the kinds of time rows add up to the last line, and
           memory_gib_hours: random(100_000) / 1000,
         }),
       );
-      return row(`g${group}`, 1, 0, 0, { people, ...sums(people) });
+      const [used_ms, idle_ms] = [
+        sum(people.map((one) => one.used_ms)),
+        sum(people.map((one) => one.idle_ms)),
+      ];
+      return row(`g${group}`, 0, 0, 0, { people, ...sums(people), used_ms, idle_ms });
     });
-    const span = total({ used_ms: (round % 2 ? 10 : 9000) * HOUR_MS });
+    const [used_ms, idle_ms] = [sum(groups.map((one) => one.used_ms)), sum(groups.map((one) => one.idle_ms))];
+    const span = total({ used_ms, idle_ms, free_ms: (round % 2 ? 10 : 9000) * HOUR_MS });
     const answer = { total: { ...span, ...sums(groups) }, rows: groups, currency: null } as UsageAnswer;
     for (const { title, write, together } of columnsOf(answer, english, false)) {
       const whole = figure(write(answer.total));
@@ -305,6 +337,29 @@ test('in every column beside the kinds of time rows add up to the last line, and
         expect(sum(group.people!.map((one) => figure(write(one)))), title).toBe(figure(write(group)));
     }
   }
+});
+
+test('a weight of 1 changes no figure, and weighted hours are told as finely as those used', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const third = HOUR_MS / 3;
+  const people = ['ana', 'ben', 'chen'].map((name) =>
+    row(name, 1 / 3, 0.04, 0.04, { weighted_ms: third + 0.08 * HOUR_MS }),
+  );
+  const weighed = row('dora', 0.5, 0, 0, { weighted_ms: HOUR_MS });
+  const rows = [...people, weighed];
+  const parts = [1.5 * HOUR_MS, 0.12 * HOUR_MS, 0.12 * HOUR_MS];
+  const sums = {
+    ...total({ used_ms: parts[0]!, idle_ms: parts[1]!, booked_ms: parts[2]!, free_ms: HOUR_MS }),
+    weighted_ms: sum(rows.map((one) => one.weighted_ms!)),
+  };
+  const [column] = columnsOf({ total: sums, rows, currency: null } as unknown as UsageAnswer, english, false);
+  const { lines, used, idle, booked } = usageLines(rows, sums);
+  for (const [place, each] of people.entries()) {
+    const line = lines[place]!;
+    expect(column!.write(each)).toBe((line.used + line.idle + line.booked).toFixed(1));
+  }
+  expect(column!.write(weighed)).toBe((lines[3]!.used + 0.5).toFixed(1));
+  expect(column!.write(sums)).toBe((used + idle + booked + 0.5).toFixed(1));
 });
 
 test.each([

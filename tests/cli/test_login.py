@@ -22,7 +22,7 @@ from gpuboard.settings.access import AccessTable
 from gpuboard.wire.login import LoginAnswer, LoginQuestion
 from tests.board import RunningBoard, free_port, running_board
 from tests.pushing import enroll_by_command, wait_until
-from tests.signing_in import TestBrowser
+from tests.signing_in import TestBrowser, signed_in
 from tests.started import started
 
 pytestmark = pytest.mark.slow
@@ -249,6 +249,31 @@ def test_a_link_for_the_browser_leaves_the_terminals_token_alone(tmp_path: Path)
         assert command("login", "--link-only", home=tmp_path, **surroundings).returncode == 0
         assert command("whoami", home=tmp_path).returncode == 0
         assert command("token", "list", home=tmp_path).stdout.count("\n") == before.count("\n")
+
+
+def test_what_a_token_of_the_environment_lacks_is_said_of_it(here: RunningBoard, tmp_path: Path) -> None:
+    """Not that one should sign in or out: that changes nothing as long as it is there."""
+    browser = signed_in(here, "ben")
+    where = ("--board", here.url)
+
+    def say(token: str, *words: str) -> str:
+        done = command(*words, *where, home=tmp_path, GPUBOARD_TOKEN=token)
+        assert "login" not in done.stderr
+        return done.stderr
+
+    def made(scope: str) -> dict[str, str]:
+        answer = browser.post("api/v1/tokens", {"name": scope, "scopes": [scope]})
+        return answer.raise_for_status().json()  # type: ignore[no-any-return] # the board's own
+
+    books, reads = made("book"), made("read")
+    names = "the token in GPUBOARD_TOKEN sees no names: it lacks the scope read"
+    assert names in say(books["token"], "usage", "--by", "person")
+    refused = say(reads["token"], "book", "-n", "1", "--for", "1h")
+    assert "needs the scope book; the token that was shown is the one in GPUBOARD_TOKEN" in refused
+    assert browser.delete(f"api/v1/tokens/{reads['id']}").status_code == 204
+    for words in (["whoami"], ["status"]):
+        said = say(reads["token"], *words)
+        assert ("was revoked" in said, "in GPUBOARD_TOKEN" in said) == (True, True)
 
 
 def test_where_nobody_listens_login_says_what_to_do(tmp_path: Path) -> None:

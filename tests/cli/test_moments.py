@@ -49,6 +49,21 @@ def test_an_hour_that_the_clock_is_set_over_is_refused() -> None:
         read_moment("--from", "2026-03-29 02:30", now=NOW, zone=BERLIN)
 
 
+def test_of_an_hour_that_comes_twice_the_first_is_taken_and_both_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whoever means the other one reads how to say so."""
+    text = "2026-10-25 02:30"
+    assert show_moment(read_moment("--from", text, now=NOW, zone=BERLIN), BERLIN)[4:] == f"{text} CEST"
+    said = capsys.readouterr().err
+    assert "--from: 02:30 comes twice on 2026-10-25: 2026-10-25 02:30+02:00 is taken" in said
+    assert "not 2026-10-25 02:30+01:00; an offset says which" in said
+    second = read_moment("--from", "2026-10-25 02:30+01:00", now=NOW, zone=BERLIN)
+    assert show_moment(second, BERLIN)[4:] == f"{text} CET"
+    read_moment("--from", "2026-10-25 03:00", now=NOW, zone=BERLIN)
+    assert capsys.readouterr().err == ""
+
+
 def test_a_duration_needs_its_unit() -> None:
     """Four of what?"""
     assert read_duration("--for", "2d 4h") == 52 * 3600

@@ -5,6 +5,7 @@ import io
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gpuboard.export.rounding import rounded_parts
-from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
+from gpuboard.export.usage import MORE, PART_OF_WEEK, usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.history.reckoning import _Sum, _Worths
 from gpuboard.history.spans import month_of
 from gpuboard.history.usage import Times
 from gpuboard.history.weights import Worth
-from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
+from gpuboard.wire.usage import UsageAnswer, UsageBy, UsageRow, UsageTotal
 from tests.web.test_history import CANARY, Past, history, told
 
 __all__ = ["history", "told"]
@@ -254,6 +255,44 @@ def test_rows_add_up_to_the_total_in_every_column_of_every_output(answer: UsageA
     assert [[cell for cell in line if cell] for line in cells] == printed
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "is_said"),
+    [(3600.0, 10_800.0, False), (3661.0, 10_800.0, True), (0.0, 10_800.0, True), (3600.0, 14_400.0, True)],
+)
+def test_what_was_counted_is_said_where_it_is_not_what_was_asked_for(
+    start: float, end: float, *, is_said: bool
+) -> None:
+    """Whole hours: also where these are more."""
+    answer = UsageAnswer(
+        start=3600.0, end=10_800.0, asked_from=start, asked_to=end, by="person", gpus=1,
+        observed_percent=50.0, text="t", total=TOTAL, rows=[],
+    )  # fmt: skip
+    counted = "(counted from 1970-01-01T01:00:00Z to 1970-01-01T03:00:00Z)"
+    for output in (usage_to_text(answer), usage_to_html(answer)):
+        assert (counted in output) is is_said
+
+
+def test_a_weight_of_1_changes_no_figure() -> None:
+    """Whoever has used 0.3 hours is told 0.3 of them weighted, however the rest is rounded."""
+    third = 1_200_000
+    settings: dict[str, Any] = {"idle_ms": 0, "booked_ms": 0}
+    rows = [
+        UsageRow(name=name, used_ms=third, weighted_ms=third, **settings) for name in ("ana", "ben", "chen")
+    ]
+    rows.insert(0, UsageRow(name="dora", used_ms=120_000, weighted_ms=360_000, **settings))
+    used = 3 * third + 120_000
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by="person", gpus=1, observed_percent=50.0, text="t", rows=rows,
+        total=UsageTotal(
+            span_ms=used + 10, used_ms=used, weighted_ms=used + 240_000, free_ms=10, broken_ms=0,
+            unobserved_ms=0, **settings,
+        ),
+    )  # fmt: skip
+    (_, *people, total) = [line.split() for line in usage_to_text(answer).splitlines()[3:8]]
+    assert [line[-1] for line in people] == [line[1] for line in people]
+    assert Decimal(total[-1]) == Decimal(total[1]) + Decimal("0.1")
+
+
 def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     """Whoever reads it on paper asks nobody."""
     answer = UsageAnswer(
@@ -268,6 +307,55 @@ def test_a_sheet_says_whose_it_is_what_is_meant_and_by_which_clock() -> None:
     assert text.startswith("1970-01-01T01:00:00+01:00 to 1970-01-01T02:00:00+01:00 (Europe/Berlin): t")
     unknown = usage_to_text(replace(answer, time_zone=None))
     assert unknown.startswith("1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z (UTC): t")
+
+
+def test_a_week_that_is_cut_says_so_where_people_read_it() -> None:
+    """As on the page; what programs read is its name alone."""
+    names = ("2026-W44", "2026-W45", "2026-W49")
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by="week", gpus=1, observed_percent=50.0, text="t", total=TOTAL,
+        asked_from=datetime(2026, 11, 1, tzinfo=UTC).timestamp(),
+        asked_to=datetime(2026, 12, 1, tzinfo=UTC).timestamp(), time_zone="UTC",
+        rows=[UsageRow(name=name, used_ms=1, idle_ms=0, booked_ms=0) for name in names],
+    )  # fmt: skip
+    for output in (usage_to_text(answer), usage_to_html(answer)):
+        assert re.findall(r"(2026-W\d\d)( · part of a week)?", output) == [
+            ("2026-W44", " · part of a week"), ("2026-W45", ""), ("2026-W49", " · part of a week"),
+        ]  # fmt: skip
+    assert [line["name"] for line in csv.DictReader(io.StringIO(usage_to_csv(answer)))] == [*names, ""]
+
+
+def test_figures_are_called_as_on_the_page() -> None:
+    """Who has read it there finds it here: the page's own English is read."""
+    page = (Path(__file__).parents[2] / "frontend/src/text/en/usage.ts").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^  (\w+): '(.*)',$", page.replace("\u2011", "-"), re.MULTILINE))
+    keys = {
+        "reserved_ms": "reservedHours", "reserved_used_ms": "reservedUsed", "memory_gib_hours": "memoryHours",
+        "weighted_ms": "weighted", "price": "price",
+    }  # fmt: skip
+    assert {column: MORE[column] for column in keys} == {
+        column: said[f"usage_{key}"] for column, key in keys.items()
+    }
+    assert said["usage_partOfWeek"] == PART_OF_WEEK
+
+
+@pytest.mark.parametrize("by", ["person", "group", "program", "model", "node", "week"])
+def test_columns_of_a_spreadsheet_do_not_come_and_go_with_what_was_counted(by: UsageBy) -> None:
+    """Whoever reads it month by month has the same columns each time, some of them empty."""
+    row = UsageRow(name="a", used_ms=1, idle_ms=0, booked_ms=0)
+    known = replace(
+        row, previous_used_ms=1, memory_gib_hours=1.0, reserved_ms=1, reserved_used_ms=1, group="b"
+    )
+    answer = UsageAnswer(
+        start=0.0, end=3600.0, by=by, gpus=1, observed_percent=50.0, text="t", total=TOTAL, rows=[]
+    )
+    heads = {
+        usage_to_csv(replace(answer, rows=rows)).partition("\n")[0] for rows in ([], [row], [row, known])
+    }
+    assert len(heads) == 1
+    (head,) = heads
+    assert ("previous_used_ms" in head, "reserved_ms" in head, "weighted_ms" in head) == (True, True, False)
+    assert head.endswith(",group") is (by == "person")
 
 
 def test_what_is_not_told_is_no_column() -> None:

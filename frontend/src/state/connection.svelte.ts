@@ -22,15 +22,18 @@ export class Connection {
   #paceSeconds = $state(0);
   #stream: Stream;
   #run: string | null = null;
+  #tier: string | null = null;
   #grace: ReturnType<typeof setTimeout> | undefined;
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
   #flushFrame: number | undefined;
   #flushedAt = -Infinity;
 
+  /** `doubted`: the board ended the stream of who looked, or shows them more or less than before: who are they now? */
   constructor(
     private readonly fleet: Fleet,
     private readonly clock: Clock,
     parts: StreamParts,
+    private readonly doubted: () => void = () => {},
   ) {
     clock.hold(() => (this.isCurrent ? null : fleet.at));
     this.#stream = new Stream(parts, {
@@ -148,6 +151,8 @@ export class Connection {
     if (message.kind === 'snapshot') {
       if (this.#run && this.#run !== message.stream) this.#restartedAt = message.at;
       this.#run = message.stream;
+      if (this.#tier && this.#tier !== message.tier) this.doubted();
+      this.#tier = message.tier;
     }
     // The first data, and the first after a break, wait for no pace.
     if (this.#status !== 'live') this.#flushedAt = -Infinity;
@@ -161,6 +166,7 @@ export class Connection {
   }
 
   #lost(why: Absence, wait: number): void {
+    if (why === 'ended') this.doubted();
     this.#why = why;
     this.#retryAt = this.clock.exact() + wait;
     if (this.#status === 'connecting' && why !== 'refused') return;

@@ -7,6 +7,8 @@ const RETRY_MS = 5000;
 /** Who looks at the page, as the board knows them. */
 export class Session {
   #told = $state.raw<SessionView | null>(null);
+  /** Whether this page came anew because who was signed in on it is not any more. */
+  wasLeft = false;
 
   /** `changed`: somebody has signed in; or was signed in and is not, then nothing of theirs may stay. */
   constructor(

@@ -122,7 +122,9 @@ export function isMostlyIn(stretch: PastSpan, others: PastSpan[]): boolean {
 /** Parts of a whole in whole units, which add up to it: what is cut off goes to those that lose most. */
 export function wholeUnits(parts: number[], all: number): number[] {
   const units = parts.map(Math.floor);
-  const order = parts.map((part, place) => ({ place, rest: part % 1 })).sort((a, b) => b.rest - a.rest);
+  const order = parts
+    .map((part, place) => ({ place, rest: part - Math.floor(part) }))
+    .sort((a, b) => b.rest - a.rest);
   let left = Math.round(all) - units.reduce((sum, unit) => sum + unit, 0);
   for (const { place } of order) if (left-- > 0) units[place]!++;
   return units;

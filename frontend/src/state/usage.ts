@@ -42,12 +42,18 @@ export interface KindLine {
   hours: number;
 }
 
+/** How much of the time was observed, in tenths of a percent: rounded down, as the board does in words, so that 100.0 % is all. */
+export const observedTenths = ({ span_ms, unobserved_ms }: UsageTotal): number =>
+  span_ms ? Math.floor((1000 * (span_ms - unobserved_ms)) / span_ms) : 0;
+
 /** What the time was, kind by kind; percent and hours add up to 100.0 and to the whole. */
 export function kindLines(total: UsageTotal): KindLine[] {
   const times = timesOf(total);
   const parts = KINDS.map((kind) => times[kind]);
   const unit = unitOf(total);
-  const tenths = shared(parts, 1000);
+  // The last is what was not observed: it has what the share that was observed leaves.
+  const seen = observedTenths(total);
+  const tenths = [...shared(parts.slice(0, -1), seen), total.span_ms ? 1000 - seen : 0];
   const units = shared(parts, Math.round(total.span_ms / unit));
   return KINDS.map((kind, place) => ({
     kind,
@@ -101,28 +107,53 @@ export function usageLines(rows: UsageRow[], total: UsageTotal): UsageLines {
 
 export type WorthColumnName =
   'reserved_ms' | 'reserved_used_ms' | 'weighted_ms' | 'price' | 'memory_gib_hours';
+type Worth = UsageRow | UsageTotal;
+
+/** Weighted time in whole units: what is written of the time that is weighed, with what the weights add to it; so a
+ * weight of 1 changes no figure. */
+export function roundedWeighted(answer: UsageAnswer): Map<Worth, number> {
+  const { rows, total } = answer;
+  const added = (row: Worth) =>
+    row.weighted_ms === null ? null : row.weighted_ms - row.used_ms - row.idle_ms - row.booked_ms;
+  const unit = unitOf(total);
+  const found = roundedBy(answer, added, unit);
+  const plain = ({ used, idle, booked }: Pick<UsageLine, 'used' | 'idle' | 'booked'>) =>
+    Math.round(((used + idle + booked) * HOUR_MS) / unit);
+  const sums = usageLines(rows, total);
+  const write = (row: Worth, count: number) => {
+    const more = found.get(row);
+    if (more !== undefined) found.set(row, count + more);
+  };
+  write(total, plain(sums));
+  for (const line of sums.lines) for (const one of [line, ...line.people]) write(one.row, plain(one));
+  return found;
+}
 
 /** One figure of every row and of all together in whole units: rows add up to the last line, people to their group. */
-export function roundedWorth(
+export const roundedWorth = (answer: UsageAnswer, key: WorthColumnName, unit: number): Map<Worth, number> =>
+  roundedBy(answer, (row) => row[key], unit);
+
+function roundedBy(
   { rows, total }: UsageAnswer,
-  key: WorthColumnName,
+  read: (row: Worth) => number | null,
   unit: number,
-): Map<UsageRow | UsageTotal, number> {
-  const found = new Map<UsageRow | UsageTotal, number>();
+): Map<Worth, number> {
+  const found = new Map<Worth, number>();
   const divide = (some: UsageRow[], whole: number | null, units: number) => {
-    const known = some.filter((row) => row[key] !== null);
-    const parts = known.map((row) => row[key]! / unit);
+    const known = some.filter((row) => read(row) !== null);
+    // A half is one, also of floats that are next to nothing below it.
+    const parts = known.map((row) => Number((read(row)! / unit).toFixed(6)));
     const sum = parts.reduce((one, other) => one + other, 0);
     // Where these are not all there is, there is nothing to add up; floats are added up to next to nothing.
     const isAll = whole !== null && Math.abs(sum - whole / unit) < 1e-3;
     const counts = wholeUnits(parts, isAll ? units : Math.round(sum));
     known.forEach((row, place) => {
       found.set(row, counts[place]!);
-      divide(row.people ?? [], row[key], counts[place]!);
+      divide(row.people ?? [], read(row), counts[place]!);
     });
   };
-  const whole = total[key];
-  const units = Math.round((whole ?? 0) / unit);
+  const whole = read(total);
+  const units = Math.round(Number(((whole ?? 0) / unit).toFixed(6)));
   if (whole !== null) found.set(total, units);
   divide(rows, whole, units);
   return found;

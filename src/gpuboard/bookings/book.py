@@ -1,6 +1,6 @@
 """The book as the rules read it, and what the fleet knows of places. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -134,11 +134,17 @@ def holds_on(book: Book, facts: Facts, places: Sequence[GpuPlace], start: float,
     return sorted(found, key=lambda hold: (hold.start, hold.place))
 
 
-def next_gap(holds: Iterable[Hold], start: float, seconds: float) -> float | None:
-    """The first moment from which nobody holds any of it for so long; None: somebody has it without end."""
+def gaps(holds: Iterable[Hold], start: float) -> Iterator[tuple[float, float]]:
+    """From when to when nobody holds any of it, from a moment on."""
     at = start
     for hold in sorted(holds, key=lambda hold: hold.start):
-        if hold.start >= at + seconds:
-            break
+        if hold.start > at:
+            yield at, hold.start
         at = max(at, hold.end)
-    return None if at == ALWAYS else at
+    if at < ALWAYS:
+        yield at, ALWAYS
+
+
+def next_gap(holds: Iterable[Hold], start: float, seconds: float) -> float | None:
+    """The first moment from which nobody holds any of it for so long; None: somebody has it without end."""
+    return next((first for first, last in gaps(holds, start) if last >= first + seconds), None)

@@ -14,6 +14,7 @@ from gpuboard.bookings.comments_written import Form, write_comments
 from gpuboard.cli.booking_words import add_booking_arguments, client_of
 from gpuboard.cli.exits import DONE
 from gpuboard.client.bookings import BookingClient
+from gpuboard.client.credentials import Credentials
 from gpuboard.export.files import write_out
 from gpuboard.model.errors import UsageError
 from gpuboard.model.verdict import Claim, GpuPlace
@@ -66,7 +67,7 @@ def _export(client: BookingClient, path: Path, *, form: Form, zone: tzinfo | Non
     """Write it; how many are left out that have not begun."""
     found = client.bookings(mine=False, start=time.time())
     if found.tier != "names":
-        raise UsageError("this board tells you no names; sign in first: gpuboard login")
+        raise UsageError(Credentials().no_names)
     if found.is_cut:
         raise UsageError("more is booked than the board tells at once; nothing was written")
     running = [one for one in found.bookings if one.state == "running"]

@@ -1,6 +1,7 @@
 """Moments and durations as people type them at a terminal, in its zone; shown back with the zone."""
 
 import re
+import sys
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
@@ -20,6 +21,8 @@ LONGEST_SECONDS: Final = 10 * 366 * 86400.0
 
 def read_moment(flag: str, text: str, *, now: float, zone: tzinfo | None = None) -> float:
     """The moment that is meant, in Unix seconds; a time of day alone is the next such time.
+
+    Of a time that comes twice, where the clock is set back, the first; that is said on stderr.
 
     Raises:
         UsageError: it is none, or the clock is set over it on that day.
@@ -100,4 +103,13 @@ def _on_the_wall(flag: str, wall: datetime, zone: tzinfo | None) -> float:
     at = (wall.replace(tzinfo=zone) if zone else wall).timestamp()
     if _local(at, zone).replace(tzinfo=None) != wall:
         raise UsageError(f"{flag}: there is no {wall:%H:%M} on {wall:%Y-%m-%d}: the clock is set over it")
+    # Where the clock is set back, the same time comes a second time.
+    second = (wall.replace(tzinfo=zone, fold=1) if zone else wall.replace(fold=1)).timestamp()
+    if second > at:
+        first, other = (_local(one, zone).isoformat(" ", "minutes") for one in (at, second))
+        print(
+            f"gpuboard: {flag}: {wall:%H:%M} comes twice on {wall:%Y-%m-%d}: {first} is taken, "
+            f"not {other}; an offset says which",
+            file=sys.stderr,
+        )
     return at

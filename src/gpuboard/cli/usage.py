@@ -15,6 +15,7 @@ from gpuboard.cli.moments import read_moment
 from gpuboard.cli.which_board import add_asked, asked_board
 from gpuboard.client.answer import decode_answer
 from gpuboard.client.board import BoardClient
+from gpuboard.client.credentials import Credentials
 from gpuboard.export.files import write_out
 from gpuboard.export.usage import usage_to_csv, usage_to_html, usage_to_text
 from gpuboard.model.errors import UsageError
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     client = _UsageClient(asked_board(arguments), ca_file=arguments.ca_file)
     answer = client.usage(query)
     if arguments.by in NAMED and not answer.rows and answer.total.used_ms:
-        print("gpuboard: names are hidden from visitors: run gpuboard login", file=sys.stderr)
+        print(f"gpuboard: {Credentials().no_names}", file=sys.stderr)
     content = _write(answer, arguments.form).encode()
     if arguments.out:
         write_out(Path(arguments.out), content)

@@ -9,6 +9,7 @@ from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import DONE, FAILED
 from gpuboard.cli.which_board import add_asked, asked_board
 from gpuboard.client.board import BoardClient
+from gpuboard.client.credentials import VARIABLE, Credentials
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
         through = f" through {session.through}" if session.through else ""
         print(f"{session.person} ({session.role}) at {url}{through}")
     if session.person is None:
-        print(f"gpuboard: you are not signed in at {url}; run: gpuboard login", file=sys.stderr)
+        if Credentials().is_told:
+            why = f"the token in {VARIABLE} is not good at {url}: it was revoked, is over, or is none"
+        else:
+            why = f"you are not signed in at {url}; run: gpuboard login"
+        print(f"gpuboard: {why}", file=sys.stderr)
         return FAILED
     return DONE

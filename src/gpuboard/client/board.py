@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from gpuboard.client.answer import decode_answer, decode_fleet
-from gpuboard.client.credentials import Credentials
+from gpuboard.client.credentials import VARIABLE, Credentials
 from gpuboard.model.errors import (
     NOT_DECODED,
     BoardRefusedError,
@@ -69,7 +69,9 @@ class BoardClient:
         self._ca_file = Path(ca_file).expanduser() if ca_file else None
         self._tls = trusting(self._ca_file) if _is_https(url) else None
         # What `gpuboard login` got for this board, or what the environment says.
-        self._token = token or Credentials().token(self._base)
+        credentials = Credentials()
+        self._token = token or credentials.token(self._base)
+        self._is_told = token is None and credentials.is_told
 
     def fleet(self) -> FleetView:
         """All nodes.
@@ -169,7 +171,12 @@ class BoardClient:
         detail = said or answer.refusal or ""
         if code in _REFUSALS:
             if self._token is not None and _said(answer.body, "code") != NEEDS_ROLE:
-                detail = f"{detail.removesuffix('.')}; run: gpuboard login, or gpuboard logout"
+                remedy = (
+                    f"the token that was shown is the one in {VARIABLE}"
+                    if self._is_told
+                    else "run: gpuboard login, or gpuboard logout"
+                )
+                detail = f"{detail.removesuffix('.')}; {remedy}"
             return BoardRefusedError(f"the board at {self._base} refuses: {detail}")
         is_unknown = code == http.client.NOT_FOUND and named is not None and named in detail
         if is_unknown or (code == http.client.BAD_REQUEST and said is not None):

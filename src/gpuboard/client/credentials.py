@@ -54,6 +54,18 @@ class Credentials:
         """The board of the last login."""
         return self._read().last
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the environment says which token is shown: then signing in or out changes nothing."""
+        return bool(self._told)
+
+    @property
+    def no_names(self) -> str:
+        """Why a board that answers tells no names, and what to do about it."""
+        if self.is_told:
+            return f"the token in {VARIABLE} sees no names: it lacks the scope read"
+        return "names are hidden from visitors: run gpuboard login"
+
     def token(self, url: str) -> str | None:
         """The token to show to a board: that of the environment, else the one that is kept for it.
 

@@ -3,6 +3,11 @@
 from collections.abc import Sequence
 
 
+def nearest(value: int, unit: int) -> int:
+    """So many units, a half rounded up, as the page does."""
+    return (2 * value + unit) // (2 * unit)
+
+
 def rounded_parts(parts: Sequence[int], whole: int, unit: int) -> list[int]:
     """The parts in whole units that are together so many units; the largest remainders are rounded up.
 
@@ -23,6 +28,8 @@ def rounded_column(parts: Sequence[int | None], total: int, unit: int, whole: in
     Where the parts are not all there is, as where some are nobody's, each is rounded by itself.
     """
     known = [part for part in parts if part is not None]
-    units = rounded_parts(known, whole, unit) if sum(known) == total else [round(one / unit) for one in known]
+    units = (
+        rounded_parts(known, whole, unit) if sum(known) == total else [nearest(one, unit) for one in known]
+    )
     rounded = iter(units)
     return [*(None if part is None else next(rounded) for part in parts), whole]

@@ -2,12 +2,13 @@
 
 import csv
 import io
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from html import escape
 from typing import Final
 
 from gpuboard.export.csv import guard
-from gpuboard.export.rounding import rounded_column, rounded_parts
+from gpuboard.export.rounding import nearest, rounded_column, rounded_parts
 from gpuboard.settings.zones import zone_of
 from gpuboard.wire.usage import UsageAnswer, UsageRow, UsageTotal
 
@@ -19,22 +20,28 @@ KINDS: Final = {
     "broken_ms": "broken",
     "unobserved_ms": "not observed",
 }
-# Beside the kinds of time, where there is anything to tell; for people in hours, but for the price.
+# Beside the kinds of time, in the page's words, where there is anything to tell; for people in hours, but for
+# the price.
 MORE: Final = {
     "previous_used_ms": "used before",
-    "reserved_ms": "reserved",
+    "reserved_ms": "booked in all",
     "reserved_used_ms": "of that used",
-    "memory_gib_hours": "GiB-hours",
+    "memory_gib_hours": "GB-hours",
     "weighted_ms": "weighted",
     "price": "price",
 }
 COLUMNS: Final = ("from", "to", "by", "name", *KINDS)
+# Those that only settings with weights or a price have.
+_SET: Final = ("weighted_ms", "price")
 # What has no model, or no program that can be told.
 NO_NAME: Final = "(none)"
 NO_GROUP: Final = "in no group"
+PART_OF_WEEK: Final = "part of a week"
 _HOUR_MS: Final = 3_600_000
 # What people read: a tenth of an hour.
 _TENTH_MS: Final = _HOUR_MS // 10
+# What a weight is of: nobody else could have the GPU meanwhile.
+_WEIGHED: Final = ("used_ms", "idle_ms", "booked_ms")
 # Of what is no time: the finest parts of one in which it is told, how many of these people read as one, and
 # after how many digits.
 _FINENESS: Final = {"price": (10_000, 100, 2), "memory_gib_hours": (1000, 100, 1)}
@@ -57,11 +64,15 @@ _STYLE: Final = (
 
 
 def usage_to_csv(answer: UsageAnswer) -> str:
-    """Write every row, and the total as the last; times are RFC 3339."""
+    """Write every row, and the total as the last; times are RFC 3339.
+
+    Which columns there are follows from what a row is of and from the settings, never from what was counted.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    more = _told(answer)
-    has_group = any(row.group is not None for row in answer.rows)
+    told = _told(answer)
+    more = [name for name in MORE if name not in _SET or name in told]
+    has_group = answer.by == "person"
     writer.writerow([*COLUMNS, *more, *(["group"] if has_group else [])])
     span = (_moment(answer.start), _moment(answer.end), answer.by)
     for row in answer.rows:
@@ -121,33 +132,72 @@ def _table(answer: UsageAnswer) -> list[list[str]]:
     """Heads and rows as people read them, the total as the last."""
     more = _told(answer)
     words = {**MORE, "price": f"price, {answer.currency}" if answer.currency else "price"}
-    names = [*(row.name or _nameless(answer, NO_NAME) for row in answer.rows), "total"]
+    names = [*(_named(row, answer) for row in answer.rows), "total"]
     wholes = _whole_tenths(answer.total)
-    columns = [_column(name, answer, wholes.get(name)) for name in (*KINDS, *more)]
+    columns = [_written(name, _column(name, answer, wholes)) for name in (*KINDS, *more)]
     return [
         [answer.by, *KINDS.values(), *(words[name] for name in more)],
         *([name, *cells] for name, cells in zip(names, zip(*columns, strict=True), strict=True)),
     ]
 
 
+def _named(row: UsageRow, answer: UsageAnswer) -> str:
+    """What people read as the name of a row; of a week of which only some days were asked for, that too."""
+    if row.name is None:
+        return _nameless(answer, NO_NAME)
+    return f"{row.name} · {PART_OF_WEEK}" if answer.by == "week" and _is_cut(row.name, answer) else row.name
+
+
+def _is_cut(week: str, answer: UsageAnswer) -> bool:
+    """Whether a week, like `2026-W44`, begins before what was asked for, or ends after it."""
+    zone = zone_of(answer.time_zone) or UTC
+    monday = datetime.strptime(f"{week}-1", "%G-W%V-%u").replace(tzinfo=zone)
+    since, until = _asked_span(answer)
+    return since > monday.timestamp() or until < (monday + timedelta(days=7)).timestamp()
+
+
 def _whole_tenths(total: UsageTotal) -> dict[str, int]:
     """The total of each kind in tenths of hours; together they are the span."""
     parts = [getattr(total, kind) for kind in KINDS]
-    return dict(zip(KINDS, rounded_parts(parts, round(sum(parts) / _TENTH_MS), _TENTH_MS), strict=True))
+    return dict(zip(KINDS, rounded_parts(parts, nearest(sum(parts), _TENTH_MS), _TENTH_MS), strict=True))
 
 
-def _column(name: str, answer: UsageAnswer, whole: int | None) -> list[str]:
-    """One figure row by row, rounded so that the rows add up to the total, which comes last."""
-    per_one, unit, digits = _FINENESS.get(name, (1, _TENTH_MS, 1))
-    *parts, total = (
-        None if value is None else round(value * per_one)
-        for value in (getattr(line, name) for line in (*answer.rows, answer.total))
+def _column(name: str, answer: UsageAnswer, wholes: dict[str, int]) -> list[int | None]:
+    """One figure row by row in whole units, so that the rows add up to the total, which comes last."""
+    lines: list[UsageRow | UsageTotal] = [*answer.rows, answer.total]
+    if name == "weighted_ms":
+        return _weighted(lines, [_column(kind, answer, wholes) for kind in _WEIGHED])
+    per_one, unit, _ = _FINENESS.get(name, (1, _TENTH_MS, 1))
+    values = (getattr(line, name) for line in lines)
+    return _rounded(
+        [None if value is None else round(value * per_one) for value in values], unit, wholes.get(name)
     )
+
+
+def _weighted(lines: Sequence[UsageRow | UsageTotal], written: list[list[int | None]]) -> list[int | None]:
+    """What is written of the time that is weighed, and what weights add: one of 1 changes no figure."""
+    more = [
+        None if line.weighted_ms is None else line.weighted_ms - sum(getattr(line, kind) for kind in _WEIGHED)
+        for line in lines
+    ]
+    return [
+        None if added is None else added + sum(one or 0 for one in plain)
+        for added, plain in zip(_rounded(more, _TENTH_MS), zip(*written, strict=True), strict=True)
+    ]
+
+
+def _rounded(figures: list[int | None], unit: int, whole: int | None = None) -> list[int | None]:
+    *parts, total = figures
     # Of what has no total nobody asks what it adds up to.
     sum_of = sum(part or 0 for part in parts) if total is None else total
-    units = rounded_column(parts, sum_of, unit, round(sum_of / unit) if whole is None else whole)
+    units = rounded_column(parts, sum_of, unit, nearest(sum_of, unit) if whole is None else whole)
     if total is None:
         units[-1] = None
+    return units
+
+
+def _written(name: str, units: list[int | None]) -> list[str]:
+    _, _, digits = _FINENESS.get(name, (1, _TENTH_MS, 1))
     return ["" if one is None else f"{one / 10**digits:,.{digits}f}" for one in units]
 
 
@@ -162,14 +212,20 @@ def _figures(times: UsageRow | UsageTotal, more: list[str]) -> list[float | None
 
 
 def _asked(answer: UsageAnswer) -> str:
-    """What was asked for, and what of it was counted, if that is less; in a zone that is named."""
+    """What was asked for, and what was counted, if that is not the same; in a zone that is named."""
     zone = zone_of(answer.time_zone) or UTC
-    start, end = answer.start, answer.end
-    asked = (start if answer.asked_from is None else answer.asked_from, answer.asked_to or end)
-    words = f"{_moment(asked[0], zone)} to {_moment(asked[1], zone)}"
-    is_less = answer.gpus > 0 and (start > asked[0] or end < asked[1])
-    counted = f" (counted from {_moment(start, zone)} to {_moment(end, zone)})" if is_less else ""
-    return f"{words} ({zone}){counted}"
+    spans = (_asked_span(answer), (answer.start, answer.end))
+    asked, counted = (f"{_moment(since, zone)} to {_moment(until, zone)}" for since, until in spans)
+    # Only whole hours are counted, so it may also be more than was asked for.
+    is_same = answer.gpus == 0 or asked == counted
+    return f"{asked} ({zone})" if is_same else f"{asked} ({zone}) (counted from {counted})"
+
+
+def _asked_span(answer: UsageAnswer) -> tuple[float, float]:
+    return (
+        answer.start if answer.asked_from is None else answer.asked_from,
+        answer.end if answer.asked_to is None else answer.asked_to,
+    )
 
 
 def _moment(at: float, zone: tzinfo = UTC) -> str:

@@ -248,12 +248,12 @@ def fits_next(
         if row.verdict in ("free", "booked"):
             for moment, change in _changes(claims_on((row.node, place_key(row.label)[0])), at):
                 changes[row.node, row.model][moment] += change
-    moments = [(_first(each, wish.gpus), node) for (node, _), each in changes.items()]
+    moments = [(first_with(each, wish.gpus), node) for (node, _), each in changes.items()]
     on_one = min(moments, default=(inf, ""))
     together: Counter[float] = Counter()
     for each in () if wish.same_node else changes.values():
         together.update(each)
-    on_several = _first(together, wish.gpus)
+    on_several = first_with(together, wish.gpus)
     if on_several < on_one[0]:
         return on_several, None
     return None if on_one[0] == inf else on_one
@@ -273,7 +273,7 @@ def _changes(claims: Iterable[Claim], at: float) -> Iterator[tuple[float, int]]:
     yield free_from, 1
 
 
-def _first(changes: Mapping[float, int], wanted: int) -> float:
+def first_with(changes: Mapping[float, int], wanted: int) -> float:
     """The first moment at which so many are there; `inf`: there is none."""
     there = 0
     for moment in sorted(changes):

@@ -1,6 +1,5 @@
 """Questions about GPU-hours, put to a history. They block: they are asked in a thread."""
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -22,6 +21,7 @@ COMPARABLE_SHARE: Final = 0.9
 ALONE: Final = "What was used before takes too long to look up."
 _MIB_SECONDS: Final = 1024 * 3600
 _HOUR_MS: Final = 3_600_000
+_TENTH_MS: Final = _HOUR_MS // 10
 # A price is told to a ten-thousandth, memory to a thousandth.
 _PRICE_PARTS: Final = 10_000
 _MEMORY_PARTS: Final = 1000
@@ -268,21 +268,22 @@ def _answer(usage: Usage, total: UsageTotal, rows: list[UsageRow], wanted: Usage
         by=wanted.by,
         gpus=gpus,
         observed_percent=percent,
-        text=_words(total, gpus, percent),
+        text=observed_words(total, gpus),
         total=total,
         rows=rows,
         currency=worth.currency or None if worth.price is not None else None,
     )
 
 
-def _words(total: UsageTotal, gpus: int, percent: float | None) -> str:
-    if percent is None:
+def observed_words(total: UsageTotal, gpus: int) -> str:
+    """How many GPU-hours these are, and how much of that time was observed."""
+    if not total.span_ms:
         return "No GPU was counted in this time."
-    hours = total.span_ms / 3_600_000
     ones = "GPU" if gpus == 1 else "GPUs"
-    # Rounded down: what is not whole does not look so.
-    seen = math.floor(percent * 10) / 10
-    return f"{hours:,.1f} GPU-hours of {gpus:,} {ones}; {seen:.1f} % of the time observed."
+    tenths = (total.span_ms + _TENTH_MS // 2) // _TENTH_MS
+    # Rounded down, here and on the page: what is not whole does not look so.
+    seen = 1000 * (total.span_ms - total.unobserved_ms) // total.span_ms
+    return f"{tenths / 10:,.1f} GPU-hours of {gpus:,} {ones}; {seen / 10:.1f} % of the time observed."
 
 
 def _total(usage: Usage, past: Usage | None, worth: Worth) -> UsageTotal:

@@ -589,3 +589,22 @@ def test_axe_has_nothing_to_say(browser: Browser, lab: Lab, axe: str, size: Size
             assert_fits(page)
             keep(page, f"bookings-{size[0]}-{theme}{shown.strip('?')}")
             assert violations(page, axe) == []
+
+
+def test_what_is_typed_where_the_clock_is_set_is_said_to_be_another_time(browser: Browser, lab: Lab) -> None:
+    """What is set over, and what comes twice; not of what is typed after it."""
+    with signed_in(browser, lab.board, "ana", zone="Europe/Berlin") as page:
+        form = open_form(page, 0)
+        start = form.get_by_label("From")
+        start.fill("2027-03-28T02:30")
+        start.blur()
+        said = form.get_by_text("There is no 02:30 on that day: the clock is set over it.")
+        expect(said).to_contain_text("03:30")
+        expect(start).to_have_value("2027-03-28T03:30")
+        start.fill("2027-10-31T02:30")
+        start.blur()
+        expect(form.get_by_text("02:30 comes twice on that day")).to_be_visible()
+        expect(said).to_have_count(0)
+        start.fill("2027-10-31T04:30")
+        start.blur()
+        expect(form.get_by_text("comes twice")).to_have_count(0)

@@ -232,14 +232,12 @@ def test_who_may_see_nothing_signs_in_on_the_very_page(browser: Browser, closed:
 
 
 def test_signing_out_everywhere_ends_what_is_open_elsewhere(browser: Browser, counts: RunningBoard) -> None:
-    """The other browser is a visitor's again, without a hand on it."""
+    """The other browser is a visitor's again and says so, without a hand on it, from its first second on."""
     with (
         signed_in(browser, counts, "noor") as here,
         signed_in(browser, counts, "noor", allow=REFUSED) as there,
     ):
         expect(there.locator(HOLDERS).first).to_be_visible()
-        # It watches once the first seconds are over.
-        wait_until(lambda: there.evaluate("performance.getEntriesByName('fetched-ahead').length"))
         here.goto(f"{counts.url}account")
         button = here.get_by_role("button", name="Sign out everywhere")
         button.click()
@@ -247,6 +245,10 @@ def test_signing_out_everywhere_ends_what_is_open_elsewhere(browser: Browser, co
         expect(here.get_by_role("heading", name="Sign in", exact=True)).to_be_visible()
         expect(there.get_by_text(HIDDEN)).to_be_visible()
         expect(there.locator(HOLDERS)).to_have_count(0)
+        expect(there.get_by_text("You have been signed out.")).to_be_visible()
+        banner = there.get_by_role("banner")
+        expect(banner.get_by_role("link", name="Sign in")).to_be_visible()
+        expect(banner.get_by_text("noor")).to_have_count(0)
 
 
 def test_mine_is_a_chip_with_a_count(browser: Browser, demo: RunningBoard) -> None:

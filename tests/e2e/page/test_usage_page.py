@@ -251,6 +251,24 @@ def test_small_screens_have_all_of_it(browser: Browser, demo: RunningBoard, size
             keep(page, f"{path.replace('/', '-').split('?')[0]}-{size[0]}")
 
 
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE", "fr-FR", "zh-CN", "zh-TW"])
+def test_that_a_week_is_cut_is_said_in_whole_words(
+    browser: Browser, demo: RunningBoard, locale: str, size: Size
+) -> None:
+    """On every screen, in every language: of six days one week at least has not all."""
+    today = datetime.fromtimestamp(time.time(), UTC).date()
+    span = f"from={today - timedelta(days=6)}&to={today - timedelta(days=1)}"
+    with visit(browser, demo.url, size=size, locale=locale) as page:
+        page.goto(f"{demo.url}usage?{span}&by=week")
+        weeks = page.locator(".screen tbody th a")
+        expect(weeks.first).to_be_visible()
+        keep(page, f"usage-weeks-{locale}-{size[0]}")
+        assert any(len(text.split(" · ")) == 3 for text in weeks.all_inner_texts())
+        assert weeks.evaluate_all("(all) => all.every((each) => each.scrollWidth <= each.clientWidth)")
+        assert_fits(page)
+
+
 def test_people_have_a_page_that_leads_to_what_they_did(page: Page, demo: RunningBoard) -> None:
     """From People, from a GPU that they hold, and from a row of GPU-hours."""
     page.goto(f"{demo.url}people")

@@ -46,6 +46,7 @@ export class Order {
   #start = $state<number | null>(null);
   #length = $state<Length['key'] | null>('4h');
   #end = $state(0);
+  #typed = $state.raw({ start: '', end: '' });
   #limits = $state.raw<LimitsView | null>(null);
   #known = $state.raw<readonly BookingView[] | null>(null);
   /** The board's. */
@@ -202,13 +203,25 @@ export class Order {
     this.refused = null;
   }
 
+  /** What was typed and is still what holds, as it was typed: a clock that is set may have made another time of it. */
+  get typed(): { text: string; at: number }[] {
+    const { start, end } = this.span;
+    const fields = [
+      { text: this.#typed.start, at: start },
+      { text: this.#typed.end, at: end },
+    ];
+    return fields.filter(({ text, at }) => fieldMoment(text) === at);
+  }
+
   setStart(text: string): void {
     this.#start = fieldMoment(text);
+    this.#typed = { ...this.#typed, start: text };
     this.refused = null;
   }
 
   setEnd(text: string): void {
     this.#end = fieldMoment(text) ?? this.span.end;
+    this.#typed = { ...this.#typed, end: text };
     this.#length = null;
     this.refused = null;
   }

@@ -59,6 +59,13 @@ export function refusalText({ code, message, status, values }: Refusal, app: Vie
     const first = clashText(placeOf(values, app), hold, app);
     return gap_start == null ? first : `${first} ${say('refused_gap', { time: time(gap_start) })}`;
   }
+  if (code === 'booking-not-enough') {
+    const { on_one_node, gap_start } = values;
+    const together = typeof on_one_node === 'number';
+    const written = wordsOf(code, { ...values, had: together ? on_one_node : values['free'] }, app);
+    const first = say(together ? 'refused_not_enough_together' : 'refused_not_enough', written);
+    return gap_start == null ? first : `${first} ${say('refused_enough_from', { time: time(gap_start) })}`;
+  }
   if (code === 'booking-in-use')
     return say('book_inUse', {
       place: placeOf(values, app),
@@ -98,7 +105,5 @@ function wordsOf(code: string, values: Values, app: Pick<App, 'language'>): Reco
       written[name] = TIMES.includes(code) ? exactly(value, language) : language.decimal(value);
     else if (typeof value === 'string') written[name] = value;
   }
-  // How many there are then; the word itself is kept for what can be taken now.
-  if (written['free']) written['had'] = written['free'];
   return written;
 }

@@ -1,7 +1,14 @@
 /** Which columns a board has beside those that all have, and which rows a sheet of paper has room for. */
 
 import type { UsageAnswer, UsageRow, UsageTotal } from '../../api/usage';
-import { HOUR_MS, roundedWorth, unitOf, type UsageLine, type WorthColumnName } from '../../state/usage';
+import {
+  HOUR_MS,
+  roundedWeighted,
+  roundedWorth,
+  unitOf,
+  type UsageLine,
+  type WorthColumnName,
+} from '../../state/usage';
 import type { Language } from '../../text/language.svelte';
 import { fixed } from './spans';
 
@@ -20,8 +27,7 @@ export function columnsOf(answer: UsageAnswer, language: Language, paper: boolea
   const has = (key: WorthColumnName) => [total, ...rows].some((row) => row[key] !== null);
   const { say, tag } = language;
   const found: WorthColumn[] = [];
-  const add = (title: string, key: WorthColumnName, one: number, digits: number) => {
-    const units = roundedWorth(answer, key, one / 10 ** digits);
+  const add = (title: string, digits: number, units: Map<Worth, number>) => {
     const text = (count: number | null) => (count === null ? '—' : fixed(count / 10 ** digits, digits, tag));
     found.push({
       title,
@@ -32,15 +38,18 @@ export function columnsOf(answer: UsageAnswer, language: Language, paper: boolea
       },
     });
   };
+  const worth = (title: string, key: WorthColumnName, one: number, digits: number) =>
+    add(title, digits, roundedWorth(answer, key, one / 10 ** digits));
+  // All hours are told as finely as those that were used.
+  const digits = unitOf(total) < HOUR_MS ? 1 : 0;
   if ([total, ...rows].some(({ reserved_ms }) => reserved_ms)) {
-    const digits = unitOf(total) < HOUR_MS ? 1 : 0;
-    add(say('usage_reservedHours'), 'reserved_ms', HOUR_MS, digits);
-    add(say('usage_reservedUsed'), 'reserved_used_ms', HOUR_MS, digits);
+    worth(say('usage_reservedHours'), 'reserved_ms', HOUR_MS, digits);
+    worth(say('usage_reservedUsed'), 'reserved_used_ms', HOUR_MS, digits);
   }
-  if (has('weighted_ms')) add(say('usage_weighted'), 'weighted_ms', HOUR_MS, 0);
+  if (has('weighted_ms')) add(say('usage_weighted'), digits, roundedWeighted(answer));
   if (has('price'))
-    add(currency === null ? say('usage_price') : `${say('usage_price')} (${currency})`, 'price', 1, 2);
-  if (!paper && has('memory_gib_hours')) add(say('usage_memoryHours'), 'memory_gib_hours', 1, 0);
+    worth(currency === null ? say('usage_price') : `${say('usage_price')} (${currency})`, 'price', 1, 2);
+  if (!paper && has('memory_gib_hours')) worth(say('usage_memoryHours'), 'memory_gib_hours', 1, digits);
   return found;
 }
 

@@ -1,5 +1,6 @@
 /** Stretches of the calendar and figures, as people write them. */
 
+import type { UsageAnswer } from '../../api/usage';
 import { clockChanges, weekOf, type Day, type Stretch } from '../../state/calendar';
 import type { Language } from '../../text/language.svelte';
 
@@ -62,6 +63,11 @@ export function clockText(span: { from: number; to: number }, zone: string, lang
       }),
     )
     .join(', ');
+}
+
+/** From when on it was counted, where that is not what was asked for: data begin later, or an hour before. */
+export function countedSince({ from, asked_from }: Pick<UsageAnswer, 'from' | 'asked_from'>): number | null {
+  return asked_from === null || Math.abs(from - asked_from) < 1 ? null : from;
 }
 
 /** With so many digits behind the point, always: figures below each other stay below each other. */

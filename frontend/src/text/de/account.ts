@@ -48,6 +48,7 @@ export const account: AccountWords = {
   account_page: 'Konto und Tokens',
   account_audit: 'Protokoll',
   account_signOut: 'Abmelden',
+  account_left: 'Du wurdest abgemeldet.',
   account_role_anonymous: 'Besuch',
   account_role_viewer: 'darf sehen',
   account_role_user: 'darf buchen',

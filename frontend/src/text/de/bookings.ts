@@ -6,6 +6,10 @@ export const bookings: BookingWords = {
   book_for: 'Für',
   book_start: 'Von',
   book_end: 'Bis',
+  book_clockOver:
+    '{typed} gibt es an diesem Tag nicht: Die Uhr wird darüber hinweg gestellt. Es gilt {time}.',
+  book_clockTwice:
+    '{typed} kommt an diesem Tag zweimal, weil die Uhr zurückgestellt wird. Es gilt das erste Mal.',
   book_comment: 'Bemerkung',
   book_tonight: 'heute {time}',
   book_tomorrow: 'morgen {time}',
@@ -119,6 +123,9 @@ export const bookings: BookingWords = {
   lane_key_move: 'Buchungen: eine eigene verschieben; Enter ändert sie, Esc stellt sie zurück',
   refused_gap: 'Ab {time} ist sie zu haben.',
   refused_not_enough: '{wanted} gewünscht, aber von {fitting} passenden GPUs sind dann nur {had} zu haben.',
+  refused_not_enough_together:
+    '{wanted} auf einem Knoten gewünscht, aber von {fitting} passenden GPUs sind dann nur {had} auf einem Knoten zu haben.',
+  refused_enough_from: 'So viele sind ab {time} zu haben.',
   refused_longest: 'Eine Buchung darf höchstens {limit} dauern, diese wären {asked}.',
   refused_ahead: 'Eine Buchung darf spätestens in {limit} beginnen, diese wäre in {asked}.',
   refused_gpus_at_once: 'Du darfst {limit} GPUs zugleich haben, damit wären es {asked}.',

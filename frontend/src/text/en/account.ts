@@ -50,6 +50,7 @@ export const account = {
   account_page: 'Account and tokens',
   account_audit: 'Audit log',
   account_signOut: 'Sign out',
+  account_left: 'You have been signed out.',
 
   // The account page
   account_role_anonymous: 'visitor',

@@ -7,6 +7,8 @@ export const bookings = {
   book_for: 'For',
   book_start: 'From',
   book_end: 'Until',
+  book_clockOver: 'There is no {typed} on that day: the clock is set over it. {time} is taken.',
+  book_clockTwice: '{typed} comes twice on that day, as the clock is set back. The first of them is taken.',
   book_comment: 'Comment',
   book_tonight: 'tonight {time}',
   book_tomorrow: 'tomorrow {time}',
@@ -120,6 +122,9 @@ export const bookings = {
   lane_key_move: 'Bookings: move one’s own; Enter changes it, Esc puts it back',
   refused_gap: 'It can be had from {time} on.',
   refused_not_enough: '{wanted} wanted, but of {fitting} GPUs that fit only {had} can be had then.',
+  refused_not_enough_together:
+    '{wanted} wanted on one node, but of {fitting} GPUs that fit only {had} on one node can be had then.',
+  refused_enough_from: 'As many can be had from {time} on.',
   refused_longest: 'A booking may last {limit} at most, this would be {asked}.',
   refused_ahead: 'A booking may begin {limit} from now at the latest, this would be in {asked}.',
   refused_gpus_at_once: 'You may have {limit} GPUs at once, this would make {asked}.',

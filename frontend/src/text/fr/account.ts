@@ -50,6 +50,7 @@ export const account: AccountWords = tied({
   account_page: 'Compte et jetons',
   account_audit: 'Journal',
   account_signOut: 'Se déconnecter',
+  account_left: 'Votre session est terminée.',
   account_role_anonymous: 'visite',
   account_role_viewer: 'lecture',
   account_role_user: 'utilisation',

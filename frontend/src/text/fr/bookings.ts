@@ -7,6 +7,9 @@ export const bookings: BookingWords = tied({
   book_for: 'Pour',
   book_start: 'De',
   book_end: 'Jusqu’à',
+  book_clockOver: '{typed} n’existe pas ce jour-là : l’horloge passe par-dessus. C’est {time} qui vaut.',
+  book_clockTwice:
+    '{typed} revient deux fois ce jour-là, car l’horloge recule. C’est la première fois qui vaut.',
   book_comment: 'Commentaire',
   book_tonight: 'ce soir {time}',
   book_tomorrow: 'demain {time}',
@@ -125,6 +128,9 @@ export const bookings: BookingWords = tied({
   refused_gap: 'Elle peut être prise à partir de {time}.',
   refused_not_enough:
     '{wanted} demandés, mais sur {fitting} GPU adaptés seuls {had} peuvent être pris alors.',
+  refused_not_enough_together:
+    '{wanted} demandés sur un même nœud, mais sur {fitting} GPU adaptés seuls {had} d’un même nœud peuvent être pris alors.',
+  refused_enough_from: 'Il y en aura assez à partir de {time}.',
   refused_longest: 'Une réservation peut durer {limit} au plus, celle-ci durerait {asked}.',
   refused_ahead: 'Une réservation peut commencer au plus tard dans {limit}, celle-ci serait dans {asked}.',
   refused_gpus_at_once: 'Vous pouvez avoir {limit} GPU à la fois, cela ferait {asked}.',

@@ -44,6 +44,7 @@ export const account: AccountWords = {
   account_page: '账号与令牌',
   account_audit: '审计日志',
   account_signOut: '退出登录',
+  account_left: '你已退出登录。',
   account_role_anonymous: '访客',
   account_role_viewer: '查看者',
   account_role_user: '用户',

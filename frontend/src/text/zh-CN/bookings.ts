@@ -6,6 +6,8 @@ export const bookings: BookingWords = {
   book_for: '时长',
   book_start: '从',
   book_end: '到',
+  book_clockOver: '当天没有 {typed}：时钟会跳过它。以 {time} 为准。',
+  book_clockTwice: '当天会出现两次 {typed}，因为时钟会拨回。以第一次为准。',
   book_comment: '备注',
   book_tonight: '今天 {time}',
   book_tomorrow: '明天 {time}',
@@ -119,6 +121,9 @@ export const bookings: BookingWords = {
   lane_key_move: '预订：移动自己的预订；按 Enter 更改，按 Esc 还原',
   refused_gap: '从 {time} 起可以预订。',
   refused_not_enough: '需要 {wanted} 块，但符合的 {fitting} 块 GPU 中届时只有 {had} 块可预订。',
+  refused_not_enough_together:
+    '需要同一节点上的 {wanted} 块，但符合的 {fitting} 块 GPU 中届时同一节点上最多只有 {had} 块可预订。',
+  refused_enough_from: '从 {time} 起可预订到这么多。',
   refused_longest: '一个预订最长 {limit}，这个会是 {asked}。',
   refused_ahead: '预订最晚须在 {limit} 后开始，这个会在 {asked} 后。',
   refused_gpus_at_once: '你同时最多可有 {limit} 块 GPU，这样会是 {asked} 块。',

@@ -44,6 +44,7 @@ export const account: AccountWords = {
   account_page: '帳號與權杖',
   account_audit: '稽核記錄',
   account_signOut: '登出',
+  account_left: '你已登出。',
   account_role_anonymous: '訪客',
   account_role_viewer: '檢視者',
   account_role_user: '使用者',

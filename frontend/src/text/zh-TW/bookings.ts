@@ -6,6 +6,8 @@ export const bookings: BookingWords = {
   book_for: '時長',
   book_start: '從',
   book_end: '到',
+  book_clockOver: '當天沒有 {typed}：時鐘會跳過它。以 {time} 為準。',
+  book_clockTwice: '當天會出現兩次 {typed}，因為時鐘會撥回。以第一次為準。',
   book_comment: '備註',
   book_tonight: '今天 {time}',
   book_tomorrow: '明天 {time}',
@@ -119,6 +121,9 @@ export const bookings: BookingWords = {
   lane_key_move: '預約：移動自己的預約；按 Enter 變更，按 Esc 還原',
   refused_gap: '從 {time} 起可以預約。',
   refused_not_enough: '需要 {wanted} 張，但符合的 {fitting} 張 GPU 中屆時只有 {had} 張可預約。',
+  refused_not_enough_together:
+    '需要同一節點上的 {wanted} 張，但符合的 {fitting} 張 GPU 中屆時同一節點上最多只有 {had} 張可預約。',
+  refused_enough_from: '從 {time} 起可預約到這麼多。',
   refused_longest: '一筆預約最長 {limit}，這筆會是 {asked}。',
   refused_ahead: '預約最晚須在 {limit} 後開始，這筆會在 {asked} 後。',
   refused_gpus_at_once: '你同時最多可有 {limit} 張 GPU，這樣會是 {asked} 張。',
