@@ -1,6 +1,6 @@
 /** What can be booked when: bookings and GPUs in, gaps and clashes out. Pure; the board decides. */
 
-import type { BookedPlaces, BookingView } from '../api/bookings';
+import type { BookedPlaces, BookingList, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
 import { folded, isSamePerson, usersOf } from './people';
 
@@ -77,6 +77,10 @@ export function listedSpan(now: number): Span {
   const start = Math.floor(now / STEP_SECONDS) * STEP_SECONDS - HOUR;
   return { start, end: start + HOUR + AHEAD_SECONDS };
 }
+
+/** From when on a list that was cut tells nothing; null: it is whole. */
+export const toldUntil = ({ bookings, is_cut }: Pick<BookingList, 'bookings' | 'is_cut'>): number | null =>
+  is_cut ? Math.max(...bookings.map(({ start }) => start)) : null;
 
 /** What is known of bookings, with what the board has just answered to a change: nobody waits for the next list. */
 export function withChanged(known: readonly BookingView[], changed: readonly BookingView[]): BookingView[] {

@@ -528,6 +528,19 @@ def test_everybody_sees_what_is_not_as_booked(browser: Browser, lab: Lab) -> Non
         expect(odd.get_by_text("eve runs on a booking of ana.")).to_be_visible()
 
 
+def test_a_form_knows_what_is_booked_far_ahead(browser: Browser, lab: Lab) -> None:
+    """It says so before one presses."""
+    start = time.time() // 3600 * 3600 + 40 * 86_400
+    book_elsewhere(lab, "eve", [1], start=start)
+    with signed_in(browser, lab.board, "ana") as page:
+        form = open_form(page, 1)
+        expect(form.get_by_text("Nothing else is booked there.")).to_be_visible()
+        form.get_by_label("Until").fill(field(start + 3600))
+        form.get_by_label("From").fill(field(start))
+        form.get_by_label("Comment").focus()
+        expect(form.get_by_text(re.compile(r"^! gpu01 GPU 1 is booked by eve, "))).to_be_visible()
+
+
 @pytest.mark.parametrize(
     ("zone", "hours"),
     [
