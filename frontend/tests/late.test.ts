@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Order } from '../src/pages/bookings/order.svelte';
-import { listedSpan } from '../src/state/booking';
+import { listedSpan, ownSpan } from '../src/state/booking';
 import { Clock } from '../src/state/clock.svelte';
 import type { App } from '../src/state/context';
 import { Followed } from '../src/state/followed.svelte';
@@ -82,6 +82,7 @@ describe('answers that take four seconds', () => {
   test('a list of bookings is one question for five minutes', () => {
     // A moment of its own in each question makes each a new one.
     expect(listedSpan(3600 * 24 + 299)).toEqual(listedSpan(3600 * 24));
+    expect(ownSpan(3600 * 24 + 299)).toEqual(ownSpan(3600 * 24));
   });
 
   test('what moves on by itself shows an answer about the span before', async () => {

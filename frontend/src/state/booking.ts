@@ -72,10 +72,19 @@ export function holdsOf(
 // So a list that is asked for again and again is the same question for a while.
 const STEP_SECONDS = 300;
 
-/** What is listed of bookings: what has just ended is seen for a while. */
+/** What is listed of everybody's bookings: what has just ended is seen for a while. */
 export function listedSpan(now: number): Span {
   const start = Math.floor(now / STEP_SECONDS) * STEP_SECONDS - HOUR;
   return { start, end: start + HOUR + AHEAD_SECONDS };
+}
+
+// So far ahead anybody may book; as the board has it.
+const FARTHEST_SECONDS = 5 * 366 * 86_400;
+
+/** What is listed of one's own bookings: all that is to come. */
+export function ownSpan(now: number): Span {
+  const { start } = listedSpan(now);
+  return { start, end: start + HOUR + FARTHEST_SECONDS };
 }
 
 /** From when on a list that was cut tells nothing; null: it is whole. */

@@ -444,6 +444,29 @@ def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) 
         expect(past.get_by_text("“ablation”")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("size", "address", "region"),
+    [
+        (DESKTOP, "bookings", "My bookings"),
+        (PHONE, "bookings?show=mine", "My bookings"),
+        (DESKTOP, "people/ana", "Bookings"),
+    ],
+    ids=["lanes", "phone", "person"],
+)
+def test_all_of_ones_own_is_listed_however_far_ahead(
+    browser: Browser, lab: Lab, size: Size, address: str, region: str
+) -> None:
+    """Who has booked for next month sees it; what others have then, the lanes of then show."""
+    ahead = time.time() + 40 * 86_400
+    book_elsewhere(lab, "ana", [0], start=ahead)
+    book_elsewhere(lab, "eve", [1], start=ahead)
+    with signed_in(browser, lab.board, "ana", size=size) as page:
+        page.goto(f"{lab.board.url}{address}")
+        own = page.get_by_role("region", name=region, exact=True)
+        expect(own.get_by_text("gpu01 · 0")).to_be_visible()
+        expect(page.get_by_text("gpu01 · 1")).to_have_count(0)
+
+
 def test_a_form_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
     """It stays as typed and says what the booking is now; who wants it all the same presses again."""
     made = book_elsewhere(lab, "ana", [0])
