@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { BookingView } from '../src/api/bookings';
 import { agendaOf, odditiesOf, ownOf } from '../src/state/agenda';
 import {
+  awayOn,
   clashOn,
   fieldMoment,
   fieldText,
@@ -209,6 +210,23 @@ test('a slot is not found beyond the end of a list that was cut', () => {
   const found = (until: number) => findSlot(nodes, wish, [booking({})], { ...search, until });
   expect(found(NOW + 3 * HOUR)?.start).toBe(NOW + 2 * HOUR);
   expect(found(NOW + 2.5 * HOUR)).toBeNull();
+});
+
+test('what does not report is offered only where there is nothing else, and is said of each node once', () => {
+  // Of a node that was lost all GPUs were the first, from midnight on.
+  const lost = [0, 1].map((index) => card(index, { uuid: `GPU-2${index}`, node: 'gpu02', verdict: 'stale' }));
+  const wish = { count: 2, memoryBytes: 0, seconds: HOUR, onOneNode: true };
+  const until = tomorrow(NOW) + 3 * HOUR;
+  const taken = booking({ places: [{ node: 'gpu01', gpus: [0, 1] }], end: until });
+  const nodes = [
+    { name: 'gpu01', gpus: cards },
+    { name: 'gpu02', gpus: lost },
+  ];
+  expect(findSlot(nodes, wish, [taken], search)).toMatchObject({ start: until, places: [{ node: 'gpu01' }] });
+  const found = findSlot(nodes.slice(1), wish, [], search);
+  expect(found).toMatchObject({ start: tomorrow(NOW), places: [{ node: 'gpu02', gpus: [0, 1] }] });
+  expect(awayOn(found!.places, () => lost)).toEqual([{ node: 'gpu02', gpus: [0, 1], word: 'stale' }]);
+  expect(awayOn([{ node: 'gpu01', gpus: [0, 1] }], () => cards)).toEqual([]);
 });
 
 test('a slot later is chosen as one of now is: the smallest block that suffices', () => {

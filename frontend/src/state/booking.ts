@@ -128,6 +128,30 @@ export function tomorrow(now: number): number {
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1).getTime() / 1000;
 }
 
+/** What is the matter with a GPU that may not be there now, nor then; null: nothing. */
+export const awayWord = ({ verdict }: GpuRow): 'stale' | 'broken' | null =>
+  verdict === 'stale' || verdict === 'broken' ? verdict : null;
+
+/** GPUs of one node of which one thing is true; null: of a node that has told nothing all of it. */
+export interface Away {
+  node: string;
+  gpus: readonly number[] | null;
+  word: 'stale' | 'broken';
+}
+
+/** What may not be there of these places, of each node once. */
+export function awayOn(
+  places: readonly { node: string; gpus: readonly number[] }[],
+  rowsOf: (node: string) => readonly GpuRow[],
+): Away[] {
+  return places.flatMap(({ node, gpus }) =>
+    (['stale', 'broken'] as const).flatMap((word) => {
+      const rows = cardsOf(rowsOf(node)).filter((gpu) => gpus.includes(gpu.index) && awayWord(gpu) === word);
+      return rows.length ? [{ node, gpus: rows.map(({ index }) => index), word }] : [];
+    }),
+  );
+}
+
 export function obstacleOf(
   gpu: GpuRow,
   span: Span,
@@ -137,8 +161,8 @@ export function obstacleOf(
   const hold = clashOn(gpu.index, span, holds);
   if (hold) return { kind: 'clash', hold };
   const { verdict, users } = gpu;
-  if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow)
-    return { kind: 'away', word: verdict };
+  const word = awayWord(gpu);
+  if (word && span.start < tomorrow) return { kind: 'away', word };
   if (span.start >= now + SOON_SECONDS || (verdict !== 'busy' && verdict !== 'idle')) return null;
   // Whoever has it until then will have left.
   const leaving = holds.filter((one) => one.number === gpu.index && one.start <= now && one.end > now);

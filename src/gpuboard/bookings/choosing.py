@@ -1,6 +1,6 @@
 """Any GPUs that fit, for a span: chosen by the same best fit as those that are free now. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from gpuboard.bookings.rules import SOON_SECONDS, Span, tomorrow
 from gpuboard.fleet.summary import BOOKED_SOON_SECONDS, Wish, find_free
 from gpuboard.model.booking import is_on
 from gpuboard.model.verdict import GpuPlace, Reason
-from gpuboard.wire.summary import FreeBlock
+from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from gpuboard.wire.views import GpuRow, NodeRow
 
 
@@ -48,12 +48,22 @@ def choose(
         start = booked_from(place)
         return start is None or start >= span.end
 
-    offered = [
-        replace(row, verdict="free", since=row.since if row.verdict == "free" else None)
+    left = [
+        row
         for row, place in zip(whole, places, strict=True)
         if _can_be_had(row, span.start, now, midnight) and is_left(place)
     ]
-    found = find_free(offer.nodes, offered, wish, at=now, booked_from=booked_from)
+
+    def find(rows: Iterable[GpuRow]) -> FreeAnswer:
+        offered = [
+            replace(row, verdict="free", since=row.since if row.verdict == "free" else None) for row in rows
+        ]
+        return find_free(offer.nodes, offered, wish, at=now, booked_from=booked_from)
+
+    found = find(row for row in left if not _is_away(row))
+    if not found.enough:
+        # What may still be away then is taken only where there is nothing else.
+        found = find(left)
     if not found.enough:
         kind = " on one node" if wish.same_node else ""
         raise refuse(
@@ -67,10 +77,14 @@ def choose(
 
 
 def _can_be_had(row: GpuRow, start: float, now: float, midnight: float) -> bool:
-    if row.verdict in ("stale", "broken"):
+    if _is_away(row):
         return start >= midnight
     # Now only what nobody is on for sure; later whoever is there may have left.
     return start >= now + SOON_SECONDS or row.verdict in ("free", "booked")
+
+
+def _is_away(row: GpuRow) -> bool:
+    return row.verdict in ("stale", "broken")
 
 
 def _taken(blocks: Sequence[FreeBlock], wish: Wish) -> tuple[GpuPlace, ...]:

@@ -541,6 +541,25 @@ def test_a_slot_is_found_and_booked(browser: Browser, lab: Lab) -> None:
         expect(page.get_by_role("button", name=re.compile("^eve: gpu01 · 0, "))).to_be_visible()
 
 
+def test_a_slot_that_may_not_be_there_says_so_before_one_books(browser: Browser, lab: Lab) -> None:
+    """Once, not for each of its GPUs; and nobody calls it free."""
+    apart(make, "stale", lab)
+    with signed_in(browser, lab.board, "ana", size=PHONE) as page:
+        page.goto(f"{lab.board.url}bookings")
+        slot = page.get_by_role("listitem").filter(has_text="gpu01 · 0")
+        expect(slot.get_by_text("gpu01 GPU 0 is stale now, and may still be then.")).to_be_visible()
+        expect(slot.get_by_text("free")).to_have_count(0)
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        find = page.get_by_role("form", name="Find a slot")
+        find.get_by_label("GPUs").select_option("3")
+        away = "gpu01 GPU 0, 1, 2 are stale now, and may still be then."
+        expect(find.get_by_text(f"! {away}")).to_be_visible()
+        find.get_by_role("button", name=re.compile("^Book 3 GPUs, ")).click()
+        expect(find.get_by_role("status")).to_contain_text(away)
+        expect(find.get_by_role("status").get_by_text("stale")).to_have_count(1)
+
+
 def test_everybody_sees_what_is_not_as_booked(browser: Browser, lab: Lab) -> None:
     """Also who is not signed in, where names are shown."""
     book_elsewhere(lab, "ana", [1])
