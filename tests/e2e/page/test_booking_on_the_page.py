@@ -458,13 +458,30 @@ def test_all_of_ones_own_is_listed_however_far_ahead(
 ) -> None:
     """Who has booked for next month sees it; what others have then, the lanes of then show."""
     ahead = time.time() + 40 * 86_400
-    book_elsewhere(lab, "ana", [0], start=ahead)
+    book_elsewhere(lab, "ana", [0, 2], start=ahead)
     book_elsewhere(lab, "eve", [1], start=ahead)
     with signed_in(browser, lab.board, "ana", size=size) as page:
         page.goto(f"{lab.board.url}{address}")
         own = page.get_by_role("region", name=region, exact=True)
-        expect(own.get_by_text("gpu01 · 0")).to_be_visible()
-        expect(page.get_by_text("gpu01 · 1")).to_have_count(0)
+        expect(own.get_by_text("gpu01 · 0, 2")).to_be_visible()
+        expect(page.get_by_text("gpu01 · 1", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("address", "region"), [("bookings", "My bookings"), ("people/ana", "Bookings")], ids=["own", "person"]
+)
+def test_the_work_of_somebody_else_is_not_called_ones_use(
+    browser: Browser, lab: Lab, address: str, region: str
+) -> None:
+    """Who it is stands in the booking itself."""
+    book_elsewhere(lab, "ana", [0])
+    apart(lab.report, gpu(0, user="eve"), gpu(1), gpu(2))
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}{address}")
+        own = page.get_by_role("region", name=region, exact=True)
+        expect(own.get_by_text("GPU 0 · eve runs on a booking of ana.")).to_be_visible()
+        expect(own.get_by_text("left")).to_be_visible()
+        expect(own.get_by_text("use now")).to_have_count(0)
 
 
 def test_a_form_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
