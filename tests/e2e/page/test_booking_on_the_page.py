@@ -484,6 +484,27 @@ def test_the_work_of_somebody_else_is_not_called_ones_use(
         expect(own.get_by_text("use now")).to_have_count(0)
 
 
+def test_who_changes_bookings_by_keys_goes_on_where_they_were(browser: Browser, lab: Lab) -> None:
+    """On the entry, the next one once it is gone, and then on the heading."""
+    day = time.time() // 86_400 * 86_400 + 2 * 86_400
+    book_elsewhere(lab, "ana", [0], start=day)
+    book_elsewhere(lab, "ana", [1], start=day + 86_400)
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        first, second = (own.locator("[data-own]").filter(has_text=f"gpu01 · {number}") for number in (0, 1))
+        first.get_by_role("button", name="Change: gpu01 · 0").press("Enter")
+        first.get_by_role("form").get_by_label("Comment").fill("mine")
+        first.get_by_role("button", name=re.compile("^Change to ")).press("Enter")
+        expect(own.get_by_role("form")).to_have_count(0)
+        expect(first).to_be_focused()
+        for one, next_one in ((first, second), (second, own.get_by_role("heading"))):
+            one.get_by_role("button", name=re.compile("^Cancel: ")).press("Enter")
+            one.get_by_role("button", name=re.compile("Really")).press("Enter")
+            expect(one).to_have_count(0)
+            expect(next_one).to_be_focused()
+
+
 def test_a_form_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
     """It stays as typed and says what the booking is now; who wants it all the same presses again."""
     made = book_elsewhere(lab, "ana", [0])
