@@ -579,6 +579,18 @@ def test_a_slot_is_found_and_booked(browser: Browser, lab: Lab) -> None:
         expect(page.get_by_role("button", name=re.compile("^eve: gpu01 · 0, "))).to_be_visible()
 
 
+def test_a_slot_that_a_policy_forbids_says_so_before_one_books(browser: Browser, lab: Lab) -> None:
+    """As the form of the lanes does."""
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        find = page.get_by_role("form", name="Find a slot")
+        find.get_by_label("Length").select_option("24")
+        words = re.compile(r"^! A booking may last 8\sh at most, this would be 24\sh\. Policy: \[bookings\] longest\.$")
+        expect(find.get_by_text(words)).to_be_visible()
+        find.get_by_label("Length").select_option("8")
+        expect(find.get_by_text(words)).to_have_count(0)
+
+
 def test_a_slot_that_may_not_be_there_says_so_before_one_books(browser: Browser, lab: Lab) -> None:
     """Once, not for each of its GPUs; and nobody calls it free."""
     apart(make, "stale", lab)
