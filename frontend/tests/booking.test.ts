@@ -143,7 +143,11 @@ test('the next gap is long enough for all', () => {
 test('there is a next gap whatever is in the way, but for what is held without end', () => {
   const span = { start: NOW, end: NOW + HOUR };
   const used = card(0, { verdict: 'busy', users: using('eve') });
-  expect(nextGap([used], span, [], me)).toBe(NOW + HOUR);
+  // A quarter of an hour from now, as the sentence says, and some minutes to read it; also when it is late.
+  expect(nextGap([used], span, [], me)).toBe(new Date(2026, 10, 17, 14, 55).getTime() / 1000);
+  const late = new Date(2026, 10, 17, 23, 16).getTime() / 1000;
+  const night = { start: late, end: late + 4 * HOUR };
+  expect(nextGap([used], night, [], { me: 'ana', now: late, tomorrow: tomorrow(late) })).toBe(late + 24 * 60);
   expect(nextGap([used, card(1, { verdict: 'broken' })], span, [], me)).toBe(tomorrow(NOW));
   const endless = [{ number: 0, who: 'bob', start: 0, end: Infinity }];
   expect(nextGap([card(0)], span, endless, me)).toBeNull();
@@ -238,7 +242,7 @@ test('a slot later is chosen as one of now is: the smallest block that suffices'
   ];
   const wish = { count: 2, memoryBytes: 0, seconds: 8 * HOUR, onOneNode: true };
   expect(findSlot(nodes, wish, [], search)).toMatchObject({
-    start: NOW + HOUR,
+    start: new Date(2026, 10, 17, 14, 55).getTime() / 1000,
     places: [{ node: 'gpu02', gpus: [0, 1] }],
   });
 });

@@ -187,6 +187,10 @@ export function nextGap(
   return startsFrom(from, holds, about).find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null;
 }
 
+/** From when on a GPU can be booked that somebody is on, with time to read that and to press. */
+const unhurried = (now: number) =>
+  Math.ceil((now + SOON_SECONDS + STEP_SECONDS) / STEP_SECONDS) * STEP_SECONDS;
+
 /** When something in the way may be over, the first first. */
 export function startsFrom(
   from: number,
@@ -194,7 +198,7 @@ export function startsFrom(
   { now, tomorrow }: { now: number; tomorrow: number },
 ): number[] {
   // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
-  const starts = [from, now + HOUR, tomorrow, ...holds.map(({ end }) => end)];
+  const starts = [from, unhurried(now), tomorrow, ...holds.map(({ end }) => end)];
   return [...new Set(starts)].filter((start) => start >= from).sort((a, b) => a - b);
 }
 
