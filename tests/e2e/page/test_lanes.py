@@ -105,6 +105,24 @@ def test_neighbours_are_one_box_and_a_node_folds(browser: Browser, lab: Lab) -> 
         expect(page.get_by_role("button", name="Week", exact=True)).to_have_attribute("aria-pressed", "true")
 
 
+def test_days_of_another_month_and_year_say_so(browser: Browser, lab: Lab) -> None:
+    """The first one, and each with which a month begins; of this year none says which."""
+    next_year = time.localtime().tm_year + 1
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab, f"?days=14&day={next_year}-12-25")
+        days = lanes.get_by_role("columnheader", name="Bookings by GPU").locator("b")
+        expect(days).to_have_count(14)
+        texts = days.all_inner_texts()
+        assert [re.sub(r"\W+", " ", texts[place]) for place in (0, 7)] == [
+            f"Dec 25 {next_year}",
+            f"Jan 1 {next_year + 1}",
+        ]
+        assert re.fullmatch(r"\w+ 26|26 \w+", texts[1])
+        keep(page, "lanes-next-year")
+        page.get_by_role("button", name="Today", exact=True).click()
+        expect(days.first).to_have_text(re.compile("^" + time.strftime("%b") + r" \d+$"))
+
+
 def test_a_phone_keeps_the_list_by_day(browser: Browser, lab: Lab) -> None:
     """There is no room for lanes."""
     book(lab, "eve", [2], (0, 3))
