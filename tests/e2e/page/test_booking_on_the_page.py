@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
 from gpuboard.bookings.limits import week_of
 from gpuboard.model.problems import problem
@@ -18,6 +18,7 @@ from tests.agent.test_vouching import vouch
 from tests.booking_lab import Lab, booking_lab, gpu
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
+from tests.e2e.page.test_away_and_back import GONE
 from tests.e2e.page.test_cells import CUT_NUMBERS
 from tests.e2e.page.test_page_for_everybody import TOO_SMALL, axe, violations
 from tests.pushing import wait_until
@@ -505,6 +506,29 @@ def test_who_changes_bookings_by_keys_goes_on_where_they_were(browser: Browser, 
             expect(next_one).to_be_focused()
 
 
+def test_that_the_board_does_not_answer_is_said_until_it_is_back(browser: Browser, lab: Lab) -> None:
+    """Below a booking, too: nobody takes an old sentence for how it is now."""
+    book_elsewhere(lab, "ana", [0])
+    streams: list[WebSocketRoute] = []
+
+    def connect(stream: WebSocketRoute) -> None:
+        stream.connect_to_server()
+        streams.append(stream)
+
+    with signed_in(browser, lab.board, "ana", allow=GONE) as page:
+        page.route_web_socket(re.compile("/api/v1/stream"), connect)
+        page.route("**/api/v1/bookings/*", lambda route: route.abort())
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        own.get_by_role("button", name=re.compile("^End now: ")).click()
+        own.get_by_role("button", name=re.compile("Really")).click()
+        silent = own.get_by_role("alert").get_by_text("The board does not answer.")
+        expect(silent).to_be_visible()
+        streams[-1].close()
+        expect(silent).to_have_count(0)
+        expect(own.get_by_role("button", name=re.compile("^End now: "))).to_be_visible()
+
+
 def test_a_form_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
     """It stays as typed and says what the booking is now; who wants it all the same presses again."""
     made = book_elsewhere(lab, "ana", [0])
@@ -585,7 +609,9 @@ def test_a_slot_that_a_policy_forbids_says_so_before_one_books(browser: Browser,
         page.goto(f"{lab.board.url}bookings")
         find = page.get_by_role("form", name="Find a slot")
         find.get_by_label("Length").select_option("24")
-        words = re.compile(r"^! A booking may last 8\sh at most, this would be 24\sh\. Policy: \[bookings\] longest\.$")
+        words = re.compile(
+            r"^! A booking may last 8\sh at most, this would be 24\sh\. Policy: \[bookings\] longest\.$"
+        )
         expect(find.get_by_text(words)).to_be_visible()
         find.get_by_label("Length").select_option("8")
         expect(find.get_by_text(words)).to_have_count(0)
