@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BookingView } from '../src/api/bookings';
 import { agendaOf, odditiesOf, ownOf } from '../src/state/agenda';
 import {
+  awayOn,
   clashOn,
   fieldMoment,
   fieldText,
@@ -143,7 +144,11 @@ test('the next gap is long enough for all', () => {
 test('there is a next gap whatever is in the way, but for what is held without end', () => {
   const span = { start: NOW, end: NOW + HOUR };
   const used = card(0, { verdict: 'busy', users: using('eve') });
-  expect(nextGap([used], span, [], me)).toBe(NOW + HOUR);
+  // A quarter of an hour from now, as the sentence says, and some minutes to read it; also when it is late.
+  expect(nextGap([used], span, [], me)).toBe(new Date(2026, 10, 17, 14, 55).getTime() / 1000);
+  const late = new Date(2026, 10, 17, 23, 16).getTime() / 1000;
+  const night = { start: late, end: late + 4 * HOUR };
+  expect(nextGap([used], night, [], { me: 'ana', now: late, tomorrow: tomorrow(late) })).toBe(late + 24 * 60);
   expect(nextGap([used, card(1, { verdict: 'broken' })], span, [], me)).toBe(tomorrow(NOW));
   const endless = [{ number: 0, who: 'bob', start: 0, end: Infinity }];
   expect(nextGap([card(0)], span, endless, me)).toBeNull();
@@ -226,6 +231,23 @@ test('a slot is not found beyond the end of a list that was cut', () => {
   expect(found(NOW + 2.5 * HOUR)).toBeNull();
 });
 
+test('what does not report is offered only where there is nothing else, and is said of each node once', () => {
+  // Of a node that was lost all GPUs were the first, from midnight on.
+  const lost = [0, 1].map((index) => card(index, { uuid: `GPU-2${index}`, node: 'gpu02', verdict: 'stale' }));
+  const wish = { count: 2, memoryBytes: 0, seconds: HOUR, onOneNode: true };
+  const until = tomorrow(NOW) + 3 * HOUR;
+  const taken = booking({ places: [{ node: 'gpu01', gpus: [0, 1] }], end: until });
+  const nodes = [
+    { name: 'gpu01', gpus: cards },
+    { name: 'gpu02', gpus: lost },
+  ];
+  expect(findSlot(nodes, wish, [taken], search)).toMatchObject({ start: until, places: [{ node: 'gpu01' }] });
+  const found = findSlot(nodes.slice(1), wish, [], search);
+  expect(found).toMatchObject({ start: tomorrow(NOW), places: [{ node: 'gpu02', gpus: [0, 1] }] });
+  expect(awayOn(found!.places, () => lost)).toEqual([{ node: 'gpu02', gpus: [0, 1], word: 'stale' }]);
+  expect(awayOn([{ node: 'gpu01', gpus: [0, 1] }], () => cards)).toEqual([]);
+});
+
 test('a slot later is chosen as one of now is: the smallest block that suffices', () => {
   const busy = (index: number, node: string) =>
     card(index, { uuid: `GPU-${node}-${index}`, node, verdict: 'busy', users: using('eve') });
@@ -235,7 +257,7 @@ test('a slot later is chosen as one of now is: the smallest block that suffices'
   ];
   const wish = { count: 2, memoryBytes: 0, seconds: 8 * HOUR, onOneNode: true };
   expect(findSlot(nodes, wish, [], search)).toMatchObject({
-    start: NOW + HOUR,
+    start: new Date(2026, 10, 17, 14, 55).getTime() / 1000,
     places: [{ node: 'gpu02', gpus: [0, 1] }],
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { fits } from '../src/pages/bookings/lanes/sizes';
 import type { BookingView } from '../src/api/bookings';
 import { LaneDesk } from '../src/pages/bookings/lanes/desk.svelte';
 import type { LaneView } from '../src/pages/bookings/lanes/view.svelte';
@@ -245,4 +246,11 @@ test('what is dropped on another node goes back, and says so', async () => {
   expect(desk.draft).toBeNull();
   expect(desk.told).toMatch(/^Put back: a box stays on its node/);
   expect(desk.isElsewhere).toBe(false);
+});
+
+test('what is left of a booking stands whole in its box, or not at all', () => {
+  expect(fits('19 h 30 min', 52)).toBe(false);
+  expect(fits('19 h 30 min', 100)).toBe(true);
+  expect(fits('4 h', 34)).toBe(true);
+  expect(fits('19 小时', 100)).toBe(true);
 });

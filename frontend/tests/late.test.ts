@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Order } from '../src/pages/bookings/order.svelte';
-import { listedSpan } from '../src/state/booking';
+import { listedSpan, ownSpan } from '../src/state/booking';
 import { Clock } from '../src/state/clock.svelte';
 import type { App } from '../src/state/context';
 import { Followed } from '../src/state/followed.svelte';
@@ -82,6 +82,7 @@ describe('answers that take four seconds', () => {
   test('a list of bookings is one question for five minutes', () => {
     // A moment of its own in each question makes each a new one.
     expect(listedSpan(3600 * 24 + 299)).toEqual(listedSpan(3600 * 24));
+    expect(ownSpan(3600 * 24 + 299)).toEqual(ownSpan(3600 * 24));
   });
 
   test('what moves on by itself shows an answer about the span before', async () => {
@@ -115,6 +116,33 @@ describe('answers that take four seconds', () => {
     expect(order.isKnown).toBe(true);
     // One list and one look at the limits; the next only ten seconds after the answer.
     expect(fetched).toHaveBeenCalledTimes(2);
+  });
+
+  test('a form knows of the time that is chosen, however far ahead it lies', async () => {
+    // It said "Nothing else is booked there" of what was booked in a month.
+    const start = clock.second + 40 * 86_400;
+    const booked = { start, end: start + 7200, state: 'upcoming', who: 'eve', id: 'b1' };
+    const places = [{ node: 'dgx-01', gpus: [0] }];
+    const fetched = vi.fn((url: URL) => {
+      const isTold = Number(new URL(url).searchParams.get('to')) > start;
+      const bookings = isTold ? [{ ...booked, places }] : [];
+      return slowly({ ok: true, status: 200, json: async () => ({ bookings, limits: [], weeks: [] }) });
+    });
+    vi.stubGlobal('fetch', fetched);
+    const order = new Order(appAt(clock), 'dgx-01', [0], null);
+    stops.push(order.follow());
+    await during(5);
+    order.move(start, start + 3600);
+    expect(order.isKnown).toBe(false);
+    void order.lookThere();
+    await during(5);
+    expect(order.isKnown).toBe(true);
+    expect(order.clashUntil(start + 3600)?.who).toBe('eve');
+    // What is known already is not asked about again.
+    fetched.mockClear();
+    order.move(start + 3600, start + 7200);
+    void order.lookThere();
+    expect(fetched).toHaveBeenCalledTimes(1);
   });
 });
 

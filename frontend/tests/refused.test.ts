@@ -63,7 +63,11 @@ test('what is worth a word about a booking is said in the viewer’s own, and el
   const block = { node: 'gpu01', size: 3, model: 'H100' };
   expect(note('booking-chosen-smallest', block)).toMatch(/kleinste Block, der reicht: 3 × H100 auf gpu01\.$/);
   expect(note('booking-chosen-spread')).toBe(bookings.note_spread);
-  expect(note('booking-broken-now', { node: 'gpu01', gpu: 2 })).toMatch(/^gpu01 GPU 2 ist jetzt defekt /);
+  expect(note('booking-broken-now', { node: 'gpu01', gpus: [2] })).toMatch(/^gpu01 GPU 2 ist jetzt defekt /);
+  expect(note('booking-stale-now', { node: 'gpu01', gpus: [0, 1] })).toMatch(
+    /^gpu01 GPU 0, 1 sind jetzt veraltet /,
+  );
+  expect(note('booking-stale-now', { node: 'gpu01', gpus: null })).toMatch(/^gpu01 ist jetzt veraltet /);
   expect(note('booking-else')).toBe('as the board');
 });
 

@@ -171,6 +171,17 @@ def test_what_does_not_work_can_be_booked_from_tomorrow_on_with_a_word(word: str
     assert [note.code for note in decision.notes] == [f"booking-{word}-now"]
 
 
+def test_what_is_away_is_said_of_each_node_once() -> None:
+    """Who books a node that is lost reads one sentence, not one for each of its GPUs."""
+    stale = NodeFact(gpus=dict.fromkeys(range(3), GpuFact(word="stale")))
+    facts = {"gpu01": stale, "gpu02": stale}
+    wanted = (("gpu01", WHOLE_NODE), ("gpu02", 1))
+    first, second = want(*wanted, facts=facts, start=NOW + 12 * HOUR).notes
+    assert first.values == {"node": "gpu01", "gpus": [0, 1, 2]}
+    assert first.text == "gpu01:0,1,2 are stale now, and may still be then"
+    assert second.text == "gpu02:1 is stale now, and may still be then"
+
+
 @pytest.mark.parametrize(
     ("places", "code"),
     [

@@ -15,6 +15,7 @@ import pytest
 
 from gpuboard.bookings.limits import week_of
 from gpuboard.bookings.store import GENERATION
+from gpuboard.model.problems import problem
 from gpuboard.storage.sqlite import FILE_NAME
 from tests.booking_lab import NODE, SETTINGS, Lab, booking_lab, gpu
 from tests.pushing import wait_until
@@ -277,6 +278,18 @@ def test_times_are_unix_seconds_or_rfc_3339_with_offset(ana: TestBrowser) -> Non
     text = datetime.fromtimestamp(at, UTC).isoformat()
     made = book(ana, start=text, for_seconds=None, end=at + 60)["booking"]
     assert (made["start"], made["end"], made["state"]) == (at, at + 60, "upcoming")
+
+
+def test_what_is_broken_is_chosen_only_where_there_is_nothing_else(lab: Lab, ana: TestBrowser) -> None:
+    """It may still be so then, which is said; what works comes first."""
+    lab.report(gpu(0), gpu(1), gpu(2), problems=(problem("gpu-lost", gpu_uuid=gpu(0).uuid),))
+    later: dict[str, Any] = {"start": int(time.time()) + 2 * 86_400, "places": []}
+    works = book(ana, **later, any={"gpus": 2, "same_node": True})
+    assert works["booking"]["places"] == [{"node": NODE, "gpus": [1, 2]}]
+    assert [note["code"] for note in works["notes"]] == ["booking-chosen-smallest"]
+    broken = book(ana, **later, any={"gpus": 1})
+    assert broken["booking"]["places"] == [{"node": NODE, "gpus": [0]}]
+    assert [note["code"] for note in broken["notes"]][1:] == ["booking-broken-now"]
 
 
 def test_any_gpus_are_chosen_as_free_would_and_it_is_said_why(ana: TestBrowser, ben: TestBrowser) -> None:

@@ -1,6 +1,6 @@
 /** What can be booked when: bookings and GPUs in, gaps and clashes out. Pure; the board decides. */
 
-import type { BookedPlaces, BookingView } from '../api/bookings';
+import type { BookedPlaces, BookingList, BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
 import { folded, isSamePerson, usersOf } from './people';
 
@@ -72,11 +72,24 @@ export function holdsOf(
 // So a list that is asked for again and again is the same question for a while.
 const STEP_SECONDS = 300;
 
-/** What is listed of bookings: what has just ended is seen for a while. */
+/** What is listed of everybody's bookings: what has just ended is seen for a while. */
 export function listedSpan(now: number): Span {
   const start = Math.floor(now / STEP_SECONDS) * STEP_SECONDS - HOUR;
   return { start, end: start + HOUR + AHEAD_SECONDS };
 }
+
+// So far ahead anybody may book; as the board has it.
+const FARTHEST_SECONDS = 5 * 366 * 86_400;
+
+/** What is listed of one's own bookings: all that is to come. */
+export function ownSpan(now: number): Span {
+  const { start } = listedSpan(now);
+  return { start, end: start + HOUR + FARTHEST_SECONDS };
+}
+
+/** From when on a list that was cut tells nothing; null: it is whole. */
+export const toldUntil = ({ bookings, is_cut }: Pick<BookingList, 'bookings' | 'is_cut'>): number | null =>
+  is_cut ? Math.max(...bookings.map(({ start }) => start)) : null;
 
 /** What is known of bookings, with what the board has just answered to a change: nobody waits for the next list. */
 export function withChanged(known: readonly BookingView[], changed: readonly BookingView[]): BookingView[] {
@@ -115,6 +128,30 @@ export function tomorrow(now: number): number {
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1).getTime() / 1000;
 }
 
+/** What is the matter with a GPU that may not be there now, nor then; null: nothing. */
+export const awayWord = ({ verdict }: GpuRow): 'stale' | 'broken' | null =>
+  verdict === 'stale' || verdict === 'broken' ? verdict : null;
+
+/** GPUs of one node of which one thing is true; null: of a node that has told nothing all of it. */
+export interface Away {
+  node: string;
+  gpus: readonly number[] | null;
+  word: 'stale' | 'broken';
+}
+
+/** What may not be there of these places, of each node once. */
+export function awayOn(
+  places: readonly { node: string; gpus: readonly number[] }[],
+  rowsOf: (node: string) => readonly GpuRow[],
+): Away[] {
+  return places.flatMap(({ node, gpus }) =>
+    (['stale', 'broken'] as const).flatMap((word) => {
+      const rows = cardsOf(rowsOf(node)).filter((gpu) => gpus.includes(gpu.index) && awayWord(gpu) === word);
+      return rows.length ? [{ node, gpus: rows.map(({ index }) => index), word }] : [];
+    }),
+  );
+}
+
 export function obstacleOf(
   gpu: GpuRow,
   span: Span,
@@ -124,8 +161,8 @@ export function obstacleOf(
   const hold = clashOn(gpu.index, span, holds);
   if (hold) return { kind: 'clash', hold };
   const { verdict, users } = gpu;
-  if ((verdict === 'stale' || verdict === 'broken') && span.start < tomorrow)
-    return { kind: 'away', word: verdict };
+  const word = awayWord(gpu);
+  if (word && span.start < tomorrow) return { kind: 'away', word };
   if (span.start >= now + SOON_SECONDS || (verdict !== 'busy' && verdict !== 'idle')) return null;
   // Whoever has it until then will have left.
   const leaving = holds.filter((one) => one.number === gpu.index && one.start <= now && one.end > now);
@@ -150,6 +187,10 @@ export function nextGap(
   return startsFrom(from, holds, about).find((start) => start < from + AHEAD_SECONDS && fits(start)) ?? null;
 }
 
+/** From when on a GPU can be booked that somebody is on, with time to read that and to press. */
+const unhurried = (now: number) =>
+  Math.ceil((now + SOON_SECONDS + STEP_SECONDS) / STEP_SECONDS) * STEP_SECONDS;
+
 /** When something in the way may be over, the first first. */
 export function startsFrom(
   from: number,
@@ -157,7 +198,7 @@ export function startsFrom(
   { now, tomorrow }: { now: number; tomorrow: number },
 ): number[] {
   // Who is on it now may leave at any time: nobody can tell, so such a GPU is offered once a booking would hold.
-  const starts = [from, now + HOUR, tomorrow, ...holds.map(({ end }) => end)];
+  const starts = [from, unhurried(now), tomorrow, ...holds.map(({ end }) => end)];
   return [...new Set(starts)].filter((start) => start >= from).sort((a, b) => a - b);
 }
 

@@ -4,6 +4,7 @@ import type { BookingView } from '../api/bookings';
 import type { GpuRow } from '../api/wire';
 import {
   AHEAD_SECONDS,
+  awayWord,
   cardsOf,
   clashOn,
   holdsOf,
@@ -52,6 +53,17 @@ const MOST_STARTS = 100;
 const BOOKED_SOON_SECONDS = 4 * HOUR;
 
 export function findSlot(
+  nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
+  wish: SlotWish,
+  bookings: readonly BookingView[],
+  about: Surroundings,
+): Slot | null {
+  // What may still be away then is offered only where there is nothing else.
+  const there = nodes.map(({ name, gpus }) => ({ name, gpus: gpus.filter((gpu) => !awayWord(gpu)) }));
+  return firstSlot(there, wish, bookings, about) ?? firstSlot(nodes, wish, bookings, about);
+}
+
+function firstSlot(
   nodes: readonly { name: string; gpus: readonly GpuRow[] }[],
   wish: SlotWish,
   bookings: readonly BookingView[],
@@ -111,9 +123,10 @@ function firstStart(
 
 /** Those that nobody has then. Now only what nobody is on for sure; later whoever is there may have left. */
 const offered = ({ cards, holds }: Block, span: Span, { now, tomorrow }: Surroundings): GpuRow[] =>
-  cards.filter(({ index, verdict }) => {
+  cards.filter((gpu) => {
+    const { index, verdict } = gpu;
     if (clashOn(index, span, holds)) return false;
-    if (verdict === 'stale' || verdict === 'broken') return span.start >= tomorrow;
+    if (awayWord(gpu)) return span.start >= tomorrow;
     return span.start >= now + SOON_SECONDS || verdict === 'free' || verdict === 'booked';
   });
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -16,7 +16,7 @@ from gpuboard.fleet.summary import BOOKED_SOON_SECONDS, Wish, find_free, first_w
 from gpuboard.model.booking import is_on
 from gpuboard.model.errors import BookingRefused
 from gpuboard.model.verdict import GpuPlace, Reason
-from gpuboard.wire.summary import FreeBlock
+from gpuboard.wire.summary import FreeAnswer, FreeBlock
 from gpuboard.wire.views import GpuRow, NodeRow
 
 # So far it is looked when there are enough: who plans farther ahead looks at the lanes.
@@ -55,12 +55,22 @@ def choose(
         start = booked_from(place)
         return start is None or start >= span.end
 
-    offered = [
-        replace(row, verdict="free", since=row.since if row.verdict == "free" else None)
+    left = [
+        row
         for row, place in zip(whole, places, strict=True)
         if _can_be_had(row, span.start, now, midnight) and is_left(place)
     ]
-    found = find_free(offer.nodes, offered, wish, at=now, booked_from=booked_from)
+
+    def find(rows: Iterable[GpuRow]) -> FreeAnswer:
+        offered = [
+            replace(row, verdict="free", since=row.since if row.verdict == "free" else None) for row in rows
+        ]
+        return find_free(offer.nodes, offered, wish, at=now, booked_from=booked_from)
+
+    found = find(row for row in left if not _is_away(row))
+    if not found.enough:
+        # What may still be away then is taken only where there is nothing else.
+        found = find(left)
     if not found.enough:
         rows = [(row, _had_from(row, span.start, now, midnight)) for row in whole]
         first = _earliest(book, wish, span, rows=rows, facts=facts)
@@ -70,17 +80,21 @@ def choose(
 
 
 def _can_be_had(row: GpuRow, start: float, now: float, midnight: float) -> bool:
-    if row.verdict in ("stale", "broken"):
+    if _is_away(row):
         return start >= midnight
     # Now only what nobody is on for sure; later whoever is there may have left.
     return start >= now + SOON_SECONDS or row.verdict in ("free", "booked")
+
+
+def _is_away(row: GpuRow) -> bool:
+    return row.verdict in ("stale", "broken")
 
 
 def _had_from(row: GpuRow, start: float, now: float, midnight: float) -> float:
     """From when on a GPU can be had, if nobody has booked it, for whoever asks again in a few minutes."""
     if _can_be_had(row, start, now, midnight):
         return start
-    return midnight if row.verdict in ("stale", "broken") else now + 2 * SOON_SECONDS
+    return midnight if _is_away(row) else now + 2 * SOON_SECONDS
 
 
 def _earliest(

@@ -234,23 +234,33 @@ def _check_places(places: Sequence[GpuPlace], facts: Facts, *, had: Sequence[Gpu
 
 
 def _check_reality(wanted: Booking, *, by: Booker, facts: Facts, now: float) -> tuple[Reason, ...]:
-    """See whether the GPUs are there and work; what is worth a word is returned."""
-    notes = []
+    """See whether the GPUs are there and work; what is worth a word is returned, of each node once."""
+    away: dict[tuple[str, str], list[GpuPlace]] = {}
     for place in gpus_of(wanted.places, facts):
         fact = facts[place[0]].gpus.get(place[1]) if place[0] in facts else None
         # A node that has told nothing is as one that has fallen silent.
         word = "stale" if fact is None else fact.word
-        values = {"node": place[0], "gpu": None if place[1] == WHOLE_NODE else place[1]}
         if word in ("stale", "broken"):
             if wanted.start < tomorrow(now, by.zone):
                 raise refuse(
                     f"booking-{word}",
                     f"{place_words((place,))} is {word} now; it can be booked from tomorrow on",
-                    **values,
+                    node=place[0],
+                    gpu=None if place[1] == WHOLE_NODE else place[1],
                 )
-            text = f"{place_words((place,))} is {word} now, and may still be then"
-            notes.append(Reason(code=f"booking-{word}-now", text=text, values=values))
-    return tuple(notes)
+            away.setdefault((place[0], word), []).append(place)
+    return tuple(_away(node, word, places) for (node, word), places in away.items())
+
+
+def _away(node: str, word: str, places: Sequence[GpuPlace]) -> Reason:
+    # Of a node that has told nothing it is all of it.
+    numbers = [number for _, number in places if number != WHOLE_NODE]
+    verb = "is" if len(places) == 1 else "are"
+    return Reason(
+        code=f"booking-{word}-now",
+        text=f"{place_words(tuple(places))} {verb} {word} now, and may still be then",
+        values={"node": node, "gpus": numbers or None},
+    )
 
 
 def _check_unused(book: Book, wanted: Booking, *, facts: Facts, now: float) -> None:

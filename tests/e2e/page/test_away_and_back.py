@@ -12,6 +12,14 @@ from tests.pushing import wait_until
 # What the browser itself says about a board that is not there.
 GONE = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|FAILED|CONTENT_LENGTH)|WebSocket connection"
 BACK_MS = 40_000
+# Counts beside the names of folded nodes of which an edge shows a word in part, not whole or not at all.
+CUT_NUMBERS = """() => [...document.querySelectorAll('[role=grid] small')].filter((count) => {
+  const edge = count.getBoundingClientRect();
+  return [...count.children].some((word) => {
+    const box = word.getBoundingClientRect();
+    return box.top < edge.bottom - 1 && (box.left < edge.left - 1 || box.right > edge.right + 1);
+  });
+}).map((count) => count.textContent)"""
 FETCHED = "() => performance.getEntriesByName('fetched-ahead').length > 0"
 
 
@@ -58,6 +66,23 @@ def test_every_page_opens_with_its_last_data_while_the_board_is_away(
             expect(page.get_by_text("it comes when the board is back")).to_have_count(0, timeout=BACK_MS)
             expect(page.get_by_text("Persistence mode")).to_be_visible()
             expect(page.locator("dt:has-text('Persistence mode') + dd")).to_have_text("on")
+
+
+def test_what_was_free_is_told_in_whole_words_in_the_lanes(browser: Browser, tmp_path: Path) -> None:
+    """Or its number alone, where a name needs the room."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/"
+    with visit(browser, url, allow=GONE) as page:
+        with running_board("--demo", "4", log=tmp_path / "log", port=port) as board:
+            page.goto(f"{url}bookings?open=.")
+            expect(page.get_by_role("grid").locator("small").first).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            kill(board, page)
+        expect(page.get_by_role("grid").get_by_text(re.compile("^w(as|ere) free")).first).to_be_visible()
+        for width in (1440, 1000):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(CUT_NUMBERS) == []
+            keep(page, f"away-folded-{width}")
 
 
 def test_a_part_that_could_not_be_loaded_comes_with_the_board(browser: Browser, tmp_path: Path) -> None:

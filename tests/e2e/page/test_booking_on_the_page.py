@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
 from gpuboard.bookings.limits import week_of
 from gpuboard.model.problems import problem
@@ -18,6 +18,7 @@ from tests.agent.test_vouching import vouch
 from tests.booking_lab import Lab, booking_lab, gpu
 from tests.browser import DESKTOP, PHONE, Size, Theme, assert_fits, keep, visit
 from tests.e2e.page.people import REFUSED, apart, signed_in
+from tests.e2e.page.test_away_and_back import GONE
 from tests.e2e.page.test_cells import CUT_NUMBERS
 from tests.e2e.page.test_page_for_everybody import TOO_SMALL, axe, violations
 from tests.pushing import wait_until
@@ -444,6 +445,90 @@ def test_my_bookings_are_extended_changed_and_ended(browser: Browser, lab: Lab) 
         expect(past.get_by_text("“ablation”")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("size", "address", "region"),
+    [
+        (DESKTOP, "bookings", "My bookings"),
+        (PHONE, "bookings?show=mine", "My bookings"),
+        (DESKTOP, "people/ana", "Bookings"),
+    ],
+    ids=["lanes", "phone", "person"],
+)
+def test_all_of_ones_own_is_listed_however_far_ahead(
+    browser: Browser, lab: Lab, size: Size, address: str, region: str
+) -> None:
+    """Who has booked for next month sees it; what others have then, the lanes of then show."""
+    ahead = time.time() + 40 * 86_400
+    book_elsewhere(lab, "ana", [0, 2], start=ahead)
+    book_elsewhere(lab, "eve", [1], start=ahead)
+    with signed_in(browser, lab.board, "ana", size=size) as page:
+        page.goto(f"{lab.board.url}{address}")
+        own = page.get_by_role("region", name=region, exact=True)
+        expect(own.get_by_text("gpu01 · 0, 2")).to_be_visible()
+        expect(page.get_by_text("gpu01 · 1", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("address", "region"), [("bookings", "My bookings"), ("people/ana", "Bookings")], ids=["own", "person"]
+)
+def test_the_work_of_somebody_else_is_not_called_ones_use(
+    browser: Browser, lab: Lab, address: str, region: str
+) -> None:
+    """Who it is stands in the booking itself."""
+    book_elsewhere(lab, "ana", [0])
+    apart(lab.report, gpu(0, user="eve"), gpu(1), gpu(2))
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}{address}")
+        own = page.get_by_role("region", name=region, exact=True)
+        expect(own.get_by_text("GPU 0 · eve runs on a booking of ana.")).to_be_visible()
+        expect(own.get_by_text("left")).to_be_visible()
+        expect(own.get_by_text("use now")).to_have_count(0)
+
+
+def test_who_changes_bookings_by_keys_goes_on_where_they_were(browser: Browser, lab: Lab) -> None:
+    """On the entry, the next one once it is gone, and then on the heading."""
+    day = time.time() // 86_400 * 86_400 + 2 * 86_400
+    book_elsewhere(lab, "ana", [0], start=day)
+    book_elsewhere(lab, "ana", [1], start=day + 86_400)
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        first, second = (own.locator("[data-own]").filter(has_text=f"gpu01 · {number}") for number in (0, 1))
+        first.get_by_role("button", name="Change: gpu01 · 0").press("Enter")
+        first.get_by_role("form").get_by_label("Comment").fill("mine")
+        first.get_by_role("button", name=re.compile("^Change to ")).press("Enter")
+        expect(own.get_by_role("form")).to_have_count(0)
+        expect(first).to_be_focused()
+        for one, next_one in ((first, second), (second, own.get_by_role("heading"))):
+            one.get_by_role("button", name=re.compile("^Cancel: ")).press("Enter")
+            one.get_by_role("button", name=re.compile("Really")).press("Enter")
+            expect(one).to_have_count(0)
+            expect(next_one).to_be_focused()
+
+
+def test_that_the_board_does_not_answer_is_said_until_it_is_back(browser: Browser, lab: Lab) -> None:
+    """Below a booking, too: nobody takes an old sentence for how it is now."""
+    book_elsewhere(lab, "ana", [0])
+    streams: list[WebSocketRoute] = []
+
+    def connect(stream: WebSocketRoute) -> None:
+        stream.connect_to_server()
+        streams.append(stream)
+
+    with signed_in(browser, lab.board, "ana", allow=GONE) as page:
+        page.route_web_socket(re.compile("/api/v1/stream"), connect)
+        page.route("**/api/v1/bookings/*", lambda route: route.abort())
+        page.goto(f"{lab.board.url}bookings")
+        own = page.get_by_role("region", name="My bookings")
+        own.get_by_role("button", name=re.compile("^End now: ")).click()
+        own.get_by_role("button", name=re.compile("Really")).click()
+        silent = own.get_by_role("alert").get_by_text("The board does not answer.")
+        expect(silent).to_be_visible()
+        streams[-1].close()
+        expect(silent).to_have_count(0)
+        expect(own.get_by_role("button", name=re.compile("^End now: "))).to_be_visible()
+
+
 def test_a_form_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:
     """It stays as typed and says what the booking is now; who wants it all the same presses again."""
     made = book_elsewhere(lab, "ana", [0])
@@ -518,6 +603,39 @@ def test_a_slot_is_found_and_booked(browser: Browser, lab: Lab) -> None:
         expect(page.get_by_role("button", name=re.compile("^eve: gpu01 · 0, "))).to_be_visible()
 
 
+def test_a_slot_that_a_policy_forbids_says_so_before_one_books(browser: Browser, lab: Lab) -> None:
+    """As the form of the lanes does."""
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        find = page.get_by_role("form", name="Find a slot")
+        find.get_by_label("Length").select_option("24")
+        words = re.compile(
+            r"^! A booking may last 8\sh at most, this would be 24\sh\. Policy: \[bookings\] longest\.$"
+        )
+        expect(find.get_by_text(words)).to_be_visible()
+        find.get_by_label("Length").select_option("8")
+        expect(find.get_by_text(words)).to_have_count(0)
+
+
+def test_a_slot_that_may_not_be_there_says_so_before_one_books(browser: Browser, lab: Lab) -> None:
+    """Once, not for each of its GPUs; and nobody calls it free."""
+    apart(make, "stale", lab)
+    with signed_in(browser, lab.board, "ana", size=PHONE) as page:
+        page.goto(f"{lab.board.url}bookings")
+        slot = page.get_by_role("listitem").filter(has_text="gpu01 · 0")
+        expect(slot.get_by_text("gpu01 GPU 0 is stale now, and may still be then.")).to_be_visible()
+        expect(slot.get_by_text("free")).to_have_count(0)
+    with signed_in(browser, lab.board, "ana") as page:
+        page.goto(f"{lab.board.url}bookings")
+        find = page.get_by_role("form", name="Find a slot")
+        find.get_by_label("GPUs").select_option("3")
+        away = "gpu01 GPU 0, 1, 2 are stale now, and may still be then."
+        expect(find.get_by_text(f"! {away}")).to_be_visible()
+        find.get_by_role("button", name=re.compile("^Book 3 GPUs, ")).click()
+        expect(find.get_by_role("status")).to_contain_text(away)
+        expect(find.get_by_role("status").get_by_text("stale")).to_have_count(1)
+
+
 def test_everybody_sees_what_is_not_as_booked(browser: Browser, lab: Lab) -> None:
     """Also who is not signed in, where names are shown."""
     book_elsewhere(lab, "ana", [1])
@@ -526,6 +644,19 @@ def test_everybody_sees_what_is_not_as_booked(browser: Browser, lab: Lab) -> Non
         page.goto(f"{lab.board.url}bookings")
         odd = page.get_by_role("region", name="Not as booked")
         expect(odd.get_by_text("eve runs on a booking of ana.")).to_be_visible()
+
+
+def test_a_form_knows_what_is_booked_far_ahead(browser: Browser, lab: Lab) -> None:
+    """It says so before one presses."""
+    start = time.time() // 3600 * 3600 + 40 * 86_400
+    book_elsewhere(lab, "eve", [1], start=start)
+    with signed_in(browser, lab.board, "ana") as page:
+        form = open_form(page, 1)
+        expect(form.get_by_text("Nothing else is booked there.")).to_be_visible()
+        form.get_by_label("Until").fill(field(start + 3600))
+        form.get_by_label("From").fill(field(start))
+        form.get_by_label("Comment").focus()
+        expect(form.get_by_text(re.compile(r"^! gpu01 GPU 1 is booked by eve, "))).to_be_visible()
 
 
 @pytest.mark.parametrize(

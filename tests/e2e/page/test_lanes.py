@@ -105,6 +105,24 @@ def test_neighbours_are_one_box_and_a_node_folds(browser: Browser, lab: Lab) -> 
         expect(page.get_by_role("button", name="Week", exact=True)).to_have_attribute("aria-pressed", "true")
 
 
+def test_days_of_another_month_and_year_say_so(browser: Browser, lab: Lab) -> None:
+    """The first one, and each with which a month begins; of this year none says which."""
+    next_year = time.localtime().tm_year + 1
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab, f"?days=14&day={next_year}-12-25")
+        days = lanes.get_by_role("columnheader", name="Bookings by GPU").locator("b")
+        expect(days).to_have_count(14)
+        texts = days.all_inner_texts()
+        assert [re.sub(r"\W+", " ", texts[place]) for place in (0, 7)] == [
+            f"Dec 25 {next_year}",
+            f"Jan 1 {next_year + 1}",
+        ]
+        assert re.fullmatch(r"\w+ 26|26 \w+", texts[1])
+        keep(page, "lanes-next-year")
+        page.get_by_role("button", name="Today", exact=True).click()
+        expect(days.first).to_have_text(re.compile("^" + time.strftime("%b") + r" \d+$"))
+
+
 def test_a_phone_keeps_the_list_by_day(browser: Browser, lab: Lab) -> None:
     """There is no room for lanes."""
     book(lab, "eve", [2], (0, 3))
@@ -154,6 +172,44 @@ def test_keys_walk_lanes_and_book_a_gap(browser: Browser, lab: Lab) -> None:
         page.keyboard.press("Enter")
         form = page.get_by_role("dialog").get_by_role("form", name="Book")
         expect(form.get_by_role("button", name=re.compile(r"^Book 1 GPU, "))).to_be_visible()
+
+
+def walk_to_a_gap(page: Page, lanes: Locator) -> None:
+    """An hour ahead, in the first lane."""
+    lanes.get_by_role("button", name=re.compile("^gpu01: ")).focus()
+    for key in ("ArrowRight", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^Book gpu01 · GPU 0, "))
+
+
+def test_who_has_booked_by_keys_stands_on_the_new_box(browser: Browser, lab: Lab) -> None:
+    """The gap that was there is none any more."""
+    with signed_in(browser, lab.board, "ana") as page:
+        lanes = open_lanes(page, lab)
+        walk_to_a_gap(page, lanes)
+        page.keyboard.press("Enter")
+        form = page.get_by_role("dialog").get_by_role("form", name="Book")
+        expect(form.get_by_text("Nothing else is booked there.")).to_be_visible()
+        form.get_by_label("Comment").press("Enter")
+        expect(page.get_by_role("dialog").get_by_text(re.compile("^Booked: gpu01 · 0"))).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(box(lanes, r"^ana: gpu01 · 0, ")).to_be_focused()
+
+
+def test_who_was_too_slow_is_back_where_the_form_was_opened(browser: Browser, lab: Lab) -> None:
+    """Where the gap was is the box of whoever was faster."""
+    with signed_in(browser, lab.board, "ana", allow=REFUSED) as page:
+        lanes = open_lanes(page, lab)
+        walk_to_a_gap(page, lanes)
+        page.keyboard.press("Enter")
+        form = page.get_by_role("dialog").get_by_role("form", name="Book")
+        expect(form.get_by_text("Nothing else is booked there.")).to_be_visible()
+        book(lab, "eve", [0], (0.5, 6))
+        form.get_by_label("Comment").press("Enter")
+        expect(form.get_by_text(re.compile("^! gpu01 GPU 0 is booked by eve"))).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(box(lanes, r"^eve: gpu01 · 0, ")).to_be_focused()
 
 
 def test_keys_lengthen_and_move_what_is_mine(browser: Browser, lab: Lab) -> None:
@@ -281,6 +337,20 @@ def test_a_move_that_is_refused_is_put_back_with_the_reason(browser: Browser, la
         now = mine.bounding_box()
         assert now is not None
         assert abs(now["width"] - before["width"]) < 1
+
+
+def test_a_move_by_keys_that_is_refused_leaves_them_on_the_box(browser: Browser, lab: Lab) -> None:
+    """Where they were before, not on what was in the way."""
+    book(lab, "ana", [0], (4, 6))
+    book(lab, "eve", [1], (3, 7))
+    with signed_in(browser, lab.board, "ana", allow=REFUSED) as page:
+        lanes = open_lanes(page, lab)
+        box(lanes, r"^ana: gpu01 · 0, ").focus()
+        page.keyboard.press("Shift+ArrowDown")
+        expect(box(lanes, r"^ana: gpu01 · 1, ")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(re.compile("^Put back: gpu01 GPU 1 is booked by eve"))).to_be_visible()
+        expect(box(lanes, r"^ana: gpu01 · 0, ")).to_be_focused()
 
 
 def test_a_drag_undoes_nothing_that_another_window_has_changed(browser: Browser, lab: Lab) -> None:

@@ -1,7 +1,7 @@
 /** What is booked now, and what is worth a word about it; what a newer board says otherwise stays as it is. */
 
 import type { BookingAnswer } from '../../api/bookings';
-import { placesText } from '../../state/booking';
+import { placesText, type Away } from '../../state/booking';
 import type { Language } from '../../text/language.svelte';
 import { momentText } from '../../text/moments';
 
@@ -20,13 +20,17 @@ export const notesText = (notes: readonly Note[], language: Pick<Language, 'say'
   notes.map((note) => noteText(note, language)).join(' ');
 
 function noteText({ code, text, values }: Note, { say }: Pick<Language, 'say'>): string {
-  const { node, gpu, model, size } = values;
+  const { node, gpus, model, size } = values;
   if (code === 'booking-chosen-spread') return say('note_spread');
   if (code === 'booking-chosen-smallest' && typeof size === 'number')
     return say('note_smallest', { node: String(node), size, model: String(model ?? say('gpu')) });
-  const away = /^booking-(stale|broken)-now$/.exec(code)?.[1] as 'stale' | 'broken' | undefined;
-  if (!away) return text;
-  // Of a node that has told nothing it is all of it.
-  const place = gpu == null ? String(node) : `${String(node)} ${say('gpu')} ${String(gpu)}`;
-  return say('note_away', { place, word: say(away) });
+  const word = /^booking-(stale|broken)-now$/.exec(code)?.[1] as Away['word'] | undefined;
+  if (!word) return text;
+  return awayText({ node: String(node), gpus: Array.isArray(gpus) ? gpus : null, word }, { say });
+}
+
+/** What may not be there at the time that is booked. */
+export function awayText({ node, gpus, word }: Away, { say }: Pick<Language, 'say'>): string {
+  const place = gpus ? `${node} ${say('gpu')} ${gpus.join(', ')}` : node;
+  return say('note_away', { place, word: say(word), count: gpus?.length ?? 1 });
 }

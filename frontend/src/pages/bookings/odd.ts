@@ -1,7 +1,7 @@
 import type { BookingView } from '../../api/bookings';
-import type { GpuRow } from '../../api/wire';
-import type { Oddity } from '../../state/agenda';
+import { odditiesOf, type Oddity } from '../../state/agenda';
 import { bookedRows } from '../../state/booking';
+import type { App } from '../../state/context';
 import type { Language } from '../../text/language.svelte';
 import { momentText } from '../../text/moments';
 
@@ -16,19 +16,10 @@ export function oddText(one: Oddity, now: number, { say, tag }: Pick<Language, '
   return say('book_overrun', { who: one.who, time: time(one.until) });
 }
 
-/** What of it is about a booking that runs. */
-export function oddOf(
-  booking: BookingView,
-  odd: readonly Oddity[],
-  rowsOf: (node: string) => readonly GpuRow[],
-): Oddity[] {
+/** What is not as booked of a booking that runs. */
+export function oddOf(booking: BookingView, { clock, fleet }: Pick<App, 'clock' | 'fleet'>): Oddity[] {
   if (booking.state !== 'running') return [];
-  const uuids = new Set(
-    booking.places.flatMap((place) => bookedRows(place, rowsOf(place.node)).map(({ uuid }) => uuid)),
-  );
-  return odd.filter((one) =>
-    one.kind === 'no-show'
-      ? one.booking.id === booking.id
-      : one.kind === 'trespass' && uuids.has(one.gpu.uuid),
-  );
+  const rowsOf = (node: string) => (fleet.nodes.get(node)?.gpus ?? []).map(({ record }) => record);
+  const rows = booking.places.flatMap((place) => bookedRows(place, rowsOf(place.node)));
+  return odditiesOf([booking], rows, clock.coarse).filter(({ kind }) => kind !== 'overrun');
 }

@@ -19,6 +19,7 @@ import {
   nextGap,
   obstacleOf,
   spareFor,
+  toldUntil,
   type Hold,
   type Length,
   type Obstacle,
@@ -49,6 +50,9 @@ export class Order {
   #typed = $state.raw({ start: '', end: '' });
   #limits = $state.raw<LimitsView | null>(null);
   #known = $state.raw<readonly BookingView[] | null>(null);
+  /** What begins later is not among it. */
+  #until = $state(-Infinity);
+  #askedUntil = -Infinity;
   /** The board's. */
   #tomorrow = $state(Infinity);
   /** Which state of the booking was seen. */
@@ -102,9 +106,9 @@ export class Order {
     // An end that was drawn or typed may be a usual one, too.
     return this.#length ?? this.lengths.find(({ end }) => end === this.#end)?.key ?? null;
   }
-  /** Whether the board has said what is booked there. */
+  /** Whether the board has said what is booked there, in the time that is chosen. */
   get isKnown(): boolean {
-    return this.#known !== null;
+    return this.span.end <= this.#until;
   }
   get limits(): LimitsView | null {
     return this.#limits;
@@ -252,14 +256,23 @@ export class Order {
   /** What is booked there, and how much one may. */
   async look(): Promise<void> {
     const number = ++this.#looks;
+    // Beyond what is chosen as far as a gap is looked for.
+    const until = Math.max(this.now, this.span.end) + AHEAD_SECONDS;
+    this.#askedUntil = until;
     const [list] = await Promise.allSettled([
-      this.#desk.list(this.now, this.now + AHEAD_SECONDS, this.node),
+      this.#desk.list(this.now, until, this.node),
       this.lookAtLimits(),
     ]);
     if (list.status !== 'fulfilled' || number < this.#seen) return;
     this.#seen = number;
     this.#known = list.value.bookings;
+    this.#until = toldUntil(list.value) ?? until;
     this.#tomorrow = list.value.tomorrow;
+  }
+
+  /** What is worth knowing of another time: of one that was not asked about, what is booked then, too. */
+  async lookThere(): Promise<void> {
+    await (this.span.end > this.#askedUntil ? this.look() : this.lookAtLimits());
   }
 
   /** How much one may in the time that is chosen; of another time nothing is known. */

@@ -1,8 +1,9 @@
 import type { BookingView } from '../../api/bookings';
-import { HOUR, placesText } from '../../state/booking';
+import { awayOn, HOUR, placesText } from '../../state/booking';
 import type { App } from '../../state/context';
 import { findSlot } from '../../state/slot';
 import { spanText } from '../../text/moments';
+import { awayText } from './notes';
 
 const GIB = 2 ** 30;
 
@@ -30,6 +31,14 @@ export class SlotSearch {
     return findSlot(nodes, wish, bookings, about);
   });
   readonly isNow = $derived.by(() => this.slot !== null && this.slot.start <= this.now);
+  /** What of it may not be there, in words; empty: nothing. */
+  readonly away = $derived.by(() => {
+    const { fleet, language } = this.app;
+    const rowsOf = (node: string) => (fleet.nodes.get(node)?.gpus ?? []).map(({ record }) => record);
+    return awayOn(this.slot?.places ?? [], rowsOf)
+      .map((one) => awayText(one, language))
+      .join(' ');
+  });
   /** The slot as sentences have it. */
   readonly words = $derived.by(() => {
     const { slot } = this;

@@ -86,7 +86,10 @@ export const bookings: BookingWords = {
   book_key_book: 'Die GPU mit dem Fokus buchen, oder die offene',
   note_smallest: 'Gewählt als der kleinste Block, der reicht: {size} × {model} auf {node}.',
   note_spread: 'Kein Knoten hat so viele passende: die größten Blöcke wurden zuerst genommen.',
-  note_away: '{place} ist jetzt {word} und könnte es dann noch sein.',
+  note_away: {
+    one: '{place} ist jetzt {word} und könnte es dann noch sein.',
+    other: '{place} sind jetzt {word} und könnten es dann noch sein.',
+  },
   lane_label: 'Buchungen nach GPU',
   lane_gpu: 'GPU, wie sie jetzt ist',
   lane_range: 'Gezeigte Tage',

@@ -85,7 +85,10 @@ export const bookings = {
   book_key_book: 'Book the GPU with the focus, or the open one',
   note_smallest: 'Chosen as the smallest block that suffices: {size} × {model} on {node}.',
   note_spread: 'No node has so many that fit: the largest blocks were taken first.',
-  note_away: '{place} is {word} now, and may still be then.',
+  note_away: {
+    one: '{place} is {word} now, and may still be then.',
+    other: '{place} are {word} now, and may still be then.',
+  },
   lane_label: 'Bookings by GPU',
   lane_gpu: 'GPU, as it is now',
   lane_range: 'Days shown',

@@ -87,7 +87,10 @@ export const bookings: BookingWords = tied({
   book_key_book: 'Réserver le GPU ciblé ou ouvert',
   note_smallest: 'Choisi comme le plus petit bloc qui suffit : {size} × {model} sur {node}.',
   note_spread: 'Aucun nœud n’en a autant : les plus grands blocs ont été pris d’abord.',
-  note_away: '{place} est {word} maintenant, et pourrait l’être encore alors.',
+  note_away: {
+    one: '{place} est {word} maintenant, et pourrait l’être encore alors.',
+    other: '{place} : {word} maintenant, et peut-être encore alors.',
+  },
   lane_label: 'Réservations par GPU',
   lane_gpu: 'GPU, en ce moment',
   lane_range: 'Jours affichés',

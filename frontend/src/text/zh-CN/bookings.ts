@@ -84,7 +84,7 @@ export const bookings: BookingWords = {
   book_key_book: '预订焦点所在或已打开的 GPU',
   note_smallest: '选择足够的最小一组：{node} 的 {size} × {model}。',
   note_spread: '没有节点有这么多合适的 GPU：先取最大的几组。',
-  note_away: '{place} 目前{word}，届时可能仍是如此。',
+  note_away: { other: '{place} 目前{word}，届时可能仍是如此。' },
   lane_label: '各 GPU 的预订',
   lane_gpu: 'GPU（当前状态）',
   lane_range: '显示的天数',

@@ -84,7 +84,7 @@ export const bookings: BookingWords = {
   book_key_book: '預約焦點所在或已開啟的 GPU',
   note_smallest: '選擇足夠的最小一組：{node} 的 {size} × {model}。',
   note_spread: '沒有節點有這麼多合適的 GPU：先取最大的幾組。',
-  note_away: '{place} 目前{word}，屆時可能仍是如此。',
+  note_away: { other: '{place} 目前{word}，屆時可能仍是如此。' },
   lane_label: '各 GPU 的預約',
   lane_gpu: 'GPU（目前狀態）',
   lane_range: '顯示的天數',

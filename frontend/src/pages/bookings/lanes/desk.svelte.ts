@@ -24,7 +24,10 @@ export interface FreeSpan extends Span {
 }
 
 /** What is open above the lanes: a form, or what can be done with a booking. */
-export type Opened = { kind: 'form'; offer: FreeSpan } | { kind: 'box'; booking: LaneBooking };
+export type Opened = ({ kind: 'form'; offer: FreeSpan } | { kind: 'box'; booking: LaneBooking }) & {
+  /** Then the keys go on from there when it is closed. */
+  byKeys: boolean;
+};
 
 /** What the lanes are about, and what somebody does in them. */
 export class LaneDesk {
@@ -54,8 +57,6 @@ export class LaneDesk {
   isDragging = false;
   /** Whether what it holds is over the lanes of another node. */
   isElsewhere = false;
-  /** Called when the board has answered. */
-  onsettled: () => void = () => {};
   /** What was said last: a refusal, or what a key would do. */
   told = $state('');
   isRefused = $state(false);
@@ -78,6 +79,15 @@ export class LaneDesk {
     private readonly onchanged: (answer: BookingAnswer | null) => void,
   ) {
     this.#desk = new Bookings(app.client, app.session);
+  }
+
+  /** The keys are where a booking is. */
+  #standOn({ places, start }: Pick<BookingView, 'places' | 'start'>): void {
+    const place = places.find(({ node }) => node === this.spot?.node) ?? places[0];
+    if (!place) return;
+    const rows = cardsOf((this.app.fleet.nodes.get(place.node)?.gpus ?? []).map(({ record }) => record));
+    const number = place.gpus?.[0] ?? rows[0]?.index ?? null;
+    this.spot = { node: place.node, number, at: Math.max(start, this.view.axis.start) };
   }
 
   /** What is booked on a node. */
@@ -161,6 +171,7 @@ export class LaneDesk {
   /** Something was booked or changed: it is drawn at once. */
   changed(answer: BookingAnswer): void {
     this.take(answer);
+    if (this.opened?.byKeys) this.#standOn(answer.booking);
     this.onchanged(answer);
   }
 
@@ -192,11 +203,11 @@ export class LaneDesk {
     } catch (error) {
       const reason = refusalText(refusalOf(error), this.app);
       this.tell(this.app.language.say('lane_putBack', { reason }), true);
+      this.#standOn(before);
       this.onchanged(null);
     } finally {
       this.#waiting = false;
       this.draft = null;
-      this.onsettled();
     }
   }
 }

@@ -128,7 +128,7 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
       desk.isDragging = false;
       if (!was || !isDragging) return;
       if (was.booking) void desk.drop();
-      else if (offer) desk.opened = { kind: 'form', offer };
+      else if (offer) desk.opened = { kind: 'form', offer, byKeys: false };
     },
     onpointercancel() {
       held = null;
@@ -141,15 +141,17 @@ export function pointer(desk: LaneDesk, nodes: () => readonly Shown[]) {
         return;
       }
       const target = event.target as Element;
+      // No button of a mouse was pressed for it.
+      const byKeys = event.detail === 0;
       if (boxOf(event)) {
         const { boxes, booking } = found(event);
         const one = booking ?? boxes.find(({ key }) => key === boxOf(event)?.dataset['box'])?.booking;
-        if (one) desk.opened = { kind: 'box', booking: one };
+        if (one) desk.opened = { kind: 'box', booking: one, byKeys };
         return;
       }
       const walked = target.closest('[tabindex="0"][data-gap]') ? desk.walked : null;
       const offer = walked ?? desk.offer ?? (target.closest('.time') ? offerBelow(event) : null);
-      if (offer) desk.opened = { kind: 'form', offer };
+      if (offer) desk.opened = { kind: 'form', offer, byKeys };
     },
   };
 
