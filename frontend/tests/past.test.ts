@@ -197,6 +197,11 @@ test('around a moment stand the last few before it and the next few after it', (
   ]);
 });
 
+test('what ran already when its GPU was first looked at is not told to begin', () => {
+  const ran = { from: 10, to: 90, node: 'a', began_before: true } as EpisodeView;
+  expect(around([ran], [], 100).before.map(({ at, kind }) => [at, kind])).toEqual([[90, 'ends']]);
+});
+
 test('around a moment one job on several GPUs of a node is one, and that of somebody else another', () => {
   const on = (label: string, person: string | null, more: Partial<EpisodeView> = {}) =>
     ({ from: 10, to: 90, node: 'a', gpu: `GPU-${label}`, label, person, ...more }) as EpisodeView;
