@@ -128,6 +128,33 @@ def test_at_an_earlier_moment_nothing_is_booked_or_changed(browser: Browser, dem
         expect(page.get_by_role("button", name=re.compile("^Change")).first).to_be_visible()
 
 
+def test_a_phone_at_an_earlier_moment_reaches_every_page(browser: Browser, demo: RunningBoard) -> None:
+    """The bar of time stands above the tabs, not in their place."""
+    at = int(time.time()) // 60 * 60 - 26 * 3600
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.goto(f"{demo.url}bookings?at={at}")
+        expect(page.get_by_text("nothing can be booked or changed in it")).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile(r"^Book\b"))).to_have_count(0)
+        tabs = page.get_by_role("navigation", name="Pages").filter(
+            has=page.get_by_role("button", name="More")
+        )
+        foot = page.locator(".foot")
+        expect(tabs).to_be_visible()
+        above, below = foot.bounding_box(), tabs.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"] + 1
+        assert below["y"] + below["height"] <= PHONE[1]
+        keep(page, "bookings-past-phone")
+        tabs.get_by_role("link", name="People").tap()
+        expect(page).to_have_url(re.compile(rf"/people\?.*at={at}"))
+        tabs.get_by_role("button", name="More").tap()
+        sheet = page.get_by_role("dialog", name="More").bounding_box()
+        assert sheet is not None
+        assert sheet["y"] + sheet["height"] <= above["y"]
+        keep(page, "people-past-phone")
+
+
 def test_lanes_and_forms_say_that_the_board_is_away(browser: Browser, demo: RunningBoard) -> None:
     """The notice stays above the days, and nobody reads a browser's words, or what cannot be known."""
     with visit(browser, demo.url, size=(1440, 560), theme="dark", allow=GONE) as page:
