@@ -108,6 +108,21 @@ def test_a_table_wider_than_a_phone_shows_that_there_is_more(browser: Browser, d
         keep(page, "person-phone")
 
 
+def test_while_the_page_is_paused_no_form_books(browser: Browser, demo: RunningBoard) -> None:
+    """Its button is struck out, as "Copy" is."""
+    with visit(browser, demo.url) as page:
+        page.goto(f"{demo.url}bookings")
+        form = page.get_by_role("form", name="Find a slot")
+        book = form.get_by_role("button", name=re.compile("^Book 1 GPU"))
+        expect(book).to_have_css("text-decoration-line", "none")
+        page.keyboard.press("p")
+        expect(book).to_have_css("text-decoration-line", "line-through")
+        book.click(force=True)
+        expect(form.locator("p[role=status]")).to_have_text("")
+        page.keyboard.press("p")
+        expect(book).to_have_css("text-decoration-line", "none")
+
+
 def test_at_an_earlier_moment_nothing_is_booked_or_changed(browser: Browser, demo: RunningBoard) -> None:
     """One line says so, with the way back; what is of now is not told as of then."""
     at = int(time.time()) // 60 * 60 - 26 * 3600
