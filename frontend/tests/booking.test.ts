@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BookingView } from '../src/api/bookings';
-import { agendaOf, odditiesOf, ownOf } from '../src/state/agenda';
+import { agendaOf, bookingsAt, odditiesOf, ownOf } from '../src/state/agenda';
 import {
   awayOn,
   clashOn,
@@ -268,6 +268,23 @@ test('the agenda has what runs first, then day by day; over is over', () => {
   expect(agendaOf(all).map(({ bookings }) => bookings.map(({ id }) => id))).toEqual([['b1'], ['b2']]);
   expect(ownOf(all, 'ana').map(({ id }) => id)).toEqual(['b2']);
   expect(ownOf(all, null)).toEqual([]);
+});
+
+test('of an earlier moment bookings are as they stood, and nothing can be done with them', () => {
+  const [start, end] = [NOW - 7200, NOW - 3600];
+  const told = [
+    booking({ id: 'then', start, end, state: 'ended', no_show: true, created_at: start }),
+    booking({ id: 'own', start: NOW + 60, end: NOW + 3600, state: 'upcoming', may_change: true }),
+    booking({ id: 'later', start, end, created_at: NOW - 10 }),
+    booking({ id: 'gone', start, end, state: 'cancelled' }),
+  ];
+  const found = bookingsAt(told, NOW - 5000);
+  expect(found.map(({ id, state }) => [id, state])).toEqual([
+    ['then', 'running'],
+    ['own', 'upcoming'],
+    ['gone', 'cancelled'],
+  ]);
+  expect(found.some(({ may_change, no_show }) => may_change || no_show)).toBe(false);
 });
 
 test('what is not as booked names who and whose', () => {

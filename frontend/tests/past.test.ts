@@ -6,6 +6,7 @@ import { historyOf, type EpisodeView, type EventView, type TrackAnswer } from '.
 import type { BoardInfo, Snapshot } from '../src/api/wire';
 import { around } from '../src/pages/past/around';
 import { cursorKey } from '../src/pages/past/cursorKeys';
+import { fitting } from '../src/pages/past/fitting';
 import { trackLines } from '../src/pages/past/track';
 import { enterPast, reach, Rewind, stepped } from '../src/state/past.svelte';
 import { StripFeed, stripGradient } from '../src/state/strips.svelte';
@@ -197,6 +198,11 @@ test('around a moment stand the last few before it and the next few after it', (
   ]);
 });
 
+test('what ran already when its GPU was first looked at is not told to begin', () => {
+  const ran = { from: 10, to: 90, node: 'a', began_before: true } as EpisodeView;
+  expect(around([ran], [], 100).before.map(({ at, kind }) => [at, kind])).toEqual([[90, 'ends']]);
+});
+
 test('around a moment one job on several GPUs of a node is one, and that of somebody else another', () => {
   const on = (label: string, person: string | null, more: Partial<EpisodeView> = {}) =>
     ({ from: 10, to: 90, node: 'a', gpu: `GPU-${label}`, label, person, ...more }) as EpisodeView;
@@ -206,6 +212,12 @@ test('around a moment one job on several GPUs of a node is one, and that of some
   expect(labels([on('0', 'ana'), on('0', 'ben')]).slice(2)).toEqual(['0', '0']);
   expect(labels([on('0', 'ana'), on('0', 'ana', { node: 'b' })]).slice(2)).toEqual(['0', '0']);
   expect(labels([on('0', null), on('1', null)]).slice(2)).toEqual(['0', '1']);
+});
+
+test('words stand in a gap of a plot where they are not cut', () => {
+  const words = ['not observed Oct 15, 01:00–02:00', 'not observed'];
+  expect([300, 190, 60].map((pixels) => fitting(words, pixels))).toEqual([...words, undefined]);
+  expect(fitting(['没有观测记录的时间'], 100)).toBeUndefined();
 });
 
 describe('a key in the plots', () => {

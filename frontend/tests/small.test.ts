@@ -158,6 +158,13 @@ describe('a moment in the address', () => {
   });
 });
 
+test.each(['1h', '24h', '7d', '30d', '1y'])('what is live over %s ends now, not hours ago', (range) => {
+  const router = { at: null, query: new URLSearchParams({ range }), setQuery: () => {} };
+  const clock = { second: 1_795_130_521 };
+  const window = new TimeWindow(router, clock, () => 0);
+  expect([window.span.to, window.isLive]).toEqual([clock.second, true]);
+});
+
 test('the first look closer at a plot is a step that Back undoes, the next ones are part of it', () => {
   const steps: boolean[] = [];
   const router = {

@@ -6,6 +6,7 @@ import { isByMonths, moments, roundAbove } from '../src/charts/ticks';
 import {
   covers,
   gapsIn,
+  gapsOf,
   isMostlyIn,
   lane,
   panned,
@@ -124,6 +125,22 @@ describe('what nobody saw', () => {
   });
   test('is all of it when nothing was told', () => {
     expect(gapsIn([0, 10], 10, [])).toEqual([{ from: 0, to: 20 }]);
+  });
+  test('is told within what is shown, and before the first record to its very moment', () => {
+    const gaps = [
+      { from: -50, to: 100 },
+      { from: 300, to: 400 },
+      { from: 950, to: 1050 },
+    ];
+    const span = { from: 0, to: 1000 };
+    expect(gapsOf(gaps, 50, span, 130)).toEqual([
+      { from: 0, to: 130 },
+      { from: 300, to: 400 },
+      { from: 950, to: 1000 },
+    ]);
+    // What nobody saw later ends where it ended.
+    expect(gapsOf(gaps, 50, span, 200)[0]).toEqual({ from: 0, to: 100 });
+    expect(gapsOf([{ from: -50, to: 0 }], 50, span, null)).toEqual([]);
   });
   test('has no point, and nobody was on it then', () => {
     expect([-1, 0, 9, 10, 19, 20, 21].map((at) => pointAt([0, 10], 10, at))).toEqual([-1, 0, 0, 1, 1, 1, -1]);

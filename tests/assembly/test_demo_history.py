@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gpuboard.assembly.demo_history import HOURS_SECONDS, MANY_NODES, MOST_NODES, DemoHistory
+from gpuboard.assembly.demo_history import (
+    HOURS_SECONDS,
+    MANY_NODES,
+    MOST_NODES,
+    TOLD_SECONDS,
+    DemoHistory,
+)
 from gpuboard.fleet.state import Fleet
 from gpuboard.history.base import Keep
 from gpuboard.history.records import CurvesQuery, Member
@@ -109,6 +115,22 @@ def test_whoever_is_drawn_on_a_gpu_of_a_demo_is_in_its_list(demo: DemoHistory) -
         listed = {episode.person for episode in demo.episodes(start, end, gpu=gpu)}
         assert drawn
         assert drawn <= listed
+
+
+def test_what_goes_on_in_a_demo_began_when_its_nodes_say(demo: DemoHistory) -> None:
+    """Its past does not leave it out, so that it seems to begin where they take over."""
+    told = NOW // 60 * 60 - TOLD_SECONDS
+    found = {one.gpu: one for one in demo.episodes(told, told)}
+    lost = {lost_gpu(node) for node in node_names(NODES)}
+    running = {}
+    for node in node_names(NODES):
+        for gpu in simulate(node, told).gpus or ():
+            starts = [one.started_at for one in gpu.processes or () if one.started_at is not None]
+            if starts and gpu.uuid not in lost:
+                running[gpu.uuid] = min(starts)
+    assert len(running) > NODES
+    assert {gpu: found[gpu].start for gpu in running} == pytest.approx(running)
+    assert not any(found[gpu].began_before for gpu in running)
 
 
 def test_a_lost_gpu_of_a_demo_was_lost_when_its_node_says_so(demo: DemoHistory) -> None:

@@ -198,7 +198,16 @@ def test_a_node_that_invents_programs_takes_nobodys_figures(
         )
         for number in range(5000)
     ]
-    goes_on = Episode(gpu="GPU-a", node="gpu01", label="0", person="ana", program="train", start=DAY)
+    goes_on = Episode(
+        gpu="GPU-a",
+        node="gpu01",
+        label="0",
+        person="ana",
+        program="train",
+        start=DAY,
+        # It was there in the first sample.
+        began_before=True,
+    )
     befell = [Event(node="gpu01", start=one.start, kind="late", end=one.end) for one in ran]
     history.write(Batch(episodes=[*ran, goes_on], events=befell), now=DAY + 2 * HOUR)
     tidy(history, DAY + 10 * HOUR)

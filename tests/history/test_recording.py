@@ -351,6 +351,27 @@ async def test_an_episode_begins_no_earlier_than_a_sample_without_it(history: Em
     found = await history.run(lambda: history.episodes(long_ago - 1, again.clock.time))
     begins = {one.person: one.start - start for one in found}
     assert begins == {"ana": 0, "ben": 15, "chen": 20}
+    # Of what was there in the very first sample nobody knows when it began.
+    assert [one.person for one in found if one.began_before] == ["ana"]
+
+
+async def test_what_ran_before_its_gpu_was_first_looked_at_is_told_as_such(history: EmbeddedHistory) -> None:
+    """What a node told afterwards is looked at, too; that a GPU has another number now changes nothing."""
+    lab = await lab_on(history, 1_800_000_000.0)
+    start = lab.clock.time
+    for age in (50, 40, 30, 20, 10):
+        who = "ana" if age > 20 else "ben"
+        lab.say([reading(0, user=who)], sequence=50 - age, age=age, is_backfill=True)
+    lab.tick(5.0)
+    await lab.write()
+    lab.say([reading(0, user="ben")], sequence=100)
+    lab.tick(5.0)
+    await stop(lab)
+    found = await history.run(lambda: history.episodes(start - 100, lab.clock.time))
+    assert [(one.person, one.start - start, one.began_before) for one in found] == [
+        ("ben", -20, False),
+        ("ana", -50, True),
+    ]
 
 
 async def test_an_event_that_lasts_is_one_over_a_restart(history: EmbeddedHistory) -> None:

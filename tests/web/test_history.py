@@ -171,6 +171,7 @@ async def test_episodes_and_events(told: Past) -> None:
     assert episode["memory_peak_bytes"] == 4 * 1024**3
     # What goes on is written every few minutes: this was its first sample.
     assert episode["utilization_mean_percent"] == 80.0
+    assert episode["began_before"]
     assert (await told.get("episodes", node="other"))["episodes"] == []
     assert len((await told.get("episodes", person=CANARY))["episodes"]) == 1
     found = (await told.get("events", to=told.now + 1))["events"]

@@ -177,6 +177,7 @@ export interface EpisodeView {
   to: number | null;
   memory_peak_bytes: number | null;
   utilization_mean_percent: number | null;
+  began_before: boolean;
 }
 
 export interface EpisodesAnswer {

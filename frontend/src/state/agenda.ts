@@ -30,6 +30,25 @@ export function ownOf(bookings: readonly BookingView[], person: string | null): 
   return agendaOf(own).flatMap((day) => day.bookings);
 }
 
+/**
+ * Bookings as they stood at a moment of the past: those that were made later were not there, whether somebody came is
+ * not known of then, and nothing can be done with them.
+ */
+export function bookingsAt(bookings: readonly BookingView[], at: number): BookingView[] {
+  const isTimed = ({ state }: BookingView) => ['upcoming', 'running', 'ended'].includes(state);
+  const stateAt = ({ start, end }: BookingView) =>
+    end <= at ? 'ended' : start <= at ? 'running' : 'upcoming';
+  return bookings
+    .filter(({ created_at }) => created_at === null || created_at <= at)
+    .map((one) => ({
+      ...one,
+      state: isTimed(one) ? stateAt(one) : one.state,
+      use: null,
+      may_change: false,
+      no_show: false,
+    }));
+}
+
 /** Whether a booking has a GPU; without numbers it has the whole node. */
 export function isOn({ places }: BookingView, node: string, index: number): boolean {
   return places.some((place) => place.node === node && (place.gpus?.includes(index) ?? true));

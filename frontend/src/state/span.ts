@@ -71,6 +71,19 @@ export function gapsIn(times: number[], step: number, values: (number | null)[])
   return gaps;
 }
 
+/**
+ * What of the gaps lies in a span. Before the first record nobody looked, to its very moment: the point in which it
+ * lies begins earlier.
+ */
+export function gapsOf(gaps: PastSpan[], step: number, span: PastSpan, since: number | null): PastSpan[] {
+  return gaps
+    .map((gap) => {
+      const isBefore = since !== null && gap.to <= since && since - gap.to < step;
+      return overlap(isBefore ? { from: gap.from, to: since } : gap, span);
+    })
+    .filter(({ from, to }) => to > from);
+}
+
 /** The place of the point in which a moment lies; -1 if in none. */
 export function pointAt(times: number[], step: number, at: number): number {
   const place = times.findLastIndex((time) => time <= at);

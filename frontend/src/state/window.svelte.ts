@@ -1,7 +1,11 @@
+import { untrack } from 'svelte';
 import type { PastSpan } from '../api/history';
 import type { Clock } from './clock.svelte';
 import type { Router } from './router.svelte';
 import { panned, RANGES, rangeOf, spanOf, within, zoomed, type RangeName } from './span';
+
+/** So long at most what ends now is left as it is: nobody calls live what ended longer ago. */
+const LONGEST_STEP = 600;
 
 /** What of time all plots of a page show; it is in the address, so that a link shows the same. */
 export class TimeWindow {
@@ -24,8 +28,15 @@ export class TimeWindow {
     return to! > from! ? within({ from: from!, to: to! }, this.limits) : null;
   });
   // Plots move on by steps that can be seen, not by the second.
-  #step = $derived(Math.max(10, RANGES[this.range] / 1440));
-  #now = $derived.by(() => Math.floor(this.clock.second / this.#step) * this.#step);
+  #step = $derived(Math.max(10, Math.min(LONGEST_STEP, RANGES[this.range] / 1440)));
+  // From the moment on at which somebody asked: what they see first ends then.
+  #asked = $derived.by(() => {
+    void [this.range, this.router.at];
+    return untrack(() => this.clock.second);
+  });
+  #now = $derived.by(
+    () => this.#asked + Math.floor((this.clock.second - this.#asked) / this.#step) * this.#step,
+  );
   #span = $derived.by(() => this.#chosen ?? spanOf(this.range, this.#now, this.router.at));
 
   get span(): PastSpan {

@@ -284,19 +284,18 @@ class DemoPast:
         for gpu, jobs in self._jobs.items():
             node, index = self._node_of[gpu]
             for job in jobs:
-                # The nodes themselves tell of what goes on.
-                if job.ends_at < self._end:
-                    yield Episode(
-                        gpu=gpu,
-                        node=node,
-                        label=str(index),
-                        person=job.user,
-                        program=job.program,
-                        start=job.started_at,
-                        end=job.ends_at,
-                        memory_peak_bytes=int(hardware_of(node).memory_bytes * job.memory_share),
-                        utilization_mean_percent={"train": 92.0, "infer": 35.0}.get(job.style, 0.0),
-                    )
+                yield Episode(
+                    gpu=gpu,
+                    node=node,
+                    label=str(index),
+                    person=job.user,
+                    program=job.program,
+                    start=job.started_at,
+                    # What goes on has begun here all the same; how it ends the nodes themselves tell.
+                    end=job.ends_at if job.ends_at <= self._end else None,
+                    memory_peak_bytes=int(hardware_of(node).memory_bytes * job.memory_share),
+                    utilization_mean_percent={"train": 92.0, "infer": 35.0}.get(job.style, 0.0),
+                )
 
     def _events(self) -> Iterator[Event]:
         for node, outages in self._outages.items():

@@ -99,6 +99,8 @@ class Episode(Struct, frozen=True, kw_only=True):
     end: float | None = None
     memory_peak_bytes: int | None = None
     utilization_mean_percent: float | None = None
+    # Told when it is read: it ran already when its GPU was first looked at, so that `start` is no beginning.
+    began_before: bool = False
 
 
 class Event(Struct, frozen=True, kw_only=True):

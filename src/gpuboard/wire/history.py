@@ -79,6 +79,8 @@ class EpisodeView(Struct, frozen=True, kw_only=True, rename={"start": "from", "e
     end: float | None
     memory_peak_bytes: int | None
     utilization_mean_percent: float | None
+    # It ran already when its GPU was first looked at: it has run since `from` at least.
+    began_before: bool
 
 
 class EpisodesAnswer(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """The page of a demo as a newcomer opens it."""
 
 import re
+import time
 
 from playwright.sync_api import Browser, expect
 
@@ -105,6 +106,68 @@ def test_a_table_wider_than_a_phone_shows_that_there_is_more(browser: Browser, d
         assert table.evaluate("each => each.scrollWidth > each.clientWidth")
         assert "local" in table.evaluate("each => getComputedStyle(each).backgroundAttachment")
         keep(page, "person-phone")
+
+
+def test_while_the_page_is_paused_no_form_books(browser: Browser, demo: RunningBoard) -> None:
+    """Its button is struck out, as "Copy" is."""
+    with visit(browser, demo.url) as page:
+        page.goto(f"{demo.url}bookings")
+        form = page.get_by_role("form", name="Find a slot")
+        book = form.get_by_role("button", name=re.compile("^Book 1 GPU"))
+        expect(book).to_have_css("text-decoration-line", "none")
+        page.keyboard.press("p")
+        expect(book).to_have_css("text-decoration-line", "line-through")
+        book.click(force=True)
+        expect(form.locator("p[role=status]")).to_have_text("")
+        page.keyboard.press("p")
+        expect(book).to_have_css("text-decoration-line", "none")
+
+
+def test_at_an_earlier_moment_nothing_is_booked_or_changed(browser: Browser, demo: RunningBoard) -> None:
+    """One line says so, with the way back; what is of now is not told as of then."""
+    at = int(time.time()) // 60 * 60 - 26 * 3600
+    with visit(browser, demo.url) as page:
+        page.goto(f"{demo.url}bookings?open=*&at={at}")
+        expect(page.get_by_role("grid").locator("[data-node]").first).to_be_visible()
+        expect(page.get_by_text("nothing can be booked or changed in it")).to_be_visible()
+        for name in (r"^Book\b", r"^\+ 1 h", "^Change", "^Cancel", "^End now"):
+            expect(page.get_by_role("button", name=re.compile(name))).to_have_count(0)
+        expect(page.get_by_text("Earliest:")).to_have_count(0)
+        expect(page.locator("main").get_by_text("not come", exact=False)).to_have_count(0)
+        expect(page.locator(".box.movable")).to_have_count(0)
+        expect(page.get_by_text("GPU, as it is now")).to_have_count(0)
+        keep(page, "bookings-past")
+        page.get_by_role("button", name="Today").click()
+        expect(page).to_have_url(re.compile(r"[?&]day="))
+        page.locator("main").get_by_role("button", name="Back to live").click()
+        expect(page.get_by_role("button", name=re.compile("^Change")).first).to_be_visible()
+
+
+def test_a_phone_at_an_earlier_moment_reaches_every_page(browser: Browser, demo: RunningBoard) -> None:
+    """The bar of time stands above the tabs, not in their place."""
+    at = int(time.time()) // 60 * 60 - 26 * 3600
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.goto(f"{demo.url}bookings?at={at}")
+        expect(page.get_by_text("nothing can be booked or changed in it")).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile(r"^Book\b"))).to_have_count(0)
+        tabs = page.get_by_role("navigation", name="Pages").filter(
+            has=page.get_by_role("button", name="More")
+        )
+        foot = page.locator(".foot")
+        expect(tabs).to_be_visible()
+        above, below = foot.bounding_box(), tabs.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"] + 1
+        assert below["y"] + below["height"] <= PHONE[1]
+        keep(page, "bookings-past-phone")
+        tabs.get_by_role("link", name="People").tap()
+        expect(page).to_have_url(re.compile(rf"/people\?.*at={at}"))
+        tabs.get_by_role("button", name="More").tap()
+        sheet = page.get_by_role("dialog", name="More").bounding_box()
+        assert sheet is not None
+        assert sheet["y"] + sheet["height"] <= above["y"]
+        keep(page, "people-past-phone")
 
 
 def test_lanes_and_forms_say_that_the_board_is_away(browser: Browser, demo: RunningBoard) -> None:

@@ -228,6 +228,21 @@ def _said(page: Page) -> str:
     return "\n".join(WAS_SINCE.sub("", line) for line in told if "▾" not in line)
 
 
+def test_book_is_struck_out_like_copy_while_the_page_is_paused(browser: Browser, demo: RunningBoard) -> None:
+    """What is shown is old: nothing on it is offered."""
+    look = "each => [getComputedStyle(each).textDecorationLine, getComputedStyle(each).color]"
+    with visit(browser, demo.url) as page:
+        page.goto(f"{demo.url}?need=1")
+        book = page.get_by_role("button", name=re.compile("^Book ·")).first
+        expect(book).to_be_enabled()
+        page.keyboard.press("p")
+        expect(page.get_by_role("button", name=re.compile("^Paused"))).to_be_visible()
+        expect(book).to_be_disabled()
+        copy = page.get_by_role("button", name=re.compile("^Copy")).first
+        assert book.evaluate(look) == copy.evaluate(look)
+        assert book.evaluate(look)[0] == "line-through"
+
+
 @pytest.mark.parametrize("path", ["?view=rows", "?view=cards&q=free", "nodes/{node}", "gpus/{uuid}"])
 def test_nothing_keeps_the_green_of_free_once_the_data_is_old(
     browser: Browser, demo: RunningBoard, path: str

@@ -14,6 +14,13 @@ from tests.e2e.page.remembered import DAY, HOUR, UNSEEN, Remembered, claim, seen
 
 pytestmark = pytest.mark.xdist_group("browser")
 CURSOR = "A moment in the plots"
+# Whether it is painted over the line of the cursor, at which it lies.
+BEFORE_CURSOR = """(each) => {
+  const [own, line] = [each, document.querySelector('.cursor')].map((one) => one.getBoundingClientRect());
+  const style = getComputedStyle(each);
+  return own.left < line.left && line.right < own.right && Number(style.zIndex) > 0 &&
+    style.backgroundColor !== 'rgba(0, 0, 0, 0)';
+}"""
 MOMENT = "Moment that the board shows"
 # What the first plot looks like.
 DRAWN = "(() => document.querySelector('.uplot canvas').toDataURL())"
@@ -398,8 +405,28 @@ def test_plots_on_a_phone_are_as_wide_as_it_is(phone: Page, demo: RunningBoard) 
     link = phone.get_by_role("link", name="The whole board then")
     expect(link).to_be_visible()
     assert asked_at(phone) is None
+    # The cursor goes behind the figures at its place, not through them.
+    for label in phone.locator(".plot .label, .lane p").all():
+        assert label.evaluate(BEFORE_CURSOR)
     link.tap()
     expect(phone.get_by_role("region", name="The past")).to_be_visible()
+
+
+def test_what_the_curve_of_the_past_means_lies_beside_it(browser: Browser, demo: RunningBoard) -> None:
+    """On a small phone, in the longest words too: above the curve, and away from the thumb."""
+    with visit(browser, demo.url, size=(320, 640), locale="fr-FR") as page:
+        Remembered(demo.url, now=time.time()).install(page)
+        page.goto(f"{demo.url}?at={evening()}")
+        words = page.get_by_text(re.compile("^GPU libres"))
+        expect(words).to_be_visible()
+        box, curve = words.bounding_box(), page.locator(".ground").bounding_box()
+        steps = page.locator(".foot .steps").bounding_box()
+        assert box is not None
+        assert curve is not None
+        assert steps is not None
+        assert steps["y"] + steps["height"] <= box["y"]
+        assert box["y"] + box["height"] <= curve["y"]
+        assert box["x"] + box["width"] <= 320
 
 
 def test_a_year_is_in_reach_of_a_thumb(browser: Browser, demo: RunningBoard) -> None:

@@ -17,7 +17,8 @@ export function around(
   at: number,
 ): { before: Happening[]; after: Happening[] } {
   const all: Happening[] = [
-    ...episodes.map((episode) => turn(episode, 'begins', episode.from)),
+    // What ran already when its GPU was first looked at began nobody knows when.
+    ...episodes.flatMap((episode) => (episode.began_before ? [] : [turn(episode, 'begins', episode.from)])),
     ...episodes.flatMap((episode) => (episode.to === null ? [] : [turn(episode, 'ends', episode.to)])),
     ...events.map((event) => ({ at: event.from, kind: 'event' as const, event })),
   ];

@@ -73,6 +73,7 @@ export const bookings: BookingWords = {
   book_taken: 'gebucht',
   book_maintenance: 'Wartung',
   book_whole: 'ganzer Knoten',
+  book_earlier: 'Das ist ein früherer Zeitpunkt: Darin lässt sich nichts buchen oder ändern.',
   book_find: 'Zeit finden',
   book_memory: 'Speicher je GPU',
   book_anyMemory: 'Speicher egal',

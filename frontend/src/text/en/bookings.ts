@@ -72,6 +72,7 @@ export const bookings = {
   book_taken: 'booked',
   book_maintenance: 'Maintenance',
   book_whole: 'whole node',
+  book_earlier: 'This is an earlier moment: nothing can be booked or changed in it.',
   book_find: 'Find a slot',
   book_memory: 'Memory of each',
   book_anyMemory: 'any memory',

@@ -49,6 +49,7 @@ export const past = {
   // Episodes
   past_episodes: 'Who used it',
   past_from: 'From',
+  past_sinceAtLeast: 'since at least {time}',
   past_to: 'To',
   past_meanUse: 'Mean use',
   past_mostMemory: 'Most memory',
@@ -76,6 +77,7 @@ export const past = {
   past_quiet: 'As far as the board saw, nothing began or ended around then.',
   past_begins: '{who} begins',
   past_ends: '{who} leaves after {time}',
+  past_endsAtLeast: '{who} leaves after at least {time}',
   past_until: 'until {time}',
   // Strips
   past_strips: 'Last 24 h in each cell',

@@ -73,6 +73,7 @@ export const bookings: BookingWords = tied({
   book_taken: 'réservé',
   book_maintenance: 'Maintenance',
   book_whole: 'nœud entier',
+  book_earlier: 'C’est un instant passé : on ne peut rien y réserver ni modifier.',
   book_find: 'Trouver un créneau',
   book_memory: 'Mémoire de chacun',
   book_anyMemory: 'mémoire au choix',

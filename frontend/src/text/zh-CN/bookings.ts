@@ -71,6 +71,7 @@ export const bookings: BookingWords = {
   book_taken: '已预订',
   book_maintenance: '维护',
   book_whole: '整个节点',
+  book_earlier: '这是过去的某一时刻：不能在其中预订或更改。',
   book_find: '查找时段',
   book_memory: '每块显存',
   book_anyMemory: '任意显存',

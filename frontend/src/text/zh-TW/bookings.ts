@@ -71,6 +71,7 @@ export const bookings: BookingWords = {
   book_taken: '已預約',
   book_maintenance: '維護',
   book_whole: '整個節點',
+  book_earlier: '這是過去的某一時刻：不能在其中預約或更改。',
   book_find: '尋找時段',
   book_memory: '每張記憶體',
   book_anyMemory: '不限記憶體',

@@ -10,6 +10,12 @@ _PLACE: Final = "gpu, start, stop, node, number, label, parent, model, memory_to
 _EPISODE: Final = (
     "gpu, person, program, start, stop, node, label, memory_peak_bytes, utilization_mean_percent"
 )
+# Its first sample is the first of its GPU there, and none came right before: nobody saw it begin.
+_BEGAN_BEFORE: Final = (
+    "EXISTS (SELECT 1 FROM places AS one WHERE one.gpu = episodes.gpu AND one.start = episodes.start) "
+    "AND NOT EXISTS (SELECT 1 FROM places AS one WHERE one.gpu = episodes.gpu AND one.stop = episodes.start)"
+)
+_READ_EPISODE: Final = f"{_EPISODE}, {_BEGAN_BEFORE}"
 _EVENT: Final = "node, start, kind, gpu, stop, detail"
 
 
@@ -129,13 +135,13 @@ def read_episodes(
 ) -> list[Episode]:
     """Episodes that touch a span, or turn nearest to a moment in it; the newest first."""
     if around is not None:
-        looked = _Nearest("episodes", _EPISODE, ("start", "stop"), start, around, end, limit)
+        looked = _Nearest("episodes", _READ_EPISODE, ("start", "stop"), start, around, end, limit)
         found = looked.read(connection, gpu=gpu, node=node, person=person)
         return sorted(map(_episode, found), key=lambda one: one.start, reverse=True)
     where, values = _touching(start, end)
     where, values = _only(where, values, gpu=gpu, node=node, person=person)
     rows = connection.execute(
-        f"SELECT {_EPISODE} FROM episodes WHERE {where} ORDER BY start DESC LIMIT ?",  # noqa: S608
+        f"SELECT {_READ_EPISODE} FROM episodes WHERE {where} ORDER BY start DESC LIMIT ?",  # noqa: S608
         (*values, limit),
     )
     return [_episode(row) for row in rows]
@@ -245,7 +251,7 @@ def _only(where: str, values: tuple[object, ...], **wanted: str | None) -> tuple
 
 
 def _episode(row: tuple[Any, ...]) -> Episode:
-    gpu, person, program, start, stop, node, label, memory, utilization = row
+    gpu, person, program, start, stop, node, label, memory, utilization, *began_before = row
     return Episode(
         gpu=gpu,
         person=person,
@@ -256,6 +262,7 @@ def _episode(row: tuple[Any, ...]) -> Episode:
         label=label,
         memory_peak_bytes=memory,
         utilization_mean_percent=utilization,
+        began_before=any(began_before),
     )
 
 

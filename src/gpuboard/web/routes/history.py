@@ -268,6 +268,7 @@ def _episode(one: Episode, tier: Tier) -> EpisodeView:
         end=one.end,
         memory_peak_bytes=one.memory_peak_bytes,
         utilization_mean_percent=one.utilization_mean_percent,
+        began_before=one.began_before,
     )
 
 

@@ -18,8 +18,10 @@ export class LaneView {
     this.app.router.setQuery({ days: days === daysOf(null) ? null : String(days) });
   }
 
-  readonly today = $derived.by(() => dayStart(this.app.clock.coarse));
-  readonly first = $derived.by(() => dayOf(this.app.router.query.get('day')) ?? this.today);
+  readonly today = $derived.by(() => dayStart(this.app.clock.second));
+  /** That of the moment that is shown. */
+  #usual = $derived.by(() => dayStart(this.app.clock.coarse));
+  readonly first = $derived.by(() => dayOf(this.app.router.query.get('day')) ?? this.#usual);
   readonly axis = $derived.by(() => axisOf(this.first, this.days));
 
   /** To other days: so many of these ranges later. */
@@ -27,7 +29,7 @@ export class LaneView {
     this.show(dayStart(this.first, ranges * this.days));
   }
   show(day: number): void {
-    this.app.router.setQuery({ day: day === this.today ? null : dayName(day) });
+    this.app.router.setQuery({ day: day === this.#usual ? null : dayName(day) });
   }
 
   #open = $derived.by(() => this.app.router.query.get('open'));
