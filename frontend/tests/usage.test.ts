@@ -20,7 +20,7 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { columnsOf, fitting } from '../src/pages/usage/columns';
-import { tenthText } from '../src/pages/usage/spans';
+import { comparedText, tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
@@ -315,4 +315,14 @@ test.each([
   const november = asked('month=2026-11');
   const english = new Language('en', { ...words, ...usage });
   expect(rowName(name, 'week', november, english).replace(/\s/g, ' ')).toBe(text);
+});
+
+test('the head of the last column says with what its figures are compared: a week with the one before it', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const year = { stretch: asked('year=2026'), soFar: { day: 323 } };
+  expect(comparedText('week', year, english)).toBe('against the week before');
+  expect(comparedText('person', year, english)).toBe('against 323 days before');
+  const october = { stretch: asked('month=2026-10'), soFar: null };
+  expect(comparedText('week', october, english)).toBe('against the week before');
+  expect(comparedText('person', october, english)).toBe('since Sep');
 });

@@ -52,6 +52,7 @@ export const usage: UsageWords = {
   usage_share: 'Anteil am Benutzten',
   usage_change: 'seit {span}',
   usage_changeDays: { one: 'gegen den Tag davor', other: 'gegen {count} Tage davor' },
+  usage_changeWeek: 'gegen die Woche davor',
   usage_before: 'davor',
   usage_new: 'neu',
   usage_allPeople: 'alle Personen',

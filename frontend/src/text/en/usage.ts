@@ -55,6 +55,7 @@ export const usage = {
   usage_share: 'share of used',
   usage_change: 'since {span}',
   usage_changeDays: { one: 'against the day before', other: 'against {count} days before' },
+  usage_changeWeek: 'against the week before',
   usage_before: 'before',
   usage_new: 'new',
   usage_allPeople: 'all people',

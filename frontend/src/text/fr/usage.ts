@@ -53,6 +53,7 @@ export const usage: UsageWords = tied({
   usage_share: 'part de l’utilisé',
   usage_change: 'depuis {span}',
   usage_changeDays: { one: 'contre le jour d’avant', other: 'contre {count} jours avant' },
+  usage_changeWeek: 'contre la semaine d’avant',
   usage_before: 'avant',
   usage_new: 'nouveau',
   usage_allPeople: 'toutes les personnes',

@@ -51,6 +51,7 @@ export const usage: UsageWords = {
   usage_share: '占已用',
   usage_change: '比 {span}',
   usage_changeDays: { other: '比此前 {count} 天' },
+  usage_changeWeek: '比前一周',
   usage_before: '此前',
   usage_new: '新',
   usage_allPeople: '所有人员',

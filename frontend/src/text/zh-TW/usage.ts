@@ -51,6 +51,7 @@ export const usage: UsageWords = {
   usage_share: '佔已用',
   usage_change: '比 {span}',
   usage_changeDays: { other: '比先前 {count} 天' },
+  usage_changeWeek: '比前一週',
   usage_before: '先前',
   usage_new: '新',
   usage_allPeople: '所有人員',
