@@ -137,6 +137,32 @@ describe('people', () => {
     ]);
   });
 
+  test('of the past have the memory of GPUs that were theirs alone, and nobody knows of how many processes', () => {
+    const then = (...names: string[]) =>
+      using(...names)!.map((use) => ({ ...use, memory_used_bytes: null, processes: 0, measured: 0 }));
+    const memory_used_bytes = 60 * 2 ** 30;
+    const held = fleetOf(
+      { verdict: 'busy', users: then('ana'), memory_used_bytes },
+      { verdict: 'idle', users: then('ana'), memory_used_bytes },
+      { verdict: 'busy', users: then('bob', 'cem'), memory_used_bytes },
+      // Who holds nothing has no process; that is known.
+      {
+        verdict: 'booked',
+        claim: { who: 'dan', until: null, comment: null, is_unverified: false, behind: [] },
+      },
+    );
+    expect(
+      people(held.nodes.values()).map(({ user, memoryBytes, processes }) => [user, memoryBytes, processes]),
+    ).toEqual([
+      ['ana', 2 * memory_used_bytes, null],
+      ['bob', null, null],
+      ['cem', null, null],
+      ['dan', null, 0],
+    ]);
+    const [now] = people(fleetOf({ verdict: 'busy', users: using('ana') }).nodes.values());
+    expect([now!.memoryBytes, now!.processes]).toEqual([2 ** 30, 1]);
+  });
+
   test('have idle hours only as far as they are known', () => {
     const bob = all.find((person) => person.user === 'bob')!;
     const { gpus, since, hours } = idleOf(bob, 10_000);

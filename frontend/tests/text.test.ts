@@ -42,9 +42,9 @@ describe.each(tags)('%s', (tag) => {
     const present = new Language(tag, words);
     const past = new Language(tag, words, () => true);
     const keys = Object.keys(words) as Known[];
-    // Explanations, names of keys, what is only said of the past, what is not said of old data, and what nobody knows hold at any time.
+    // Explanations, names of keys, kinds of time, what is only said of the past, what is not said of old data, and what nobody knows hold at any time.
     const timeless =
-      /^(was_|past_|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
+      /^(was_|past_|usage_free|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
     const free = {
       en: /\bfreed?\b(?! the)/,
       de: /\bfrei\b/,

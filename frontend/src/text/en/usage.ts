@@ -34,11 +34,13 @@ export const usage = {
   usage_alone: 'What was used before is not told: it takes too long to look up.',
   usage_zone: 'Days are those of {zone}.',
   usage_nothing: 'No GPU was counted in this time.',
+  usage_upToNow: 'What follows is counted up to now, not up to the moment above.',
   usage_future: 'This time is still to come.',
   usage_none:
     'This board keeps no history, so it counts no GPU-hours. With {setting} in its settings it counts from then on.',
   usage_kinds: 'What the time was',
   usage_idle: 'held, idle',
+  usage_free: 'free',
   usage_hours: '{hours} h',
   // Whose
   usage_by: 'A row for each',
@@ -81,8 +83,10 @@ export const usage = {
   usage_mapZone: 'Hours are those of {zone}.',
   // One person
   usage_now: 'Now',
+  was_usage_now: 'Then',
   usage_holds: '{gpus} on {nodes}',
   usage_holdsNothing: 'Holds no GPU just now.',
+  was_usage_holdsNothing: 'Held no GPU then.',
   usage_onBoard: 'On the board',
   usage_use: 'Use',
   usage_state: 'State',
