@@ -13,7 +13,7 @@ import { Fleet } from '../src/state/fleet.svelte';
 import { idleOf } from '../src/state/idlers';
 import { sortPeople } from '../src/state/people-order';
 import { markedRanges, ranges } from '../src/state/labels';
-import { people } from '../src/state/people';
+import { holding, people } from '../src/state/people';
 import { passesAs } from '../src/state/theirs';
 import { Language } from '../src/text/language.svelte';
 import { boardTime, viewersZone, zonedTime } from '../src/text/zone';
@@ -104,6 +104,13 @@ describe('people', () => {
       ['cem', 1],
     ]);
     expect(heldTogether(rows)).toEqual({ gpus: 4, shared: 1, nodes: 1 });
+    expect(holding(rows)).toEqual(rows);
+    const taken = people(fleetOf({ verdict: 'busy', claim, users: using('bob') }).nodes.values());
+    expect(taken.map(({ user, held }) => [user, held])).toEqual([
+      ['bob', 1],
+      ['ana', 0],
+    ]);
+    expect(holding(taken).map(({ user }) => user)).toEqual(['bob']);
     // Of whom only the booker is found, what another uses is not theirs.
     const passes = passesAs(parseFilter('user:ana'), 10_000, null);
     expect(heldTogether(people(held.nodes.values(), passes))).toEqual({ gpus: 2, shared: 0, nodes: 1 });

@@ -57,6 +57,11 @@ export function people(
   );
 }
 
+/** Who holds something: what is booked for somebody while another uses it makes nobody a holder. */
+export function holding<Row extends Pick<Holder, 'held'>>(people: readonly Row[]): Row[] {
+  return people.filter(({ held }) => held > 0);
+}
+
 /** A name without its case, as the board folds it. */
 export function folded(name: string): string {
   return name.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ');

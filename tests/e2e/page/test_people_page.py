@@ -1,14 +1,17 @@
 """The people page: who has how much, who wastes it, and a way to ask them."""
 
+import gzip
+import json
 import re
 import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
@@ -26,6 +29,26 @@ MARKED = """() => [...document.querySelectorAll('.where em')].flatMap((each) => 
     return Array.from({ length: last - first + 1 }, (_, place) => `${node} ${first + place}`);
   });
 })"""
+
+
+def book(page: Page, uuid: str, who: str) -> None:
+    """Let the board say that somebody has booked what another uses."""
+    claim: dict[str, Any] = {"who": who, "until": None, "comment": None, "is_unverified": False, "behind": []}
+
+    def tell(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def said(frame: str | bytes) -> None:
+            message = json.loads(frame if isinstance(frame, str) else gzip.decompress(frame))
+            gpus = message.get("gpus") or {}
+            for place, each in enumerate(gpus.get("uuid", [])):
+                if each == uuid:
+                    gpus["claim"][place] = claim
+            socket.send(json.dumps(message))
+
+        server.on_message(said)
+
+    page.route_web_socket(re.compile("/api/v1/stream"), tell)
 
 
 def computing(number: int, user: str, use: float) -> GpuReading:
@@ -172,6 +195,18 @@ def test_the_heading_counts_what_the_filter_leaves(browser: Browser, board: Runn
         expect(heading).to_contain_text("2 people hold 125 GPUs")
         page.keyboard.type("/ben")
         expect(heading).to_contain_text("1 of 2 people, with 5 GPUs")
+
+
+def test_only_who_holds_a_gpu_is_counted_as_holding_some(browser: Browser, board: RunningBoard) -> None:
+    """Who has booked what another uses is listed with 0, and counted by neither page nor board."""
+    with visit(browser, board.url) as page:
+        book(page, "GPU-0", "zoe")
+        open_people(page, board)
+        expect(page.get_by_role("row", name=re.compile("^zoe 0"))).to_be_visible()
+        expect(page.get_by_text("2 people hold 125 GPUs")).to_be_visible()
+        page.goto(board.url)
+        holders = page.get_by_role("region", name="Who has the others")
+        expect(holders.get_by_role("listitem")).to_have_count(2)
 
 
 def test_only_the_numbers_of_idle_gpus_are_marked(browser: Browser, demo: RunningBoard) -> None:
