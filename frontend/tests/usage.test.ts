@@ -19,7 +19,7 @@ import {
 } from '../src/state/calendar';
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
-import { columnsOf, fitting } from '../src/pages/usage/columns';
+import { columnsOf, fitting, telling } from '../src/pages/usage/columns';
 import { comparedText, tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
@@ -255,6 +255,25 @@ test('a sheet has room for so many rows: first people go, then those who used le
   expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
   const cut = fitting(lines, 2);
   expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
+});
+
+test('what would be zeros alone has no row, be it of a person or of a group; the others add up as before', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const little = { used_ms: 10 * 60_000 };
+  const people = [row('ana', 4000), row('unknown', 0, 0, 0, little)];
+  const rows = [
+    row('a', 4000 + 1 / 6, 0, 0, { people }),
+    row(null, 0, 0, 0, { ...little, people: [people[1]!] }),
+    row('dan', 0, 0, 0, { reserved_ms: 3 * HOUR_MS, reserved_used_ms: 0 }),
+  ];
+  const whole = total({ used_ms: 4000 * HOUR_MS + 20 * 60_000 });
+  const columns = columnsOf({ total: whole, rows, currency: null } as UsageAnswer, english, false);
+  const lines = telling(usageLines(rows, whole).lines, columns);
+  expect(lines.map(({ row: { name }, people: within }) => [name, within.length])).toEqual([
+    ['a', 1],
+    ['dan', 0],
+  ]);
+  expect(sum(lines.map(({ used }) => used))).toBe(usageLines(rows, whole).used);
 });
 
 test('what was booked has its columns where anything was, on paper too', () => {
