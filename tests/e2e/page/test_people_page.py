@@ -142,6 +142,23 @@ def test_no_name_is_broken(browser: Browser, board: RunningBoard) -> None:
             keep(page, f"people-names-{size[0]}")
 
 
+@pytest.mark.parametrize("locale", ["en", "de", "fr"])
+def test_where_somebody_is_has_a_line_for_each_place(
+    browser: Browser, demo: RunningBoard, locale: str
+) -> None:
+    """However long a language is in the heads of the other columns."""
+    with visit(browser, demo.url, size=(1440, 900), locale=locale) as page:
+        page.goto(f"{demo.url}people")
+        expect(page.locator("th.mean").first).to_be_visible()
+        expect(page.locator(".where a").first).to_be_visible()
+        broken = [
+            each.inner_text()
+            for each in page.locator(".where a:not(.booked)").all()
+            if not each.evaluate(ONE_LINE)
+        ]
+        assert broken == []
+
+
 def test_the_order_is_in_the_address(browser: Browser, board: RunningBoard) -> None:
     """Who has most comes first, or who wastes most."""
     with visit(browser, board.url) as page:
