@@ -251,6 +251,17 @@ def test_small_screens_have_all_of_it(browser: Browser, demo: RunningBoard, size
             keep(page, f"{path.replace('/', '-').split('?')[0]}-{size[0]}")
 
 
+def test_names_of_programs_are_whole_on_a_phone(browser: Browser, demo: RunningBoard) -> None:
+    """There is nothing to hover with: they take more lines."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        rows = open_usage(page, demo, "&by=program")
+        expect(rows.filter(has_text="torch").first).to_be_visible()
+        assert rows.locator(".name").evaluate_all(
+            "(all) => all.every((each) => each.scrollWidth <= each.clientWidth)"
+        )
+        assert_fits(page)
+
+
 def test_people_have_a_page_that_leads_to_what_they_did(page: Page, demo: RunningBoard) -> None:
     """From People, from a GPU that they hold, and from a row of GPU-hours."""
     page.goto(f"{demo.url}people")
