@@ -12,6 +12,7 @@ import {
   parseDay,
   queryOf,
   readStretch,
+  reversedDays,
   soFar,
   spanOfStretch,
   stretchOf,
@@ -175,6 +176,16 @@ describe('the calendar of the board', () => {
       'from=2026-03-02&to=2026-03-01',
     ])
       expect(nameOf(asked(text))).toBe('2026-11');
+  });
+
+  test('of two days the end may be before the start, and that is said', () => {
+    const reversed = (text: string) => reversedDays(new URLSearchParams(text));
+    expect(reversed('from=2026-11-19&to=2026-11-01')).toEqual({
+      from: day('2026-11-19'),
+      to: day('2026-11-01'),
+    });
+    for (const text of ['', 'from=2026-11-01&to=2026-11-01', 'from=2026-11-19', 'from=x&to=2026-11-01'])
+      expect(reversed(text)).toBeNull();
   });
 
   test('no address asks for more than the board counts at once', () => {

@@ -114,6 +114,9 @@ export function momentIn(at: number, now: number, zone: string, tag: string): st
   }).format(at * 1000);
 }
 
+/** A day of any year, like "Oct 25, 2026". */
+export const writtenDay = (day: Day, tag: string): string => write(day, tag, DATED);
+
 /** A day, like "Sun 25 Oct". */
 export const dateText = (day: Day, tag: string): string =>
   write(day, tag, { weekday: 'short', day: 'numeric', month: 'short' });

@@ -33,6 +33,7 @@ export const usage: UsageWords = {
   usage_zone: 'Tage sind die von {zone}.',
   usage_nothing: 'In dieser Zeit wurde keine GPU gezählt.',
   usage_upToNow: 'Was folgt, ist bis jetzt gezählt, nicht bis zum Zeitpunkt oben.',
+  usage_endsFirst: 'Das Ende, {to}, liegt vor dem Anfang, {from}.',
   usage_future: 'Diese Zeit kommt erst noch.',
   usage_none:
     'Diese Tafel führt keinen Verlauf und zählt deshalb keine GPU-Stunden. Mit {setting} in ihren Einstellungen zählt sie von da an.',
@@ -82,6 +83,8 @@ export const usage: UsageWords = {
   usage_holds: '{gpus} auf {nodes}',
   usage_holdsNothing: 'Hat gerade keine GPU.',
   was_usage_holdsNothing: 'Hatte da keine GPU.',
+  usage_nobody:
+    'Niemand dieses Namens hat hier eine GPU oder eine Buchung oder hat in den letzten 30 Tagen eine GPU benutzt; vielleicht schreibt sich jemand anders.',
   usage_onBoard: 'Auf der Tafel',
   usage_use: 'Auslastung',
   usage_state: 'Zustand',

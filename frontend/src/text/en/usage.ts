@@ -35,6 +35,7 @@ export const usage = {
   usage_zone: 'Days are those of {zone}.',
   usage_nothing: 'No GPU was counted in this time.',
   usage_upToNow: 'What follows is counted up to now, not up to the moment above.',
+  usage_endsFirst: 'The end, {to}, is before the start, {from}.',
   usage_future: 'This time is still to come.',
   usage_none:
     'This board keeps no history, so it counts no GPU-hours. With {setting} in its settings it counts from then on.',
@@ -87,6 +88,8 @@ export const usage = {
   usage_holds: '{gpus} on {nodes}',
   usage_holdsNothing: 'Holds no GPU just now.',
   was_usage_holdsNothing: 'Held no GPU then.',
+  usage_nobody:
+    'Nobody by this name has a GPU or a booking here, or used a GPU in the last 30 days; somebody may be written otherwise.',
   usage_onBoard: 'On the board',
   usage_use: 'Use',
   usage_state: 'State',

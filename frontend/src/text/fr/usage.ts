@@ -34,6 +34,7 @@ export const usage: UsageWords = tied({
   usage_zone: 'Les jours sont ceux de {zone}.',
   usage_nothing: 'Aucun GPU n’a été compté dans cette période.',
   usage_upToNow: 'Ce qui suit est compté jusqu’à maintenant, et non jusqu’au moment ci-dessus.',
+  usage_endsFirst: 'La fin, {to}, précède le début, {from}.',
   usage_future: 'Cette période est encore à venir.',
   usage_none:
     'Ce tableau ne garde pas d’historique et ne compte donc pas d’heures GPU. Avec {setting} dans ses réglages, il compte à partir de là.',
@@ -83,6 +84,8 @@ export const usage: UsageWords = tied({
   usage_holds: '{gpus} sur {nodes}',
   usage_holdsNothing: 'N’a aucun GPU en ce moment.',
   was_usage_holdsNothing: 'N’avait alors aucun GPU.',
+  usage_nobody:
+    'Personne de ce nom n’a ici de GPU ni de réservation, ni n’a utilisé de GPU ces 30 derniers jours ; le nom s’écrit peut-être autrement.',
   usage_onBoard: 'Sur le tableau',
   usage_use: 'Utilisation',
   usage_state: 'État',
