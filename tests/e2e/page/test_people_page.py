@@ -293,6 +293,22 @@ def test_whose_gpus_a_file_books_is_not_said_to_have_nothing_booked(
         expect(page.get_by_text("Nothing is booked in the next two weeks.")).to_have_count(0)
 
 
+def test_since_when_somebody_idles_is_on_the_screen_of_a_phone(browser: Browser, board: RunningBoard) -> None:
+    """Nothing has to be scrolled sideways for it, and each figure says what it is."""
+    with visit(browser, board.url, size=PHONE) as page:
+        page.goto(f"{board.url}people/Ben%20B")
+        row = page.get_by_role("table", name="Now").get_by_role("row").nth(1)
+        expect(row.get_by_text("GPU 3")).to_be_visible()
+        since = row.locator("[data-name=Since]")
+        expect(since).to_be_visible()
+        assert since.evaluate("(each) => each.getBoundingClientRect().right <= innerWidth")
+        assert page.locator(".scrolls").evaluate_all(
+            "(all) => all.every((each) => each.scrollWidth <= each.clientWidth)"
+        )
+        assert_fits(page)
+        keep(page, "person-phone")
+
+
 def test_who_one_is_is_chosen_once(browser: Browser, board: RunningBoard) -> None:
     """One question instead of a button per person; nobody asks themselves."""
     with visit(browser, board.url) as page:
