@@ -13,7 +13,7 @@ import { Fleet } from '../src/state/fleet.svelte';
 import { idleOf } from '../src/state/idlers';
 import { sortPeople } from '../src/state/people-order';
 import { markedRanges, ranges } from '../src/state/labels';
-import { people } from '../src/state/people';
+import { holding, people } from '../src/state/people';
 import { passesAs } from '../src/state/theirs';
 import { Language } from '../src/text/language.svelte';
 import { boardTime, viewersZone, zonedTime } from '../src/text/zone';
@@ -104,6 +104,13 @@ describe('people', () => {
       ['cem', 1],
     ]);
     expect(heldTogether(rows)).toEqual({ gpus: 4, shared: 1, nodes: 1 });
+    expect(holding(rows)).toEqual(rows);
+    const taken = people(fleetOf({ verdict: 'busy', claim, users: using('bob') }).nodes.values());
+    expect(taken.map(({ user, held }) => [user, held])).toEqual([
+      ['bob', 1],
+      ['ana', 0],
+    ]);
+    expect(holding(taken).map(({ user }) => user)).toEqual(['bob']);
     // Of whom only the booker is found, what another uses is not theirs.
     const passes = passesAs(parseFilter('user:ana'), 10_000, null);
     expect(heldTogether(people(held.nodes.values(), passes))).toEqual({ gpus: 2, shared: 0, nodes: 1 });
@@ -135,6 +142,32 @@ describe('people', () => {
       ['waiting', 2],
       ['taken', 1],
     ]);
+  });
+
+  test('of the past have the memory of GPUs that were theirs alone, and nobody knows of how many processes', () => {
+    const then = (...names: string[]) =>
+      using(...names)!.map((use) => ({ ...use, memory_used_bytes: null, processes: 0, measured: 0 }));
+    const memory_used_bytes = 60 * 2 ** 30;
+    const held = fleetOf(
+      { verdict: 'busy', users: then('ana'), memory_used_bytes },
+      { verdict: 'idle', users: then('ana'), memory_used_bytes },
+      { verdict: 'busy', users: then('bob', 'cem'), memory_used_bytes },
+      // Who holds nothing has no process; that is known.
+      {
+        verdict: 'booked',
+        claim: { who: 'dan', until: null, comment: null, is_unverified: false, behind: [] },
+      },
+    );
+    expect(
+      people(held.nodes.values()).map(({ user, memoryBytes, processes }) => [user, memoryBytes, processes]),
+    ).toEqual([
+      ['ana', 2 * memory_used_bytes, null],
+      ['bob', null, null],
+      ['cem', null, null],
+      ['dan', null, 0],
+    ]);
+    const [now] = people(fleetOf({ verdict: 'busy', users: using('ana') }).nodes.values());
+    expect([now!.memoryBytes, now!.processes]).toEqual([2 ** 30, 1]);
   });
 
   test('have idle hours only as far as they are known', () => {

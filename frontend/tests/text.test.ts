@@ -7,7 +7,7 @@ import { bookings } from '../src/text/en/bookings';
 import { usage } from '../src/text/en/usage';
 import { chooseLanguage, Language, LANGUAGES, type Tag } from '../src/text/language.svelte';
 import { LATER } from '../src/text/later';
-import { clockText, problemText, reasonText } from '../src/text/reasons';
+import { clockText, problemLine, problemText, reasonText } from '../src/text/reasons';
 import { partText, remedyText } from '../src/text/remedy';
 
 const english = { ...en, ...more, ...past, ...account, ...bookings, ...usage };
@@ -17,6 +17,28 @@ function holes(entry: string | { one?: string; other: string }): string {
   const text = typeof entry === 'string' ? entry : entry.other;
   return [...new Set(text.match(/\{\w+\}/g) ?? [])].sort().join(' ');
 }
+
+test('what follows a colon goes on small in French, with the space before the sign; Chinese has its own signs', async () => {
+  const { remedies } = LATER.fr;
+  const own = Object.values(await remedies());
+  expect(own.filter((text) => /^\p{Lu}/u.test(text!))).toEqual([]);
+  const lost = { kind: 'gpu-lost', text: '', detail: null, gpu_uuid: 'GPU-6', place: 'GPU 6' } as never;
+  const line = async (tag: Tag) => {
+    const words = { ...(await LANGUAGES[tag].load()), ...(await LATER[tag].trouble()) };
+    return problemLine(lost, { record: {} as never, gpus: [] }, new Language(tag, words));
+  };
+  expect(await line('fr')).toBe('GPU 6\u00a0: Disparu du bus');
+  expect(await line('zh-CN')).toMatch(/^GPU 6：/);
+  for (const tag of ['zh-CN', 'zh-TW'] as const) {
+    const { idleExplained } = await LATER[tag].more();
+    expect(idleExplained).toMatch(/。$/);
+  }
+});
+
+test('simplified Chinese counts GPUs with one word', async () => {
+  const all = JSON.stringify([await LANGUAGES['zh-CN'].load(), await LATER['zh-CN'].more()]);
+  expect(all.match(/.{0,9}(\} ?块|块 ?GPU|每块)/g)).toBeNull();
+});
 
 test('French never begins a line with a sign', async () => {
   const { load } = LANGUAGES.fr;
@@ -42,9 +64,9 @@ describe.each(tags)('%s', (tag) => {
     const present = new Language(tag, words);
     const past = new Language(tag, words, () => true);
     const keys = Object.keys(words) as Known[];
-    // Explanations, names of keys, what is only said of the past, what is not said of old data, and what nobody knows hold at any time.
+    // Explanations, names of keys, kinds of time, what is only said of the past, what is not said of old data, and what nobody knows hold at any time.
     const timeless =
-      /^(was_|past_|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
+      /^(was_|past_|usage_free|about_|word_|key_|sort_|searchHint|totalsSpoken|freeUnknown|freshExplained|deadParent|error_)/;
     const free = {
       en: /\bfreed?\b(?! the)/,
       de: /\bfrei\b/,

@@ -13,6 +13,7 @@ import {
   parseDay,
   queryOf,
   readStretch,
+  reversedDays,
   soFar,
   spanOfStretch,
   stretchOf,
@@ -20,8 +21,8 @@ import {
 } from '../src/state/calendar';
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
-import { columnsOf, fitting } from '../src/pages/usage/columns';
-import { countedSince, tenthText } from '../src/pages/usage/spans';
+import { columnsOf, fitting, telling } from '../src/pages/usage/columns';
+import { comparedText, countedSince, tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
 import { words } from '../src/text/en/words';
@@ -199,6 +200,16 @@ describe('the calendar of the board', () => {
       expect(nameOf(asked(text))).toBe('2026-11');
   });
 
+  test('of two days the end may be before the start, and that is said', () => {
+    const reversed = (text: string) => reversedDays(new URLSearchParams(text));
+    expect(reversed('from=2026-11-19&to=2026-11-01')).toEqual({
+      from: day('2026-11-19'),
+      to: day('2026-11-01'),
+    });
+    for (const text of ['', 'from=2026-11-01&to=2026-11-01', 'from=2026-11-19', 'from=x&to=2026-11-01'])
+      expect(reversed(text)).toBeNull();
+  });
+
   test('no address asks for more than the board counts at once', () => {
     const { first, next } = asked('from=0001-01-01&to=9999-12-31');
     expect(daysBetween(first, next)).toBe(732);
@@ -282,6 +293,25 @@ test('a sheet has room for so many rows: first people go, then those who used le
   expect(fitting(lines, 11).lines.map((line) => line.people.length)).toEqual([0, 0, 0]);
   const cut = fitting(lines, 2);
   expect([cut.lines.length, cut.left.length]).toEqual([1, 2]);
+});
+
+test('what would be zeros alone has no row, be it of a person or of a group; the others add up as before', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const little = { used_ms: 10 * 60_000 };
+  const people = [row('ana', 4000), row('unknown', 0, 0, 0, little)];
+  const rows = [
+    row('a', 4000 + 1 / 6, 0, 0, { people }),
+    row(null, 0, 0, 0, { ...little, people: [people[1]!] }),
+    row('dan', 0, 0, 0, { reserved_ms: 3 * HOUR_MS, reserved_used_ms: 0 }),
+  ];
+  const whole = total({ used_ms: 4000 * HOUR_MS + 20 * 60_000 });
+  const columns = columnsOf({ total: whole, rows, currency: null } as UsageAnswer, english, false);
+  const lines = telling(usageLines(rows, whole).lines, columns);
+  expect(lines.map(({ row: { name }, people: within }) => [name, within.length])).toEqual([
+    ['a', 1],
+    ['dan', 0],
+  ]);
+  expect(sum(lines.map(({ used }) => used))).toBe(usageLines(rows, whole).used);
 });
 
 test('what was booked has its columns where anything was, on paper too', () => {
@@ -370,4 +400,14 @@ test.each([
   const november = asked('month=2026-11');
   const english = new Language('en', { ...words, ...usage });
   expect(rowName(name, 'week', november, english).replace(/\s/g, ' ')).toBe(text);
+});
+
+test('the head of the last column says with what its figures are compared: a week with the one before it', () => {
+  const english = new Language('en', { ...words, ...usage });
+  const year = { stretch: asked('year=2026'), soFar: { day: 323 } };
+  expect(comparedText('week', year, english)).toBe('against the week before');
+  expect(comparedText('person', year, english)).toBe('against 323 days before');
+  const october = { stretch: asked('month=2026-10'), soFar: null };
+  expect(comparedText('week', october, english)).toBe('against the week before');
+  expect(comparedText('person', october, english)).toBe('since Sep');
 });

@@ -184,6 +184,20 @@ def test_a_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not list(home.rglob("*.sqlite"))
 
 
+@pytest.mark.parametrize("option", ["--state-dir", "--config"])
+def test_a_demo_that_keeps_its_state_says_whom_it_does_not_invent(option: str, tmp_path: Path) -> None:
+    """In one line, with the reason; one that keeps nothing names who one is instead."""
+    config = tmp_path / "board.toml"
+    config.write_text(f'[board]\nstate_dir = "{tmp_path / "state"}"\n')
+    log = tmp_path / "log"
+    more = (option, str(config)) if option == "--config" else ()
+    with running_board("--demo", "1", *more, log=log):
+        said = [line for line in log.read_text().splitlines() if "invented" in line]
+    expected = "--config and --state-dir" if option == "--config" else "--state-dir"
+    assert len(said) == 1
+    assert said[0].startswith(f"gpuboard: with {expected} this demo keeps its state: nobody is invented")
+
+
 def test_a_demo_of_less_than_nothing_is_refused() -> None:
     """In words."""
     done = serve("--demo", "-1", "--check")

@@ -71,7 +71,9 @@ function peopleOf(gpu: GpuRow, now: number, { say, person, memory, duration, tim
   if (gpu.claim) {
     const until = gpu.claim.until ? ` ${say('until', { time: time(gpu.claim.until, now) })}` : '';
     const doubt = gpu.claim.is_unverified ? ` (${say('unverified')})` : '';
-    users.push(`${say('claim')}: ${gpu.claim.who ?? say('someone')}${doubt}${until}`);
+    users.push(
+      say('titled', { name: say('claim'), text: `${gpu.claim.who ?? say('someone')}${doubt}${until}` }),
+    );
   }
   return users;
 }

@@ -165,6 +165,12 @@ export function nameOf({ period, first }: Stretch): string {
   return `${year}-W${two(week)}`;
 }
 
+/** Two days of an address of which the last is before the first: no stretch is that. Else null. */
+export function reversedDays(query: URLSearchParams): { from: Day; to: Day } | null {
+  const [from, to] = [parseDay(query.get('from')), parseDay(query.get('to'))];
+  return from && to && daysBetween(from, to) < 0 ? { from, to } : null;
+}
+
 /** What an address asks for; without a word (or with one that is none) the month that today is in. */
 export function readStretch(query: URLSearchParams, today: Day): Stretch {
   const [from, to] = [parseDay(query.get('from')), parseDay(query.get('to'))];

@@ -20,5 +20,5 @@ export function withAbsent(holders: Holder[], { people }: UsageAveragesAnswer): 
 
 function holdsNothing(user: string): Holder {
   const none = { gpus: 0, idle: 0, booked: 0, held: 0, until: null };
-  return { user, ...none, memoryBytes: 0, processes: 0, holdings: [] };
+  return { user, ...none, memoryBytes: null, processes: 0, holdings: [] };
 }

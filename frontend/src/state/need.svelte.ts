@@ -19,6 +19,9 @@ const MODEL = /^model:"?([^"]+)"?$/i;
 // What is going on on a GPU, not what it is: whoever looks for one to take means none of these.
 const DOING = ['is', 'user', 'use', 'since', 'temperature', 'power', 'memory_free'];
 
+/** How large a GPU has to be at least, as people write it: of `40G`, "≥ 40 GB". */
+export const atLeast = (size: string): string => `≥ ${size.replace(/G$/i, ' GB')}`;
+
 const size = (offers: Offer[]) => offers.reduce((sum, { gpus }) => sum + gpus.length, 0);
 const suffices = (offers: Offer[], count: number, oneNode: boolean) =>
   oneNode ? offers.some(({ gpus }) => gpus.length >= count) : size(offers) >= count;

@@ -21,8 +21,10 @@ export interface Holder {
   held: number;
   /** When the last of their bookings ends; null: none has an end. */
   until: number | null;
-  memoryBytes: number;
-  processes: number;
+  /** What is known of it; null: nothing is. */
+  memoryBytes: number | null;
+  /** Null: cannot be told, as of the past. */
+  processes: number | null;
   /** All that they use or have booked, each GPU once: what `user:` finds. */
   holdings: HeldGpus[];
 }
@@ -48,8 +50,16 @@ export function people(
   for (const gpu of claimed) book(personOf(found, spelt(bookerOf(gpu.record)!)), gpu);
   return [...found.values()].sort(
     (a, b) =>
-      b.held - a.held || b.gpus - a.gpus || b.memoryBytes - a.memoryBytes || (a.user < b.user ? -1 : 1),
+      b.held - a.held ||
+      b.gpus - a.gpus ||
+      (b.memoryBytes ?? 0) - (a.memoryBytes ?? 0) ||
+      (a.user < b.user ? -1 : 1),
   );
+}
+
+/** Who holds something: what is booked for somebody while another uses it makes nobody a holder. */
+export function holding<Row extends Pick<Holder, 'held'>>(people: readonly Row[]): Row[] {
+  return people.filter(({ held }) => held > 0);
 }
 
 /** A name without its case, as the board folds it. */
@@ -136,7 +146,7 @@ function personOf(found: Map<string, Holder>, user: string): Holder {
     booked: 0,
     held: 0,
     until: null,
-    memoryBytes: 0,
+    memoryBytes: null,
     processes: 0,
     holdings: [],
   };
@@ -150,10 +160,18 @@ function use(person: Holder, gpu: Gpu): void {
   if (gpu.record.verdict === 'idle') person.idle++;
   for (const each of gpu.record.users ?? [])
     if (isSamePerson(each.name, person.user)) {
-      person.memoryBytes += each.memory_used_bytes ?? 0;
-      person.processes += each.processes;
+      const memory = memoryOf(each, gpu.record);
+      if (memory !== null) person.memoryBytes = (person.memoryBytes ?? 0) + memory;
+      const { processes } = person;
+      person.processes = processes === null || !each.processes ? null : processes + each.processes;
     }
   place(person, gpu, false);
+}
+
+/** What somebody holds there; where only who it was is known, all of a GPU is theirs who were alone on it. */
+function memoryOf({ memory_used_bytes, processes }: HolderView, gpu: Gpu['record']): number | null {
+  if (memory_used_bytes !== null || processes) return memory_used_bytes;
+  return gpu.users?.length === 1 ? gpu.memory_used_bytes : null;
 }
 
 function book(person: Holder, gpu: Gpu): void {

@@ -15,6 +15,8 @@ const AGAIN_MS = 600_000;
 /** What draws a GPU of a row in the place of its cell. */
 export interface Strips {
   Cell: Component<{ gpu: Gpu; tabindex: 0 | -1; column: number }>;
+  /** What it says, in the head of the rows. */
+  Legend: Component;
   feed: StripFeed;
 }
 

@@ -10,6 +10,7 @@ import {
   parseDay,
   queryOf,
   readStretch,
+  reversedDays,
   soFar,
   spanOfStretch,
   stretchOf,
@@ -48,6 +49,11 @@ export class UsageView {
 
   get today(): Day {
     return parseDay(this.#today)!;
+  }
+
+  /** Two days that the address asks for and that are none: something else is shown. */
+  get reversed(): { from: Day; to: Day } | null {
+    return reversedDays(this.app.router.query);
   }
 
   get soFar(): { day: number; days: number } | null {

@@ -58,7 +58,8 @@ export function problemText(
   const key = `problem_${kind}`;
   const detail = kind === 'clock-off' && clockOffset !== null ? clockText(clockOffset, language) : told;
   // After the sentence of its kind come names and numbers, which are the same in every language.
-  if (language.knows(key)) return language.say(key) + (detail ? `: ${detail}` : '');
+  if (language.knows(key))
+    return detail ? language.say('titled', { name: language.say(key), text: detail }) : language.say(key);
   return told && detail ? text.replace(told, () => detail) : text;
 }
 
@@ -75,7 +76,7 @@ export function problemLine(
     if (gpu.uuid === problem.gpu_uuid) place = name;
     line = line.replaceAll(gpu.uuid, name);
   }
-  return place ? `${place}: ${line}` : line;
+  return place ? language.say('titled', { name: place, text: line }) : line;
 }
 
 /** The same without saying where, and without what is true of one place alone; the number of an error is its name. */

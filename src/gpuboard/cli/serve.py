@@ -72,7 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _keeps_nothing(arguments: argparse.Namespace) -> bool:
     """Whether this is a demo and nothing else."""
-    return bool(arguments.demo and not arguments.config and not arguments.state_dir)
+    return bool(arguments.demo and not _kept_by(arguments))
+
+
+def _kept_by(arguments: argparse.Namespace) -> str:
+    """The options by which a board is no mere demo."""
+    return " and ".join(
+        name
+        for name, value in (("--config", arguments.config), ("--state-dir", arguments.state_dir))
+        if value
+    )
 
 
 def _run(arguments: argparse.Namespace, folder: str | None) -> int:
@@ -98,6 +107,13 @@ def _run(arguments: argparse.Namespace, folder: str | None) -> int:
     if settings.demo_person is not None:
         print(
             f"gpuboard: you are {settings.demo_person} in this demo, may book, and nothing is kept",
+            file=sys.stderr,
+        )
+    kept_by = _kept_by(arguments)
+    if settings.demo_nodes and kept_by:
+        print(
+            f"gpuboard: with {kept_by} this demo keeps its state: nobody is invented who looks at it"
+            f" ({DEMO_PERSON}), nor what they booked, nor a way to ask people",
             file=sys.stderr,
         )
     path = shlex.quote(str(board.socket_path))

@@ -281,6 +281,16 @@ def test_on_a_phone_the_wish_is_one_line_that_opens(browser: Browser, demo: Runn
         assert small == []
 
 
+def test_a_link_to_a_wish_is_open_on_a_phone(browser: Browser, demo: RunningBoard) -> None:
+    """With its offer, and its size as the choices write it."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        open_board(page, demo, "?need=2&q=memory>=40G")
+        button = panel(page).get_by_role("button", name=re.compile("^I need 2 GPUs ≥ 40 GB"))
+        expect(button).to_have_attribute("aria-expanded", "true")
+        expect(panel(page).get_by_role("listitem").first).to_be_visible()
+        expect(panel(page).get_by_label("Memory")).to_contain_text("≥ 40 GB")
+
+
 def test_on_a_phone_a_node_is_shared(browser: Browser, demo: RunningBoard) -> None:
     """By the phone's own means, or copied where it has none: an ssh line helps nobody there."""
     with visit(browser, demo.url, size=PHONE) as page:

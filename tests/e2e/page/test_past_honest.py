@@ -350,3 +350,31 @@ def test_a_page_whose_parts_are_on_their_way_says_which_it_is(
             each.continue_()
         expect(page.locator("main h1.coming")).to_have_count(0)
         expect(title).to_have_text(heading)
+
+
+def test_what_is_counted_of_spans_says_so_under_a_moment_of_the_past(page: Page, demo: RunningBoard) -> None:
+    """A person's page tells of then what they held, and says what below it is of today; so does usage."""
+    note = page.get_by_text("What follows is counted up to now, not up to the moment above.")
+    page.goto(f"{demo.url}people/chen?at={_yesterday()}")
+    expect(page.locator("html[data-past]")).to_have_count(1)
+    expect(page.get_by_role("heading", name="Then", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Now", exact=True)).to_have_count(0)
+    expect(note).to_be_visible()
+    page.goto(f"{demo.url}usage?at={_yesterday()}")
+    expect(note).to_be_visible()
+    kinds = page.get_by_role("region", name="What the time was")
+    expect(kinds.get_by_text("free", exact=True)).to_be_visible()
+    page.goto(f"{demo.url}usage")
+    expect(kinds).to_be_visible()
+    expect(note).to_have_count(0)
+
+
+def test_people_of_the_past_have_what_is_known_and_a_dash_for_the_rest(
+    page: Page, demo: RunningBoard
+) -> None:
+    """Their memory is added up from the GPUs that were theirs alone; processes were not recorded."""
+    page.goto(f"{demo.url}people?at={_yesterday()}")
+    expect(page.locator("html[data-past]")).to_have_count(1)
+    row = page.locator("tbody tr").first
+    expect(row.locator("td.hide")).to_have_text("—")
+    expect(row.locator("td.memory")).to_have_text(re.compile(r"\d GB"))

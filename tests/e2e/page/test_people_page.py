@@ -1,14 +1,17 @@
 """The people page: who has how much, who wastes it, and a way to ask them."""
 
+import gzip
+import json
 import re
 import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from gpuboard.model.report import GpuProcess, GpuReading, NodeReport
 from gpuboard.model.units import GIB
@@ -26,6 +29,26 @@ MARKED = """() => [...document.querySelectorAll('.where em')].flatMap((each) => 
     return Array.from({ length: last - first + 1 }, (_, place) => `${node} ${first + place}`);
   });
 })"""
+
+
+def book(page: Page, uuid: str, who: str) -> None:
+    """Let the board say that somebody has booked what another uses."""
+    claim: dict[str, Any] = {"who": who, "until": None, "comment": None, "is_unverified": False, "behind": []}
+
+    def tell(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def said(frame: str | bytes) -> None:
+            message = json.loads(frame if isinstance(frame, str) else gzip.decompress(frame))
+            gpus = message.get("gpus") or {}
+            for place, each in enumerate(gpus.get("uuid", [])):
+                if each == uuid:
+                    gpus["claim"][place] = claim
+            socket.send(json.dumps(message))
+
+        server.on_message(said)
+
+    page.route_web_socket(re.compile("/api/v1/stream"), tell)
 
 
 def computing(number: int, user: str, use: float) -> GpuReading:
@@ -119,6 +142,23 @@ def test_no_name_is_broken(browser: Browser, board: RunningBoard) -> None:
             keep(page, f"people-names-{size[0]}")
 
 
+@pytest.mark.parametrize("locale", ["en", "de", "fr"])
+def test_where_somebody_is_has_a_line_for_each_place(
+    browser: Browser, demo: RunningBoard, locale: str
+) -> None:
+    """However long a language is in the heads of the other columns."""
+    with visit(browser, demo.url, size=(1440, 900), locale=locale) as page:
+        page.goto(f"{demo.url}people")
+        expect(page.locator("th.mean").first).to_be_visible()
+        expect(page.locator(".where a").first).to_be_visible()
+        broken = [
+            each.inner_text()
+            for each in page.locator(".where a:not(.booked)").all()
+            if not each.evaluate(ONE_LINE)
+        ]
+        assert broken == []
+
+
 def test_the_order_is_in_the_address(browser: Browser, board: RunningBoard) -> None:
     """Who has most comes first, or who wastes most."""
     with visit(browser, board.url) as page:
@@ -172,6 +212,18 @@ def test_the_heading_counts_what_the_filter_leaves(browser: Browser, board: Runn
         expect(heading).to_contain_text("2 people hold 125 GPUs")
         page.keyboard.type("/ben")
         expect(heading).to_contain_text("1 of 2 people, with 5 GPUs")
+
+
+def test_only_who_holds_a_gpu_is_counted_as_holding_some(browser: Browser, board: RunningBoard) -> None:
+    """Who has booked what another uses is listed with 0, and counted by neither page nor board."""
+    with visit(browser, board.url) as page:
+        book(page, "GPU-0", "zoe")
+        open_people(page, board)
+        expect(page.get_by_role("row", name=re.compile("^zoe 0"))).to_be_visible()
+        expect(page.get_by_text("2 people hold 125 GPUs")).to_be_visible()
+        page.goto(board.url)
+        holders = page.get_by_role("region", name="Who has the others")
+        expect(holders.get_by_role("listitem")).to_have_count(2)
 
 
 def test_only_the_numbers_of_idle_gpus_are_marked(browser: Browser, demo: RunningBoard) -> None:
@@ -239,6 +291,22 @@ def test_whose_gpus_a_file_books_is_not_said_to_have_nothing_booked(
         expect(page.locator("#ran")).to_be_visible()
         page.wait_for_load_state("networkidle")
         expect(page.get_by_text("Nothing is booked in the next two weeks.")).to_have_count(0)
+
+
+def test_since_when_somebody_idles_is_on_the_screen_of_a_phone(browser: Browser, board: RunningBoard) -> None:
+    """Nothing has to be scrolled sideways for it, and each figure says what it is."""
+    with visit(browser, board.url, size=PHONE) as page:
+        page.goto(f"{board.url}people/Ben%20B")
+        row = page.get_by_role("table", name="Now").get_by_role("row").nth(1)
+        expect(row.get_by_text("GPU 3")).to_be_visible()
+        since = row.locator("[data-name=Since]")
+        expect(since).to_be_visible()
+        assert since.evaluate("(each) => each.getBoundingClientRect().right <= innerWidth")
+        assert page.locator(".scrolls").evaluate_all(
+            "(all) => all.every((each) => each.scrollWidth <= each.clientWidth)"
+        )
+        assert_fits(page)
+        keep(page, "person-phone")
 
 
 def test_who_one_is_is_chosen_once(browser: Browser, board: RunningBoard) -> None:

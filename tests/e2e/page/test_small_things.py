@@ -127,6 +127,31 @@ def test_the_menu_of_copies_of_a_phone_is_on_its_screen(browser: Browser, demo: 
         assert chips["y"] + chips["height"] <= menu["y"]
 
 
+# Whether something lies over the lower edge of a sheet, wherever it is scrolled to.
+EDGE = """(sheet) => {
+  const { position, backgroundImage } = getComputedStyle(sheet, '::after');
+  return position === 'sticky' && backgroundImage.includes('gradient');
+}"""
+
+
+def test_a_menu_that_is_longer_than_a_phone_scrolls_and_shows_it(
+    browser: Browser, demo: RunningBoard
+) -> None:
+    """All forms of a copy of four GPUs can be reached; what is cut off fades at the edge."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        page.goto(f"{demo.url}?q=free>=4")
+        offer = page.get_by_role("region", name="I need").get_by_role("listitem").first
+        offer.get_by_role("button", name=re.compile("^Copy")).click()
+        sheet = offer.get_by_role("dialog")
+        last = sheet.get_by_role("listitem").last
+        expect(last).to_be_visible()
+        assert sheet.evaluate("(sheet) => sheet.scrollHeight > sheet.clientHeight")
+        assert sheet.evaluate(EDGE)
+        assert sheet.evaluate(ON_SCREEN)
+        last.scroll_into_view_if_needed()
+        expect(last).to_be_in_viewport(ratio=1)
+
+
 def test_processes_are_read_on_a_phone_without_scrolling_sideways(
     browser: Browser, demo: RunningBoard
 ) -> None:
@@ -243,8 +268,6 @@ def test_the_choices_of_a_need_are_whole_words_in_every_language(
     with visit(browser, demo.url, size=size, locale=locale) as page:
         page.goto(f"{demo.url}?need=4&view=rows")
         page.wait_for_selector(".cell[data-uuid]")
-        if size == PHONE:
-            page.locator("section:has(#need) h2 button").click()
         expect(page.locator(".choices select")).to_have_count(2)
         assert page.evaluate(CUT) == []
 

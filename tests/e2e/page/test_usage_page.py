@@ -105,6 +105,33 @@ def test_the_time_is_in_the_address(page: Page, demo: RunningBoard) -> None:
     expect(page.get_by_text("This time is still to come.")).to_be_visible()
 
 
+def test_an_end_before_the_start_is_said(page: Page, demo: RunningBoard) -> None:
+    """Of an address, and of what is typed: that stays to be corrected."""
+    page.goto(f"{demo.url}usage?from=2026-11-19&to=2026-11-01")
+    said = page.get_by_role("alert")
+    expect(said).to_have_text("The end, Nov 1, 2026, is before the start, Nov 19, 2026.")
+    page.goto(f"{demo.url}usage?from=2026-03-05&to=2026-03-09")
+    begin, end = page.get_by_label("From", exact=True), page.get_by_label("To", exact=True)
+    expect(end).to_have_value("2026-03-09")
+    expect(said).to_have_count(0)
+    end.fill("2026-03-02")
+    expect(said).to_have_text("The end, Mar 2, 2026, is before the start, Mar 5, 2026.")
+    expect(page).to_have_url(re.compile("from=2026-03-05&to=2026-03-09$"))
+    begin.fill("2026-03-01")
+    expect(page).to_have_url(re.compile("from=2026-03-01&to=2026-03-02$"))
+    expect(end).to_have_value("2026-03-02")
+    expect(said).to_have_count(0)
+
+
+def test_whom_nobody_knows_has_no_page_of_a_real_person(page: Page, demo: RunningBoard) -> None:
+    """Neither GPUs nor bookings nor hours are of that name."""
+    page.goto(f"{demo.url}people/nobody-of-this-name")
+    expect(page.get_by_role("status").get_by_text("Nobody by this name has a GPU")).to_be_visible()
+    expect(page.get_by_text("Holds no GPU just now.")).to_have_count(0)
+    expect(page.get_by_role("heading", name="The last 30 days")).to_have_count(0)
+    expect(page.get_by_role("main").get_by_role("link", name="People")).to_be_visible()
+
+
 def test_hours_of_the_week_are_words_and_a_table_too(page: Page, demo: RunningBoard) -> None:
     """Seven days of 24 hours, which a screen reader reads."""
     open_usage(page, demo)
@@ -269,6 +296,17 @@ def test_that_a_week_is_cut_is_said_in_whole_words(
         assert_fits(page)
 
 
+def test_names_of_programs_are_whole_on_a_phone(browser: Browser, demo: RunningBoard) -> None:
+    """There is nothing to hover with: they take more lines."""
+    with visit(browser, demo.url, size=PHONE) as page:
+        rows = open_usage(page, demo, "&by=program")
+        expect(rows.filter(has_text="torch").first).to_be_visible()
+        assert rows.locator(".name").evaluate_all(
+            "(all) => all.every((each) => each.scrollWidth <= each.clientWidth)"
+        )
+        assert_fits(page)
+
+
 def test_people_have_a_page_that_leads_to_what_they_did(page: Page, demo: RunningBoard) -> None:
     """From People, from a GPU that they hold, and from a row of GPU-hours."""
     page.goto(f"{demo.url}people")
@@ -299,5 +337,4 @@ def test_any_name_is_text_in_an_address(page: Page, demo: RunningBoard, name: st
     page.goto(demo.url)
     page.goto(demo.url + "people/" + page.evaluate("(name) => encodeURIComponent(name)", name))
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
-    expect(page.get_by_text("Holds no GPU just now.")).to_be_visible()
-    expect(page.get_by_text("Nothing in this time, as far as the board saw.")).to_be_visible()
+    expect(page.get_by_text("Nobody by this name has a GPU")).to_be_visible()

@@ -17,6 +17,8 @@ type Worth = UsageRow | UsageTotal;
 export interface WorthColumn {
   title: string;
   write: (row: Worth) => string;
+  /** Whether that says of a row that there was something. */
+  says: (row: Worth) => boolean;
   /** Several rows as one. */
   together: (rows: UsageRow[]) => string;
 }
@@ -32,6 +34,7 @@ export function columnsOf(answer: UsageAnswer, language: Language, paper: boolea
     found.push({
       title,
       write: (row) => text(units.get(row) ?? null),
+      says: (row) => Boolean(units.get(row)),
       together: (some) => {
         const known = some.flatMap((row) => units.get(row) ?? []);
         return text(known.length ? known.reduce((sum, count) => sum + count, 0) : null);
@@ -51,6 +54,16 @@ export function columnsOf(answer: UsageAnswer, language: Language, paper: boolea
     worth(currency === null ? say('usage_price') : `${say('usage_price')} (${currency})`, 'price', 1, 2);
   if (!paper && has('memory_gib_hours')) worth(say('usage_memoryHours'), 'memory_gib_hours', 1, digits);
   return found;
+}
+
+/** Rows, and people within them, that say something in any column: of nothing but zeros there is no row. */
+export function telling(lines: UsageLine[], columns: WorthColumn[]): UsageLine[] {
+  return lines
+    .filter(
+      ({ row, used, idle, booked, share }) =>
+        used || idle || booked || share || columns.some(({ says }) => says(row)),
+    )
+    .map((line) => ({ ...line, people: telling(line.people, columns) }));
 }
 
 /** As many rows as fit: groups without their people where those are too many, then those with most. */

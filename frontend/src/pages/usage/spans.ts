@@ -1,7 +1,7 @@
 /** Stretches of the calendar and figures, as people write them. */
 
-import type { UsageAnswer } from '../../api/usage';
-import { clockChanges, weekOf, type Day, type Stretch } from '../../state/calendar';
+import type { UsageAnswer, UsageBy } from '../../api/usage';
+import { clockChanges, neighbour, weekOf, type Day, type Stretch } from '../../state/calendar';
 import type { Language } from '../../text/language.svelte';
 
 type Options = Intl.DateTimeFormatOptions;
@@ -34,11 +34,23 @@ export function stretchText(stretch: Stretch, { say, tag }: Language): string {
 }
 
 /** "Sep", "W41", "Q3", "2025": in the head of a column. */
-export function shortText({ period, first }: Stretch, { say, tag }: Language): string {
+function shortText({ period, first }: Stretch, { say, tag }: Language): string {
   if (period === 'month') return write(first, tag, { month: 'short' });
   if (period === 'year') return String(first.year);
   if (period === 'quarter') return say('usage_quarterShort', { quarter: (first.month + 2) / 3 });
   return period === 'week' ? say('usage_weekShort', { week: weekOf(first).week }) : say('usage_before');
+}
+
+/** What rows are compared with, in the head of their column: a week with the one before it, what goes on with as many days. */
+export function comparedText(
+  by: UsageBy,
+  { soFar, stretch }: { soFar: { day: number } | null; stretch: Stretch },
+  language: Language,
+): string {
+  if (by === 'week') return language.say('usage_changeWeek');
+  return soFar
+    ? language.say('usage_changeDays', { count: soFar.day })
+    : language.say('usage_change', { span: shortText(neighbour(stretch, -1), language) });
 }
 
 /** A week as the API names it, `2026-W42`, with those of its days that were asked for; less than all is said. */
@@ -106,6 +118,9 @@ export function momentIn(at: number, now: number, zone: string, tag: string): st
     timeZone: zone,
   }).format(at * 1000);
 }
+
+/** A day of any year, like "Oct 25, 2026". */
+export const writtenDay = (day: Day, tag: string): string => write(day, tag, DATED);
 
 /** A day, like "Sun 25 Oct". */
 export const dateText = (day: Day, tag: string): string =>

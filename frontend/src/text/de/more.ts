@@ -222,7 +222,7 @@ export const more: MoreWords = {
   namesHiddenHere: 'Um zu sehen, wer: {setting} in den Einstellungen dieser Tafel setzen.',
   namesHiddenHow: 'Wer Namen sieht, ist eine Einstellung der Tafel; die Verwaltung um {setting} bitten.',
   namesHidden: 'Namen sind für Besucher verborgen.',
-  idleExplained: 'Gestreift: Speicher belegt, keine Arbeit',
+  idleExplained: 'Gestreift: Speicher belegt, keine Arbeit.',
   peopleIntro: { one: '{count} Person hat {gpus}', other: '{count} Personen haben {gpus}' },
   was_peopleIntro: { one: '{count} Person hatte {gpus}', other: '{count} Personen hatten {gpus}' },
   peopleFound: {

@@ -77,6 +77,7 @@ export const past: PastWords = {
   past_until: 'bis {time}',
   past_strips: 'Letzte 24 h in jeder Zelle',
   past_stripLegend: 'Auslastung der letzten 24 h, von links nach rechts:',
+  past_stripMean: '%: Mittel der letzten 24 h',
   past_stripOf: '{gpu}: im Mittel {mean} % ausgelastet über {time}',
   past_stripUnknown: '{gpu}: nicht beobachtet seit {time}',
   past_key_strips: 'Die letzten 24 h in jeder Zelle, und zurück',

@@ -59,6 +59,7 @@ export const words: Words = {
   ofGpusFree: { one: 'von {count} GPU frei', other: 'von {count} GPUs frei' },
   nodes: { one: '{count} Knoten', other: '{count} Knoten' },
   gpus: { one: '{count} GPU', other: '{count} GPUs' },
+  titled: '{name}: {text}',
   gpusStale: { one: '{count} GPU veraltet', other: '{count} GPUs veraltet' },
   gpusBroken: { other: '{count} defekt' },
   gpusUnknown: { other: '{count} unbekannt' },

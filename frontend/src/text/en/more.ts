@@ -236,7 +236,7 @@ export const more = {
   namesHiddenHere: 'To see who, set {setting} in the settings of this board.',
   namesHiddenHow: 'Who sees names is a setting of the board; ask its administrator for {setting}.',
   namesHidden: 'Names are hidden from visitors.',
-  idleExplained: 'Striped: memory held, no work',
+  idleExplained: 'Striped: memory held, no work.',
   peopleIntro: { one: '{count} person holds {gpus}', other: '{count} people hold {gpus}' },
   was_peopleIntro: { one: '{count} person held {gpus}', other: '{count} people held {gpus}' },
   peopleFound: {

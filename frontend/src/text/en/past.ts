@@ -82,6 +82,7 @@ export const past = {
   // Strips
   past_strips: 'Last 24 h in each cell',
   past_stripLegend: 'Use over the last 24 h, from left to right:',
+  past_stripMean: '%: mean of the last 24 h',
   past_stripOf: '{gpu}: {mean} % in use on average over {time}',
   past_stripUnknown: '{gpu}: not observed for {time}',
   // Keys

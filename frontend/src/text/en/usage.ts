@@ -34,11 +34,14 @@ export const usage = {
   usage_alone: 'What was used before is not told: it takes too long to look up.',
   usage_zone: 'Days are those of {zone}.',
   usage_nothing: 'No GPU was counted in this time.',
+  usage_upToNow: 'What follows is counted up to now, not up to the moment above.',
+  usage_endsFirst: 'The end, {to}, is before the start, {from}.',
   usage_future: 'This time is still to come.',
   usage_none:
     'This board keeps no history, so it counts no GPU-hours. With {setting} in its settings it counts from then on.',
   usage_kinds: 'What the time was',
   usage_idle: 'held, idle',
+  usage_free: 'free',
   usage_hours: '{hours} h',
   // Whose
   usage_by: 'A row for each',
@@ -55,6 +58,7 @@ export const usage = {
   usage_share: 'share of used',
   usage_change: 'since {span}',
   usage_changeDays: { one: 'against the day before', other: 'against {count} days before' },
+  usage_changeWeek: 'against the week before',
   usage_before: 'before',
   usage_new: 'new',
   usage_allPeople: 'all people',
@@ -80,8 +84,12 @@ export const usage = {
   usage_mapZone: 'Hours are those of {zone}.',
   // One person
   usage_now: 'Now',
+  was_usage_now: 'Then',
   usage_holds: '{gpus} on {nodes}',
   usage_holdsNothing: 'Holds no GPU just now.',
+  was_usage_holdsNothing: 'Held no GPU then.',
+  usage_nobody:
+    'Nobody by this name has a GPU or a booking here, or used a GPU in the last 30 days; somebody may be written otherwise.',
   usage_onBoard: 'On the board',
   usage_use: 'Use',
   usage_state: 'State',

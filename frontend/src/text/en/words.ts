@@ -68,6 +68,7 @@ export const words = {
   ofGpusFree: { one: 'of {count} GPU free', other: 'of {count} GPUs free' },
   nodes: { one: '{count} node', other: '{count} nodes' },
   gpus: { one: '{count} GPU', other: '{count} GPUs' },
+  titled: '{name}: {text}',
   gpusStale: { one: '{count} GPU stale', other: '{count} GPUs stale' },
   gpusBroken: { one: '{count} broken', other: '{count} broken' },
   gpusUnknown: { one: '{count} unknown', other: '{count} unknown' },

@@ -224,7 +224,7 @@ export const more: MoreWords = tied({
   namesHiddenHere: 'Pour voir qui : mettre {setting} dans les réglages de ce tableau.',
   namesHiddenHow: 'Qui voit les noms est un réglage du tableau ; demander {setting} à l’administration.',
   namesHidden: 'Les noms sont cachés aux visiteurs.',
-  idleExplained: 'Rayé : mémoire occupée, aucun travail',
+  idleExplained: 'Rayé : mémoire occupée, aucun travail.',
   peopleIntro: { one: '{count} personne occupe {gpus}', other: '{count} personnes occupent {gpus}' },
   was_peopleIntro: { one: '{count} personne occupait {gpus}', other: '{count} personnes occupaient {gpus}' },
   peopleFound: {

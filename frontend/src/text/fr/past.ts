@@ -82,6 +82,7 @@ export const past: PastWords = tied({
   past_until: 'jusqu’à {time}',
   past_strips: 'Dernières 24 h dans chaque case',
   past_stripLegend: 'Utilisation sur les dernières 24 h, de gauche à droite :',
+  past_stripMean: '% : moyenne des dernières 24 h',
   past_stripOf: '{gpu} : {mean} % d’utilisation en moyenne sur {time}',
   past_stripUnknown: '{gpu} : non observé depuis {time}',
   past_key_strips: 'Les dernières 24 h dans chaque case, et retour',

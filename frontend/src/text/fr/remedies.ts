@@ -3,82 +3,82 @@ import { tied } from './words';
 
 export const remedies: RemedyWords = tied({
   'remedy_no-driver':
-    'Installer le pilote NVIDIA et le charger (modprobe nvidia) ; un nouveau noyau peut exiger de recompiler son module.',
+    'installer le pilote NVIDIA et le charger (modprobe nvidia) ; un nouveau noyau peut exiger de recompiler son module.',
   'remedy_no-devices':
-    'Vérifier que le GPU est enfiché, alimenté et non passé à une machine virtuelle (lspci, dmesg).',
+    'vérifier que le GPU est enfiché, alimenté et non passé à une machine virtuelle (lspci, dmesg).',
   'remedy_driver-mismatch':
-    'Redémarrer, ou arrêter tout sur les GPU et recharger le module (rmmod nvidia_uvm nvidia).',
+    'redémarrer, ou arrêter tout sur les GPU et recharger le module (rmmod nvidia_uvm nvidia).',
   'remedy_driver-hung':
-    'Chercher des erreurs Xid dans dmesg ; un pilote bloqué demande le plus souvent un redémarrage.',
-  'remedy_driver-error': 'Chercher des erreurs Xid dans dmesg ; dans un conteneur, le redémarrer.',
+    'chercher des erreurs Xid dans dmesg ; un pilote bloqué demande le plus souvent un redémarrage.',
+  'remedy_driver-error': 'chercher des erreurs Xid dans dmesg ; dans un conteneur, le redémarrer.',
   'remedy_no-permission':
-    'Donner à cet utilisateur accès à /dev/nvidia* (souvent le groupe video ou render), ou lancer en root.',
+    'donner à cet utilisateur accès à /dev/nvidia* (souvent le groupe video ou render), ou lancer en root.',
   'remedy_gpu-lost':
-    'Redémarrer ; si cela revient, vérifier alimentation, contact et température, et Xid 79 dans dmesg.',
-  'remedy_gpu-needs-reset': 'Arrêter ses processus et lancer nvidia-smi --gpu-reset en root, ou redémarrer.',
+    'redémarrer ; si cela revient, vérifier alimentation, contact et température, et Xid 79 dans dmesg.',
+  'remedy_gpu-needs-reset': 'arrêter ses processus et lancer nvidia-smi --gpu-reset en root, ou redémarrer.',
   'remedy_gpus-missing':
-    'Voir le problème de chaque GPU manquant ; un GPU retiré est oublié au prochain démarrage.',
+    'voir le problème de chaque GPU manquant ; un GPU retiré est oublié au prochain démarrage.',
   'remedy_ecc-uncorrected':
-    'Ses résultats peuvent être faux : le réinitialiser, et le faire remplacer si les erreurs reviennent.',
+    'ses résultats peuvent être faux : le réinitialiser, et le faire remplacer si les erreurs reviennent.',
   'remedy_sensor-error':
-    'Un ventilateur ou capteur défectueux se montre ainsi ; si d’autres valeurs manquent, chercher des erreurs Xid dans dmesg.',
+    'un ventilateur ou capteur défectueux se montre ainsi ; si d’autres valeurs manquent, chercher des erreurs Xid dans dmesg.',
   'remedy_truncated-output':
-    'Le prochain relevé devrait être entier ; sinon voir si la commande est tuée ou le disque plein.',
+    'le prochain relevé devrait être entier ; sinon voir si la commande est tuée ou le disque plein.',
   'remedy_unreadable-output':
-    'Lancer nvidia-smi à la main et comparer ; une surcouche ou un pilote très récent peut l’avoir changée.',
-  'remedy_unattributed-process': 'Une instance MIG vient peut-être de changer : nvidia-smi -L les liste.',
+    'lancer nvidia-smi à la main et comparer ; une surcouche ou un pilote très récent peut l’avoir changée.',
+  'remedy_unattributed-process': 'une instance MIG vient peut-être de changer : nvidia-smi -L les liste.',
   'remedy_no-device-access':
-    'Dans un conteneur, le redémarrer (avec --gpus) ; ailleurs lancer nvidia-modprobe et vérifier /dev/nvidia*.',
+    'dans un conteneur, le redémarrer (avec --gpus) ; ailleurs lancer nvidia-modprobe et vérifier /dev/nvidia*.',
   'remedy_slow-driver':
-    'Activer le mode persistant : nvidia-smi -pm 1 en root, ou le service nvidia-persistenced.',
-  'remedy_vendor-unreadable': 'Réparer le pilote de ce fabricant ; ce qu’il a est dit après les deux-points.',
+    'activer le mode persistant : nvidia-smi -pm 1 en root, ou le service nvidia-persistenced.',
+  'remedy_vendor-unreadable': 'réparer le pilote de ce fabricant ; ce qu’il a est dit après les deux-points.',
   'remedy_report-too-large':
-    'Rien d’autre n’est perdu ; voir quels processus ou problèmes sont si nombreux ou si longs.',
-  'remedy_too-many-gpus': 'On montre les premiers ; les autres ne sont ni comptés ni proposés comme libres.',
+    'rien d’autre n’est perdu ; voir quels processus ou problèmes sont si nombreux ou si longs.',
+  'remedy_too-many-gpus': 'on montre les premiers ; les autres ne sont ni comptés ni proposés comme libres.',
   'remedy_gpus-unrecorded':
-    'Tous sont montrés ; l’historique n’a pas les plus récents. Après trente jours, il y a de nouveau de la place.',
-  'remedy_too-many-processes': 'On montre ceux qui ont le plus de mémoire.',
+    'tous sont montrés ; l’historique n’a pas les plus récents. Après trente jours, il y a de nouveau de la place.',
+  'remedy_too-many-processes': 'on montre ceux qui ont le plus de mémoire.',
   'remedy_disk-hung':
-    'Le trouver avec df et dmesg ; un disque bloqué demande le plus souvent un redémarrage.',
+    'le trouver avec df et dmesg ; un disque bloqué demande le plus souvent un redémarrage.',
   'remedy_processes-hung':
-    'Essayer là-bas ps aux et getent passwd ; un annuaire (LDAP) est peut-être en panne.',
+    'essayer là-bas ps aux et getent passwd ; un annuaire (LDAP) est peut-être en panne.',
   'remedy_duplicate-gpu':
-    'Si c’est une machine sous deux noms, en retirer un de sa source ; sinon voir quel nœud ment.',
+    'si c’est une machine sous deux noms, en retirer un de sa source ; sinon voir quel nœud ment.',
   'remedy_duplicate-node':
-    'Retirer le nœud de l’une des deux sources, ou donner aux machines des noms différents.',
-  'remedy_no-process-ids': 'L’écrire avec gpustat -pcu.',
+    'retirer le nœud de l’une des deux sources, ou donner aux machines des noms différents.',
+  'remedy_no-process-ids': 'l’écrire avec gpustat -pcu.',
   'remedy_clock-off':
-    'La régler, de préférence par NTP (timedatectl set-ntp true) ; d’ici là le tableau corrige ses heures.',
+    'la régler, de préférence par NTP (timedatectl set-ntp true) ; d’ici là le tableau corrige ses heures.',
   'remedy_file-owner':
-    'Si personne n’a déplacé la tâche qui l’écrit vers un autre compte, chercher qui c’est ; chmod +t sur le dossier empêche de remplacer les fichiers d’autrui.',
+    'si personne n’a déplacé la tâche qui l’écrit vers un autre compte, chercher qui c’est ; chmod +t sur le dossier empêche de remplacer les fichiers d’autrui.',
   'remedy_gpu-missing':
-    'Le chercher avec nvidia-smi et dmesg (Xid 79), puis redémarrer ; une carte retirée est oubliée avec le temps (forget_after), ou tout de suite avec gpuboard node forget.',
+    'le chercher avec nvidia-smi et dmesg (Xid 79), puis redémarrer ; une carte retirée est oubliée avec le temps (forget_after), ou tout de suite avec gpuboard node forget.',
   'remedy_gpu-replaced':
-    'Rien, si quelqu’un a changé la carte ; les réservations de ce numéro valent pour la nouvelle.',
+    'rien, si quelqu’un a changé la carte ; les réservations de ce numéro valent pour la nouvelle.',
   'remedy_gpu-renumbered':
-    'Les réservations valent pour des numéros, donc pour d’autres cartes maintenant : prévenir ceux qui ont réservé, et réserver à nouveau ; pendant un jour, aucune carte dont l’ancien numéro est réservé ne compte comme libre.',
+    'les réservations valent pour des numéros, donc pour d’autres cartes maintenant : prévenir ceux qui ont réservé, et réserver à nouveau ; pendant un jour, aucune carte dont l’ancien numéro est réservé ne compte comme libre.',
   'remedy_numbers-moved':
-    'Faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les anciens numéros sont oubliés avec le temps (forget_after), ou tout de suite avec gpuboard node forget.',
-  'remedy_second-file': 'Chercher qui l’écrit, et supprimer le mauvais.',
+    'faire donner les UUID par le nœud (agent, ssh, gpustat --json), pour que chaque carte garde son numéro ; les anciens numéros sont oubliés avec le temps (forget_after), ou tout de suite avec gpuboard node forget.',
+  'remedy_second-file': 'chercher qui l’écrit, et supprimer le mauvais.',
   'remedy_unknown-age':
-    'Elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',
+    'elles portent des heures locales : HOST_status.csv avec la ligne d’uptime dit lesquelles. Un tableau en marche le sait à la prochaine ligne.',
   'remedy_unreadable-file':
-    'Lancer à la main, sous le même compte, la commande qui l’écrit ; voir si le disque est plein.',
+    'lancer à la main, sous le même compte, la commande qui l’écrit ; voir si le disque est plein.',
   remedy_xid:
-    'Chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
+    'chercher son numéro dans la liste des erreurs Xid de NVIDIA ; réinitialiser le GPU ou redémarrer, et voir si elle revient.',
   'remedy_token-shared':
-    'Si les deux tournent sur cette machine, en arrêter un ; sinon réinscrire le nœud sur la machine qu’il est (gpuboard node enroll), ce qui met fin à l’ancien jeton, et inscrire l’autre sous son propre nom.',
+    'si les deux tournent sur cette machine, en arrêter un ; sinon réinscrire le nœud sur la machine qu’il est (gpuboard node enroll), ce qui met fin à l’ancien jeton, et inscrire l’autre sous son propre nom.',
   'remedy_silent-push':
-    'Voir si le nœud tourne et, sur lui, l’agent : systemctl status gpuboard-agent, journalctl -u gpuboard-agent.',
+    'voir si le nœud tourne et, sur lui, l’agent : systemctl status gpuboard-agent, journalctl -u gpuboard-agent.',
   'remedy_silent-ssh':
-    'Voir si le nœud tourne et si son pilote répond : sous le compte du tableau, ssh HOST nvidia-smi.',
+    'voir si le nœud tourne et si son pilote répond : sous le compte du tableau, ssh HOST nvidia-smi.',
   'remedy_silent-pull':
-    'Voir si le nœud tourne, si l’agent y tourne, et si le tableau atteint son port : curl http://HOST:PORT/healthz (https: avec tls = true).',
+    'voir si le nœud tourne, si l’agent y tourne, et si le tableau atteint son port : curl http://HOST:PORT/healthz (https: avec tls = true).',
   'remedy_silent-folder':
-    'Voir sur le nœud si la tâche qui l’écrit tourne encore (crontab -l, ou systemctl status gpuboard-agent), et si le dossier y est monté et non plein.',
-  'remedy_silent-local': 'Voir le journal du tableau, et ce que dit gpuboard doctor sur cette machine.',
+    'voir sur le nœud si la tâche qui l’écrit tourne encore (crontab -l, ou systemctl status gpuboard-agent), et si le dossier y est monté et non plein.',
+  'remedy_silent-local': 'voir le journal du tableau, et ce que dit gpuboard doctor sur cette machine.',
   'remedy_silent-simulated':
-    'Rien : il montre à quoi ressemble un nœud muet ; pour un vrai, cette ligne dit où regarder.',
+    'rien : il montre à quoi ressemble un nœud muet ; pour un vrai, cette ligne dit où regarder.',
   'remedy_not-listed':
-    'Rien, s’il a été retiré : il est oublié avec le temps (forget_after), ou tout de suite avec gpuboard node forget ; sinon le remettre dans la liste, ou voir pourquoi son fichier n’est plus dans le dossier.',
+    'rien, s’il a été retiré : il est oublié avec le temps (forget_after), ou tout de suite avec gpuboard node forget ; sinon le remettre dans la liste, ou voir pourquoi son fichier n’est plus dans le dossier.',
 });

@@ -65,6 +65,7 @@ export const words: Words = tied({
   ofGpusFree: { one: 'libre sur {count} GPU', other: 'libres sur {count} GPU' },
   nodes: { one: '{count} nœud', other: '{count} nœuds' },
   gpus: { one: '{count} GPU', other: '{count} GPU' },
+  titled: '{name} : {text}',
   gpusStale: { one: '{count} GPU périmé', other: '{count} GPU périmés' },
   gpusBroken: { other: '{count} en panne' },
   gpusUnknown: { one: '{count} inconnu', other: '{count} inconnus' },

@@ -207,7 +207,7 @@ export const more: MoreWords = {
   namesHiddenHere: '要看到是谁，请在此看板的设置中写入 {setting}。',
   namesHiddenHow: '谁能看到姓名由看板的设置决定；请管理员设置 {setting}。',
   namesHidden: '访客看不到姓名。',
-  idleExplained: '斜纹：占用显存但没有运算',
+  idleExplained: '斜纹：占用显存但没有运算。',
   peopleIntro: { other: '{count} 人占用 {gpus}' },
   was_peopleIntro: { other: '当时 {count} 人占用 {gpus}' },
   peopleFound: { other: '{count} 人中的 {some} 人，共 {gpus}' },

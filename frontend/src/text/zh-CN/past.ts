@@ -76,6 +76,7 @@ export const past: PastWords = {
   past_until: '直到 {time}',
   past_strips: '每格显示最近 24 小时',
   past_stripLegend: '最近 24 小时的使用率，从左到右：',
+  past_stripMean: '%：过去 24 小时平均',
   past_stripOf: '{gpu}：{time}内平均使用率 {mean} %',
   past_stripUnknown: '{gpu}：{time}内未观测',
   past_key_strips: '每格显示最近 24 小时，再按返回',

@@ -59,6 +59,7 @@ export const words: Words = {
   ofGpusFree: { other: '/ {count} 张 GPU 可用' },
   nodes: { other: '{count} 个节点' },
   gpus: { other: '{count} 张 GPU' },
+  titled: '{name}：{text}',
   gpusStale: { other: '{count} 张 GPU 过时' },
   gpusBroken: { other: '{count} 张故障' },
   gpusUnknown: { other: '{count} 张不明' },

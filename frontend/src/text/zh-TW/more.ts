@@ -207,7 +207,7 @@ export const more: MoreWords = {
   namesHiddenHere: '要看到是誰，請在此看板的設定中寫入 {setting}。',
   namesHiddenHow: '誰能看到姓名由看板的設定決定；請管理者設定 {setting}。',
   namesHidden: '訪客看不到姓名。',
-  idleExplained: '斜紋：占用記憶體但沒有運算',
+  idleExplained: '斜紋：占用記憶體但沒有運算。',
   peopleIntro: { other: '{count} 人占用 {gpus}' },
   was_peopleIntro: { other: '當時 {count} 人占用 {gpus}' },
   peopleFound: { other: '{count} 人中的 {some} 人，共 {gpus}' },

@@ -76,6 +76,7 @@ export const past: PastWords = {
   past_until: '直到 {time}',
   past_strips: '每格顯示最近 24 小時',
   past_stripLegend: '最近 24 小時的使用率，從左到右：',
+  past_stripMean: '%：過去 24 小時平均',
   past_stripOf: '{gpu}：{time}內平均使用率 {mean} %',
   past_stripUnknown: '{gpu}：{time}內未觀測',
   past_key_strips: '每格顯示最近 24 小時，再按返回',

@@ -59,6 +59,7 @@ export const words: Words = {
   ofGpusFree: { other: '/ {count} 張 GPU 可用' },
   nodes: { other: '{count} 個節點' },
   gpus: { other: '{count} 張 GPU' },
+  titled: '{name}：{text}',
   gpusStale: { other: '{count} 張 GPU 過時' },
   gpusBroken: { other: '{count} 張故障' },
   gpusUnknown: { other: '{count} 張不明' },
