@@ -54,6 +54,17 @@ def prepare_directory(directory: Path) -> Path:
     return place
 
 
+def hand_over(path: Path) -> None:
+    """Let what root has made belong to whom its directory belongs: a board that runs as somebody else.
+
+    Raises:
+        OSError: it cannot be.
+    """
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+
 def file_system_of(place: Path, mounts: str) -> str | None:
     """The type of the file system at a place, from the kernel's list of mounts; None when unknown."""
     best, kind = -1, None

@@ -4,7 +4,7 @@ import abc
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,14 @@ DAMAGED: Final = (
 
 Kind = TypeVar("Kind", bound=Struct)
 Value = TypeVar("Value")
+
+
+class Before(NamedTuple):
+    """What a copy took the place of."""
+
+    path: Path
+    # Set aside as it was found; else it is a copy itself.
+    is_damaged: bool = False
 
 
 class Run(Protocol):
