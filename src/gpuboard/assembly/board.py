@@ -224,12 +224,23 @@ class Board:
         """Where people of this machine sign in."""
         return self._socket.path
 
-    def set_up_link(self) -> str | None:
-        """A link that makes the first admin, for a board that others than this machine reach. Blocks."""
+    def tell_set_up_link(self, tell: Callable[[str], None]) -> None:
+        """Tell a link that makes the first admin, where others than this machine reach the board. Blocks.
+
+        A database that is away now is waited for: it is told when that first answers.
+        """
         board, access = self._settings.board, self._settings.access
         is_ours = is_loopback(split_address(board.listen)[0]) and not access.trusted_proxies
-        if is_ours or not self._agent_side or self._storage.trouble is not None:
-            return None
+        if is_ours or not self._agent_side:
+            return
+
+        def look() -> Callable[[], None]:
+            link = self._set_up_link()
+            return lambda: None if link is None else tell(link)
+
+        self._storage.when_open(look)
+
+    def _set_up_link(self) -> str | None:
         try:
             code = self._account_side.set_up_code()
         except StorageError as error:

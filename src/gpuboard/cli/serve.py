@@ -102,9 +102,11 @@ def _run(arguments: argparse.Namespace, folder: str | None) -> int:
         )
     path = shlex.quote(str(board.socket_path))
     print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
-    link = board.set_up_link()
-    if link is not None:
-        print(f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr)
+    board.tell_set_up_link(
+        lambda link: print(
+            f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr, flush=True
+        )
+    )
     with contextlib.suppress(KeyboardInterrupt):
         board.run(sockets)
     return DONE
