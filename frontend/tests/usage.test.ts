@@ -20,6 +20,7 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { columnsOf, fitting } from '../src/pages/usage/columns';
+import { shadesBetween } from '../src/pages/usage/shades';
 import { tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
@@ -315,4 +316,11 @@ test.each([
   const november = asked('month=2026-11');
   const english = new Language('en', { ...words, ...usage });
   expect(rowName(name, 'week', november, english).replace(/\s/g, ' ')).toBe(text);
+});
+
+test('hours that read alike look alike, and then none is the fullest', () => {
+  const alike = shadesBetween(87.6, 88.4);
+  expect([alike.differ, alike.of(87.6), alike.of(88.4)]).toEqual([false, 1, 1]);
+  const unlike = shadesBetween(0, 88.4);
+  expect([unlike.differ, unlike.of(0), unlike.of(87.6), unlike.of(44)]).toEqual([true, 0, 1, 0.5]);
 });
