@@ -45,7 +45,7 @@ from gpuboard.bookings.slips import GPUS, HOSTS, Slips
 from gpuboard.fleet.changes import ChangeTracker, Subscriber
 from gpuboard.fleet.clock import Clock, SteadyClock
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.address import is_loopback, split_address
+from gpuboard.model.address import is_loopback, place_of, split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.errors import StorageError
 from gpuboard.model.node import node_name_of
@@ -405,5 +405,5 @@ def board_url(settings: BoardTable, hostname: str, listen: str) -> str:
     certificate = settings.tls_certificate
     # Where the certificate is for none of them, nobody gets in by any.
     host = next((name for name in names if is_for(certificate, name)), names[0]) if certificate else names[0]
-    shown = f"[{host}]" if ":" in host else host
-    return f"{'https' if certificate else 'http'}://{shown}:{port}/"
+    scheme = "https" if certificate else "http"
+    return f"{scheme}://{place_of(scheme, host, port)}/"
