@@ -272,6 +272,15 @@ def test_a_board_that_others_reach_prints_a_link_for_its_first_admin(tmp_path: P
         assert "no admin yet" not in (tmp_path / "log").read_text()
 
 
+@pytest.mark.parametrize(
+    ("role", "says"),
+    [("viewer", "viewer from now on, from a node too"), ("admin", "admin from now on; from a node, user")],
+)
+def test_a_new_role_is_said_with_what_it_is_from_a_node(closed: RunningBoard, role: str, says: str) -> None:
+    """A viewer is no user there, and an admin no admin."""
+    assert f"rolf is {says}\n" in run(closed, "person", "role", "rolf", role)
+
+
 def test_the_link_for_the_first_admin_comes_when_the_database_first_answers(tmp_path: Path) -> None:
     """It was away at the start, and nobody starts a board twice for a link."""
     config, log, state = tmp_path / "gpuboard.toml", tmp_path / "log", tmp_path / "state"
