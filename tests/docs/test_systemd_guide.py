@@ -74,9 +74,10 @@ def settle(board: Machine, settings: str) -> None:
 
 
 def test_settings_that_are_in_place_already_are_read_by_the_service(board: Machine) -> None:
-    """Who comes from the guide to push has none in the checkout; the user of the service could read no key."""
+    """Who comes from the guide to push has none in the checkout; and the service could read no key."""
     installing, checking = (
-        next(line for line in BOARD.splitlines() if part in line) for part in ("gpuboard.toml /etc", "--check")
+        next(line for line in BOARD.splitlines() if part in line)
+        for part in ("gpuboard.toml /etc", "--check")
     )
     board.write("/etc/gpuboard/board.key", "secret", mode=0o600)
     board.run(f"chmod 600 /etc/gpuboard/gpuboard.toml && {IN_PLACE}")

@@ -181,7 +181,10 @@ def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table:
         ("[verdict]\nmemory_share = 5", "= 5: expected a number from 0 to 1"),
         ("[verdict]\nidle_after = true", "= true: expected a time span"),
         ("[verdict]\nmemory_floor = 0.5", "= 0.5: expected a size"),
-        ("[verdict]\nmemory_floor = 500", '= 500: expected a size with its unit; write memory_floor = "500M"'),
+        (
+            "[verdict]\nmemory_floor = 500",
+            '= 500: expected a size with its unit; write memory_floor = "500M"',
+        ),
         ("[verdict]\nmemory_floor = -1", "= -1: expected a size"),
         ("[verdict]\nhot_celsius = inf", "= inf: expected a number from 0 to 200"),
         ("[verdict]\nhot_celsius = 'x'", "write hot_celsius = 85.0"),

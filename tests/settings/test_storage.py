@@ -47,7 +47,10 @@ def test_what_the_client_would_never_understand_is_a_mistake_in_the_settings(sai
 def test_files_that_the_url_names_are_looked_for() -> None:
     """Those of the system's own are none."""
     url = "postgresql://gpuboard@db/gpuboard?sslrootcert={}"
-    for named, missing in (("/nope/ca.pem", ["[storage] url: sslrootcert = '/nope/ca.pem' is not there"]), ("system", [])):
+    for named, missing in (
+        ("/nope/ca.pem", ["[storage] url: sslrootcert = '/nope/ca.pem' is not there"]),
+        ("system", []),
+    ):
         settings = settings_of({"storage": {"url": url.format(named)}}, where="x")
         assert missing_paths(settings) == missing
 

@@ -104,7 +104,9 @@ def _run(arguments: argparse.Namespace, folder: str | None) -> int:
     print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
     board.tell_set_up_link(
         lambda link: print(
-            f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr, flush=True
+            f"gpuboard: there is no admin yet; within the hour, set one up at {link}",
+            file=sys.stderr,
+            flush=True,
         )
     )
     with contextlib.suppress(KeyboardInterrupt):
@@ -134,8 +136,8 @@ def _check(settings: Settings) -> int:
     print(f"the settings are in order; sources: {sources}")
     if settings.is_empty:
         print(
-            "gpuboard: the settings file is empty: a board would start with defaults alone, and one that runs "
-            "with other settings would not take it up",
+            "gpuboard: the settings file is empty: a board would start with defaults alone, and one that "
+            "runs with other settings would not take it up",
             file=sys.stderr,
         )
     for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):

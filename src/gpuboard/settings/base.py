@@ -9,7 +9,17 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.model.units import parse_duration, parse_size
-from gpuboard.settings.words import Days, Duration, Size, close_to, expectation, is_number, plain_kind, show, written
+from gpuboard.settings.words import (
+    Days,
+    Duration,
+    Size,
+    close_to,
+    expectation,
+    is_number,
+    plain_kind,
+    show,
+    written,
+)
 
 __all__ = ["Days", "Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
 

@@ -154,8 +154,8 @@ class Database(abc.ABC):
         """
 
     @abc.abstractmethod
-    def restore(self, file: Path) -> Path | None:
-        """Put a copy back; where that is kept which it takes the place of, if any. No board may run.
+    def restore(self, file: Path) -> Before | None:
+        """Put a copy back, also over what is damaged; what was there before, if anything. No board may run.
 
         Raises:
             StorageError: it cannot be put back; says why, or how else.

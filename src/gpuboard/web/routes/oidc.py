@@ -78,8 +78,9 @@ async def come_back(request: AnyRequest, services: Services) -> Response[None]:
         await door.view.look()
     except AccessRefused as refused:
         # Whom the provider knows and this board refuses is told why: to try again does not help.
-        is_known = isinstance(refused, NewcomerRefused)
-        who, code = (refused.name, refused.code) if is_known else (None, "oidc-refused")
+        who, code = None, "oidc-refused"
+        if isinstance(refused, NewcomerRefused):
+            who, code = refused.name, refused.code
         deed = Deed(what="refused", who=who, way="oidc", address=identity.address, detail=str(refused))
         await door.note(deed)
         return _back("../../", code)
