@@ -22,6 +22,7 @@ import {
 import { meansOf, withAbsent } from '../src/state/lately';
 import { personPath } from '../src/state/person';
 import { columnsOf, fitting, telling } from '../src/pages/usage/columns';
+import { shadesBetween } from '../src/pages/usage/shades';
 import { comparedText, countedSince, tenthText } from '../src/pages/usage/spans';
 import { rowName } from '../src/pages/usage/names';
 import { usage } from '../src/text/en/usage';
@@ -410,4 +411,11 @@ test('the head of the last column says with what its figures are compared: a wee
   const october = { stretch: asked('month=2026-10'), soFar: null };
   expect(comparedText('week', october, english)).toBe('against the week before');
   expect(comparedText('person', october, english)).toBe('since Sep');
+});
+
+test('hours that read alike look alike, and then none is the fullest', () => {
+  const alike = shadesBetween(87.6, 88.4);
+  expect([alike.differ, alike.of(87.6), alike.of(88.4)]).toEqual([false, 1, 1]);
+  const unlike = shadesBetween(0, 88.4);
+  expect([unlike.differ, unlike.of(0), unlike.of(87.6), unlike.of(44)]).toEqual([true, 0, 1, 0.5]);
 });

@@ -299,13 +299,19 @@ def test_what_is_no_boards_address_is_refused(url: str) -> None:
     [
         ("http://127.0.0.1:8042/", "ws://127.0.0.1:8042/api/v1/ingest"),
         ("http://[::1]:8042", "ws://[::1]:8042/api/v1/ingest"),
-        ("https://gpus.lab.example/board/", "wss://gpus.lab.example:443/board/api/v1/ingest"),
+        ("https://gpus.lab.example/board/", "wss://gpus.lab.example/board/api/v1/ingest"),
         ("gpus.lab.example:8042", "wss://gpus.lab.example:8042/api/v1/ingest"),
     ],
 )
 def test_a_board_may_live_below_a_path_and_behind_any_port(url: str, socket_url: str) -> None:
     """As a proxy has it."""
     assert BoardAddress(url).websocket("ingest") == socket_url
+
+
+def test_a_usual_port_is_said_nowhere() -> None:
+    """Neither in logs nor in the links that people get through this agent."""
+    address = BoardAddress("https://gpus.lab.example:443/board/")
+    assert (str(address), address.place) == ("https://gpus.lab.example/board", "gpus.lab.example")
 
 
 def test_a_code_is_not_wasted_on_a_file_that_cannot_be_written(board: RunningBoard, tmp_path: Path) -> None:

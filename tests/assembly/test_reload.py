@@ -22,7 +22,7 @@ from gpuboard.agent.outlet import TimedReport
 from gpuboard.assembly.reload import _left_for_a_restart
 from gpuboard.outside.secrets import KEEP_SECONDS
 from gpuboard.probes.simulated import simulate
-from gpuboard.settings.board import BoardTable, Settings
+from gpuboard.settings.board import BoardTable, Settings, settings_of
 from tests.board import RunningBoard, running_board
 from tests.sources.pull.agents import TOKEN, Agent
 from tests.started import eventually
@@ -239,7 +239,7 @@ def test_what_needs_a_restart_is_named(tmp_path: Path) -> None:
         live.take(changed + folder(tmp_path, "gpu01"))
         assert "needs a restart: [board] tick" in live.log
         assert "needs a restart: [board] forget_after" in live.log
-        assert "needs a restart: [storage]" in live.log
+        assert "needs a restart: [storage] url" in live.log
         assert "settings taken up\n" not in live.log
         assert "restart: [board] hostnames" not in live.log
         named = urllib.request.Request(f"{board.url}healthz", headers={"Host": "gpus.lab.example"})
@@ -251,6 +251,12 @@ def test_where_the_board_listens_and_keeps_its_state_needs_a_restart() -> None:
     here = Settings()
     there = Settings(board=BoardTable(listen="0.0.0.0:8042", state_dir="/srv/gpuboard"))
     assert set(_left_for_a_restart(here, there)) == {"[board] listen", "[board] state_dir"}
+
+
+def test_each_key_that_needs_a_restart_is_named() -> None:
+    """Of tables that wait for one as of the board's own."""
+    there = settings_of({"bookings": {"longest": "2d"}, "history": {"keep": "20d"}}, where="x")
+    assert set(_left_for_a_restart(Settings(), there)) == {"[bookings] longest", "[history] keep"}
 
 
 def test_access_holds_at_once_and_viewers_come_again(tmp_path: Path) -> None:

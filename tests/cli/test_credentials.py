@@ -28,6 +28,15 @@ def test_a_token_of_a_server_is_good_for_its_board_below_a_path_and_not_the_othe
         assert known.token(url) is None
 
 
+def test_a_token_that_was_kept_with_the_usual_port_is_good_and_loses_it(tmp_path: Path) -> None:
+    """So was written what an agent said of its board."""
+    known = kept_in(tmp_path, "https://lab.example/")
+    known.path.write_text(known.path.read_text().replace("lab.example/", "lab.example:443/"))
+    assert known.token("https://lab.example/") == KEPT.token
+    known.keep("https://two.example/", KEPT)
+    assert ":443" not in known.path.read_text()
+
+
 def test_what_is_given_back_is_what_was_shown(tmp_path: Path) -> None:
     """Also by the longer address."""
     known = kept_in(tmp_path, "https://lab.example/")

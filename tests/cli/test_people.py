@@ -15,6 +15,7 @@ from gpuboard.assembly.accounts import ADMIN
 from gpuboard.settings.access import AccessTable
 from tests.board import RunningBoard, running_board
 from tests.cli.test_login import command
+from tests.databases import open_database
 from tests.pushing import wait_until
 from tests.signing_in import TestBrowser, log_in
 
@@ -269,3 +270,27 @@ def test_a_board_that_others_reach_prints_a_link_for_its_first_admin(tmp_path: P
     (tmp_path / "log").unlink()
     with running_board(*arguments, log=tmp_path / "log"):
         assert "no admin yet" not in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("role", "says"),
+    [("viewer", "viewer from now on, from a node too"), ("admin", "admin from now on; from a node, user")],
+)
+def test_a_new_role_is_said_with_what_it_is_from_a_node(closed: RunningBoard, role: str, says: str) -> None:
+    """A viewer is no user there, and an admin no admin."""
+    assert f"rolf is {says}\n" in run(closed, "person", "role", "rolf", role)
+
+
+def test_the_link_for_the_first_admin_comes_when_the_database_first_answers(tmp_path: Path) -> None:
+    """It was away at the start, and nobody starts a board twice for a link."""
+    config, log, state = tmp_path / "gpuboard.toml", tmp_path / "log", tmp_path / "state"
+    config.write_text('[access]\ntrusted_proxies = ["127.0.0.1"]\n')
+    open_database(state).close()
+    path = state / "gpuboard.sqlite"
+    whole = path.read_bytes()
+    path.write_bytes(b"\x07" * 20_000)
+    with running_board("--demo", "1", "--config", str(config), log=log):
+        assert "no admin yet" not in log.read_text()
+        path.write_bytes(whole)
+        wait_until(lambda: "set one up at http" in log.read_text(), 60)
+    assert log.read_text().count("no admin yet") == 1

@@ -87,6 +87,28 @@ def test_checking_names_files_of_the_board_that_are_not_there(tmp_path: Path) ->
         assert f"{key} = '{tmp_path}/{name}' is not there" in done.stderr
 
 
+@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
+def test_checking_says_that_a_settings_file_is_empty(tmp_path: Path, text: str) -> None:
+    """A board starts with it; one that runs would not take it up."""
+    config = tmp_path / "gpuboard.toml"
+    config.write_text(text)
+    done = serve("--config", str(config), "--check")
+    assert (done.returncode, "the settings file is empty" in done.stderr) == (0, True)
+    assert "empty" not in serve("--check").stderr
+
+
+def test_checking_says_where_nothing_could_be_kept(tmp_path: Path) -> None:
+    """A file, and what would be below one; nothing is made, and what could be made is not named."""
+    config, file = tmp_path / "gpuboard.toml", tmp_path / "file"
+    file.write_text("")
+    for place, why in ((file, "File exists"), (file / "below", "Not a directory"), (tmp_path / "new/x", "")):
+        config.write_text(f'[board]\nstate_dir = "{place}"\n')
+        done = serve("--config", str(config), "--check")
+        said = f"the state directory {place} cannot be made: {why}" if why else ""
+        assert (done.returncode, said in done.stderr, bool(done.stderr)) == (0, True, bool(why)), done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_checking_names_lines_and_entries_that_cannot_be_read(tmp_path: Path) -> None:
     """The board would leave them out."""
     (tmp_path / "hosts.txt").write_text("gpu01\ngpu 02\n")

@@ -59,6 +59,17 @@ def test_five_minutes_lead_from_nothing_to_a_live_node(node: Machine) -> None:
     assert node.run(LOOK).count("gpu01  driver") == 2
 
 
+def test_an_account_without_a_password_is_given_the_key_by_root(node: Machine) -> None:
+    """As it is made for the board alone."""
+    (commands,) = printed(GUIDE, "An account without a password", "sh")
+    node.run("userdel --force --remove gpu_monitor; cp ~/.ssh/gpuboard.pub .")
+    try:
+        node.run(commands)
+        is_shown(node)
+    finally:
+        node.run("echo gpu_monitor:secret | chpasswd")
+
+
 def test_with_the_printed_line_the_key_does_nothing_but_what_the_board_needs(node: Machine) -> None:
     """The board lives with that: it asks again after each sample."""
     command, looks_like = printed(GUIDE, "Allow this command and nothing else", "sh", "")

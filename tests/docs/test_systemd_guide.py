@@ -15,7 +15,7 @@ from tests.started import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd guide")]
 GUIDE, PUSH = GUIDES / "systemd.md", GUIDES / "push.md"
-SETTINGS, BOARD, SSH_FILES = printed(GUIDE, "The board", "toml", "sh", "sh")
+SETTINGS, BOARD, IN_PLACE, SSH_FILES = printed(GUIDE, "The board", "toml", "sh", "sh", "sh")
 AGENT, TOKEN, TLS, DROP = printed(GUIDE, "An agent", "sh", "sh", "sh", "sh")
 AUTHORITY, CERTIFICATE, _, COLLECT, PULLING, _ = printed(
     GUIDES / "pull.md", "Step by step", "sh", "sh", "sh", "sh", "toml", "sh"
@@ -71,6 +71,19 @@ def settle(board: Machine, settings: str) -> None:
     """Write other settings; a restart takes them up."""
     board.write("checkout/gpuboard.toml", settings)
     board.run("install -Dm640 -g gpuboard checkout/gpuboard.toml /etc/gpuboard/gpuboard.toml")
+
+
+def test_settings_that_are_in_place_already_are_read_by_the_service(board: Machine) -> None:
+    """Who comes from the guide to push has none in the checkout; and the service could read no key."""
+    installing, checking = (
+        next(line for line in BOARD.splitlines() if part in line)
+        for part in ("gpuboard.toml /etc", "--check")
+    )
+    board.write("/etc/gpuboard/board.key", "secret", mode=0o600)
+    board.run(f"chmod 600 /etc/gpuboard/gpuboard.toml && {IN_PLACE}")
+    board.run(checking)
+    board.run("runuser -u gpuboard -- cat /etc/gpuboard/board.key")
+    board.run(f"cd checkout && {installing} && rm /etc/gpuboard/board.key")
 
 
 def test_board_and_agent_are_services_that_know_each_other(board: Machine) -> None:

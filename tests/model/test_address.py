@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuboard.model.address import customer, is_address, is_loopback
+from gpuboard.model.address import customer, is_address, is_loopback, place_of
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,19 @@ def test_an_old_address_in_new_clothes_is_the_same_customer() -> None:
     """A socket for both kinds of addresses shows IPv4 as IPv6."""
     assert customer("::ffff:10.0.0.1") == customer("10.0.0.1") == "10.0.0.1"
     assert customer("2001:db8::1") == customer("2001:db8::ffff") != customer("2001:db8:1::1")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "port", "place"),
+    [
+        ("https", "gpus.lab.example", 443, "gpus.lab.example"),
+        ("http", "gpus.lab.example", 80, "gpus.lab.example"),
+        ("http", "gpus.lab.example", 443, "gpus.lab.example:443"),
+        ("https", "::1", 443, "[::1]"),
+        ("https", "::1", 8042, "[::1]:8042"),
+        ("https", "gpus.lab.example", None, "gpus.lab.example"),
+    ],
+)
+def test_a_port_that_goes_without_saying_is_left_out(scheme: str, host: str, port: int, place: str) -> None:
+    """Of links, of what is kept, and in logs alike."""
+    assert place_of(scheme, host, port) == place

@@ -75,6 +75,9 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
         ("[usage]\nweights = { H100 = '3' }", 'a table of numbers; write weights = { "H100" = 3 }'),
         ("[usage]\nweights = { H100 = [] }", 'a table of numbers; write weights = { "H100" = 3 }'),
         ("[history]\nkeep = 14", 'with its unit; write keep = "14d"'),
+        ("[verdict]\nmemory_floor = '500'", "expected a size with its unit; write memory_floor = "),
+        ("[verdict]\nmemory_floor = '500G'", 'must be "8G" or less'),
+        ("[history]\nmax_size = ' 20 '", "expected a size with its unit; write max_size = "),
         ("[history]\nkeep_names = '30'", 'write keep_names = "30d"'),
         ("[history]\nkeep_minutes = true", 'write keep_minutes = "14d"'),
         ("[bookings]\nlongest = 3", 'write longest = "3d"'),
@@ -178,7 +181,10 @@ def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table:
         ("[verdict]\nmemory_share = 5", "= 5: expected a number from 0 to 1"),
         ("[verdict]\nidle_after = true", "= true: expected a time span"),
         ("[verdict]\nmemory_floor = 0.5", "= 0.5: expected a size"),
-        ("[verdict]\nmemory_floor = 500", '= 500: expected a size; write memory_floor = "500M"'),
+        (
+            "[verdict]\nmemory_floor = 500",
+            '= 500: expected a size with its unit; write memory_floor = "500M"',
+        ),
         ("[verdict]\nmemory_floor = -1", "= -1: expected a size"),
         ("[verdict]\nhot_celsius = inf", "= inf: expected a number from 0 to 200"),
         ("[verdict]\nhot_celsius = 'x'", "write hot_celsius = 85.0"),
@@ -294,7 +300,7 @@ def every_options() -> dict[str, type[Struct]]:
 def test_what_comes_out_of_settings_is_plain(table: str) -> None:
     """Settings end up in reports and rows, and those who write them know only Python's own numbers."""
     kind = every_options()[table]
-    ways: dict[Any, tuple[object, ...]] = {Duration: ("5s", 5, 5.0), Size: ("40G", "40", "40 GiB")}
+    ways: dict[Any, tuple[object, ...]] = {Duration: ("5s", 5, 5.0), Size: ("1G", "1 GiB", "1024m")}
     for field, hint in get_type_hints(kind).items():
         for way in {hint, *get_args(hint)} & set(ways):
             needed = {name: "http://127.0.0.1" for name in ("path", "consul", "service") if name != field}

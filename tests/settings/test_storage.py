@@ -1,5 +1,6 @@
 """Where the board keeps its things, by URL; a password is never in it, and never shown."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -30,6 +31,28 @@ def test_every_way_to_name_a_server_is_taken(url: str) -> None:
     database = make_database(settings.storage, "")
     assert database.name == url.partition("?")[0]
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [("sslmod=require", '"sslmod"'), ("sslmode=always", "sslmode=always: use one of disable, allow")],
+)
+def test_what_the_client_would_never_understand_is_a_mistake_in_the_settings(said: str, why: str) -> None:
+    """The board would wait for its server for ever."""
+    settings = settings_of({"storage": {"url": f"postgresql://gpuboard@db/gpuboard?{said}"}}, where="x")
+    with pytest.raises(SettingsError, match=re.escape(why)):
+        check_settings(settings)
+
+
+def test_files_that_the_url_names_are_looked_for() -> None:
+    """Those of the system's own are none."""
+    url = "postgresql://gpuboard@db/gpuboard?sslrootcert={}"
+    for named, missing in (
+        ("/nope/ca.pem", ["[storage] url: sslrootcert = '/nope/ca.pem' is not there"]),
+        ("system", []),
+    ):
+        settings = settings_of({"storage": {"url": url.format(named)}}, where="x")
+        assert missing_paths(settings) == missing
 
 
 def test_a_client_that_is_not_installed_is_a_mistake_in_the_settings(

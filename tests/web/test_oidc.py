@@ -9,7 +9,6 @@ import pytest
 
 from gpuboard.accounts.ways.oidc import role_of
 from gpuboard.assembly.accounts import count_members
-from gpuboard.model.errors import AccessRefused
 from gpuboard.settings.access import OidcTable
 from tests.board import RunningBoard, running_board
 from tests.fakes.real_oidc import running_provider
@@ -23,6 +22,8 @@ PEOPLE = (
     {"sub": "2", "preferred_username": "ben2", "groups": ["lab"]},
     {"sub": "3", "preferred_username": "eve", "groups": ["elsewhere"]},
     {"sub": "4", "groups": ["lab"]},
+    {"sub": "5", "preferred_username": "", "groups": ["lab"]},
+    {"sub": "6", "preferred_username": "root", "groups": ["lab"]},
 )
 SETTINGS = """
 [history]
@@ -162,13 +163,27 @@ def test_the_board_asks_with_pkce_and_for_this_very_visit(board: RunningBoard) -
     assert all(len(asked[one][0]) >= 43 for one in ("state", "nonce", "code_challenge"))
 
 
-@pytest.mark.parametrize("subject", ["3", "4"])
-def test_who_is_in_no_group_or_has_no_name_stays_outside(board: RunningBoard, subject: str) -> None:
-    """And is told so by the card."""
-    browser = TestBrowser(board)
+@pytest.mark.parametrize(
+    ("subject", "who", "code", "why"),
+    [
+        ("3", "eve", "oidc-groups", "in none of the groups"),
+        ("4", None, "oidc-nobody", "names no person"),
+        ("5", None, "oidc-nobody", "names no person"),
+        ("6", "root", "oidc-nobody", "names no person"),
+    ],
+)
+def test_who_is_in_no_group_or_has_no_name_stays_outside(
+    board: RunningBoard, subject: str, who: str | None, code: str, why: str
+) -> None:
+    """And is told why by the card; admins see whom the provider named."""
+    browser, admin = TestBrowser(board), TestBrowser(board)
     answer = go(browser, subject)
-    assert answer.headers["location"] == "../../sign-in?problem=oidc-refused"
+    assert answer.headers["location"] == f"../../sign-in?problem={code}"
     assert browser.session()["person"] is None
+    go(admin, "1")
+    entries = admin.http.get("api/v1/audit").raise_for_status().json()
+    refused = next(entry for entry in entries if entry["what"] == "refused")
+    assert (refused["who"], why in refused["detail"]) == (who, True)
 
 
 def test_nobody_is_signed_in_by_what_another_browser_has_begun(board: RunningBoard) -> None:
@@ -216,6 +231,5 @@ def test_groups_give_roles_the_highest_first() -> None:
         "user",
         "viewer",
     ]
-    with pytest.raises(AccessRefused):
-        role_of(options, ("x",))
+    assert role_of(options, ("x",)) is None
     assert role_of(OidcTable(), ()) == "user"

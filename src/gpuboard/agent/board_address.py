@@ -1,15 +1,12 @@
 """Where the board is, and whether it is safe to send it a secret."""
 
 from pathlib import Path
-from typing import Final
 from urllib.parse import urlsplit
 
-from gpuboard.model.address import is_loopback
+from gpuboard.model.address import USUAL_PORTS, is_loopback, place_of
 from gpuboard.model.errors import UsageError
 from gpuboard.outside.board_words import WantedBoard
 from gpuboard.outside.tls import trusting
-
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class BoardAddress:
@@ -41,8 +38,7 @@ class BoardAddress:
     @property
     def place(self) -> str:
         """Host and port, for people and for Host headers."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return place_of("https" if self.is_secure else "http", self.host, self.port)
 
     def path(self, route: str) -> str:
         """The path of one of the board's routes, below whatever path the board has."""
@@ -56,7 +52,7 @@ class BoardAddress:
 def _split(url: str) -> tuple[str, str, int, str]:
     try:
         parts = urlsplit(url if "://" in url else f"https://{url}")
-        port = parts.port or _PORTS.get(parts.scheme, 0)
+        port = parts.port or USUAL_PORTS.get(parts.scheme, 0)
     except ValueError:
         port = 0
     if not port or not parts.hostname or parts.query or parts.fragment or parts.username or parts.password:

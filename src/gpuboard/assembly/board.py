@@ -45,7 +45,7 @@ from gpuboard.bookings.slips import GPUS, HOSTS, Slips
 from gpuboard.fleet.changes import ChangeTracker, Subscriber
 from gpuboard.fleet.clock import Clock, SteadyClock
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.address import is_loopback, split_address
+from gpuboard.model.address import is_loopback, place_of, split_address
 from gpuboard.model.component import Troubled
 from gpuboard.model.errors import StorageError
 from gpuboard.model.node import node_name_of
@@ -224,12 +224,23 @@ class Board:
         """Where people of this machine sign in."""
         return self._socket.path
 
-    def set_up_link(self) -> str | None:
-        """A link that makes the first admin, for a board that others than this machine reach. Blocks."""
+    def tell_set_up_link(self, tell: Callable[[str], None]) -> None:
+        """Tell a link that makes the first admin, where others than this machine reach the board. Blocks.
+
+        A database that is away now is waited for: it is told when that first answers.
+        """
         board, access = self._settings.board, self._settings.access
         is_ours = is_loopback(split_address(board.listen)[0]) and not access.trusted_proxies
-        if is_ours or not self._agent_side or self._storage.trouble is not None:
-            return None
+        if is_ours or not self._agent_side:
+            return
+
+        def look() -> Callable[[], None]:
+            link = self._set_up_link()
+            return lambda: None if link is None else tell(link)
+
+        self._storage.when_open(look)
+
+    def _set_up_link(self) -> str | None:
         try:
             code = self._account_side.set_up_code()
         except StorageError as error:
@@ -394,5 +405,5 @@ def board_url(settings: BoardTable, hostname: str, listen: str) -> str:
     certificate = settings.tls_certificate
     # Where the certificate is for none of them, nobody gets in by any.
     host = next((name for name in names if is_for(certificate, name)), names[0]) if certificate else names[0]
-    shown = f"[{host}]" if ":" in host else host
-    return f"{'https' if certificate else 'http'}://{shown}:{port}/"
+    scheme = "https" if certificate else "http"
+    return f"{scheme}://{place_of(scheme, host, port)}/"

@@ -5,9 +5,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qs, urlsplit
 
 from gpuboard.outside.account import own_account
 from gpuboard.outside.files import is_open_to_all, user_path
+from gpuboard.outside.state_directory import foresee_fault, state_directory
 from gpuboard.settings.board import Settings
 
 # The keys that name files of the board's own: all, and those with secrets.
@@ -21,6 +23,8 @@ _FILES: Final = (
     "token_folder",
     "password_file",
 )
+# What libpq reads, by the URL of the database.
+_LIBPQ_FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile")
 # Those that name folders.
 _FOLDERS: Final = ("path", "token_folder")
 _SECRETS: Final = ("token_file", "password_file")
@@ -102,6 +106,7 @@ def _paths(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "[bookings] comments_json", settings.bookings.comments_json
     if settings.storage.password_file is not None:
         yield "[storage] password_file", settings.storage.password_file
+    yield from named(_said_to_libpq(settings.storage.url), _LIBPQ_FILES, "[storage] url:")
     if settings.access.oidc.client_secret_file is not None:
         yield "[access.oidc] client_secret_file", settings.access.oidc.client_secret_file
     for where, table in settings.sources:
@@ -109,6 +114,28 @@ def _paths(settings: Settings) -> Iterator[tuple[str, str]]:
             yield f"{where}: path", table["path"]
         yield from named(table, _FILES, f"{where}:")
         yield from named(table.get("discover"), _FILES, f"{where}: discover")
+
+
+def _said_to_libpq(url: str) -> dict[str, str]:
+    """What a PostgreSQL URL says besides the server; a certificate of the system's own is no file."""
+    said = parse_qs(urlsplit(url).query) if url.startswith("postgres") else {}
+    return {key: values[-1] for key, values in said.items() if values[-1] != "system"}
+
+
+def state_faults(settings: Settings) -> list[str]:
+    """Why whoever asks could not write where the settings say that the board's things lie."""
+    if not settings.board.state_dir:
+        # The service's own is made for it when it starts.
+        return []
+    found: list[str] = []
+
+    def look() -> None:
+        fault = foresee_fault(state_directory(settings.board.state_dir))
+        if fault is not None:
+            found.append(fault)
+
+    look_for_a_while(look)
+    return list(found)
 
 
 def named(table: object, keys: Iterable[str], where: str) -> Iterator[tuple[str, str]]:

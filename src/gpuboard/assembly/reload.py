@@ -139,5 +139,7 @@ def _left_for_a_restart(old: Settings, new: Settings) -> Iterator[str]:
     if bool(old.board.tls_certificate) != bool(new.board.tls_certificate):
         yield "[board] tls_certificate, to speak TLS or no longer"
     for name in LEFT_ALONE:
-        if getattr(old, name) != getattr(new, name):
-            yield f"[{name}]"
+        before, after = getattr(old, name), getattr(new, name)
+        for key in before.__struct_fields__:
+            if getattr(before, key) != getattr(after, key):
+                yield f"[{name}] {key}"

@@ -100,6 +100,13 @@ class BoardStorage:
         """Load something when the database is opened, in a thread; what that returns is done on the loop."""
         self._memories.append(load)
 
+    def when_open(self, load: Callable[[], Callable[[], None]]) -> None:
+        """Do it now if the database is open, else when it is opened. Blocks."""
+        if self._is_open.is_set():
+            load()()
+        else:
+            self.on_open(load)
+
     def also_ask(self, trouble: AskTrouble) -> None:
         """Let somebody else who uses the database say what keeps it from doing so."""
         self._asked.append(trouble)

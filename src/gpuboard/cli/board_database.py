@@ -70,7 +70,8 @@ def database_to_fill(arguments: argparse.Namespace) -> "Database":
         StorageError: it cannot be said which, or it cannot be used.
     """
     candidates = [one.database for one in _candidates(_settings_of(arguments.config), arguments)]
-    found = _used(candidates) or candidates[-1]
+    # A copy is needed just where what is there cannot be read.
+    found = candidates[0] if len(candidates) == 1 else _used(candidates, damaged_too=True) or candidates[-1]
     found.close()
     return found
 
@@ -140,15 +141,15 @@ def _candidates(settings: "Settings", arguments: argparse.Namespace) -> list[_Ca
     return [own] if service.database.name == own.database.name else [own, service]
 
 
-def _used(candidates: list["Database"]) -> "Database | None":
-    """The one that a board uses, open; None: no board has used any.
+def _used(candidates: list["Database"], *, damaged_too: bool = False) -> "Database | None":
+    """The one that a board uses, open unless it is damaged; None: no board has used any.
 
     Where a board was tried out before it became a service, the one that runs is meant.
 
     Raises:
         StorageError: none of several runs, or one cannot be used.
     """
-    used = [one for one in candidates if _url_of(one) is not None]
+    used = [one for one in candidates if _has_been_used(one, damaged_too=damaged_too)]
     running = [one for one in used if one.has_board()] if len(used) > 1 else used
     if used and len(running) != 1:
         for one in used:
@@ -162,6 +163,15 @@ def _used(candidates: list["Database"]) -> "Database | None":
         if one not in running:
             one.close()
     return running[0] if running else None
+
+
+def _has_been_used(database: "Database", *, damaged_too: bool) -> bool:
+    try:
+        return _url_of(database) is not None
+    except StorageError as error:
+        if damaged_too and error.reason.code == "storage-damaged":
+            return True
+        raise
 
 
 def _url_of(database: "Database") -> str | None:

@@ -107,7 +107,9 @@ def _role(database: "Database", arguments: argparse.Namespace) -> int:
     from gpuboard.accounts.admin import AccountAdmin  # noqa: PLC0415 - the light install lacks it
 
     AccountAdmin(database).set_role(arguments.name, arguments.role, deed_here("person-role"))
-    print(f"{arguments.name} is {arguments.role} from now on; from a node, user at most")
+    # What a node says is believed for users at most.
+    by_node = "; from a node, user" if arguments.role == "admin" else ", from a node too"
+    print(f"{arguments.name} is {arguments.role} from now on{by_node}")
     return DONE
 
 

@@ -3,11 +3,15 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuboard.cli.board_database import database_to_fill
 from gpuboard.cli.exits import DONE
 from gpuboard.cli.logs import say_warnings
 from gpuboard.cli.which_board import add_which
+
+if TYPE_CHECKING:
+    from gpuboard.storage.base import Before
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +28,17 @@ def run(arguments: argparse.Namespace) -> int:
         kept = database.restore(Path(arguments.file).absolute())
     finally:
         database.close()
-    before = "there was nothing before" if kept is None else f"what it was before is {kept}"
-    print(f"{database.name} is as it was in the copy; {before}")
+    print(f"{database.name} is as it was in the copy; {_words(kept)}")
     print(
         "gpuboard: what was revoked since the copy was made is good again: revoke it once more",
         file=sys.stderr,
     )
     return DONE
+
+
+def _words(before: "Before | None") -> str:
+    if before is None:
+        return "there was nothing before"
+    if before.is_damaged:
+        return f"what was there before was damaged, and is set aside as {before.path}"
+    return f"what it was before is {before.path}"

@@ -118,9 +118,13 @@ def _run(arguments: argparse.Namespace, folder: str | None) -> int:
         )
     path = shlex.quote(str(board.socket_path))
     print(f"gpuboard: to sign in as yourself: gpuboard login --socket {path}", file=sys.stderr)
-    link = board.set_up_link()
-    if link is not None:
-        print(f"gpuboard: there is no admin yet; within the hour, set one up at {link}", file=sys.stderr)
+    board.tell_set_up_link(
+        lambda link: print(
+            f"gpuboard: there is no admin yet; within the hour, set one up at {link}",
+            file=sys.stderr,
+            flush=True,
+        )
+    )
     with contextlib.suppress(KeyboardInterrupt):
         board.run(sockets)
     return DONE
@@ -134,15 +138,28 @@ def _check(settings: Settings) -> int:
         unread_entries,
         unsent_secrets,
     )
-    from gpuboard.assembly.check_files import missing_paths, open_secrets, unreadable_paths  # noqa: PLC0415 - the same
+    from gpuboard.assembly.check_files import (  # noqa: PLC0415 - the same
+        missing_paths,
+        open_secrets,
+        state_faults,
+        unreadable_paths,
+    )
     from gpuboard.assembly.check_pairs import idle_settings  # noqa: PLC0415 - the same
     from gpuboard.assembly.unmatched import unmatched_entries  # noqa: PLC0415 - the same
 
     kinds = check_settings(settings)
     sources = ", ".join(kinds) if kinds else "none, so the board watches this machine"
     print(f"the settings are in order; sources: {sources}")
+    if settings.is_empty:
+        print(
+            "gpuboard: the settings file is empty: a board would start with defaults alone, and one that "
+            "runs with other settings would not take it up",
+            file=sys.stderr,
+        )
     for word in (*ending_certificates(settings), *unsent_secrets(settings), *open_secrets(settings)):
         print(f"gpuboard: {word}", file=sys.stderr)
+    for fault in state_faults(settings):
+        print(f"gpuboard: {fault}; the board would start, and keep nothing until it can", file=sys.stderr)
     for idle in idle_settings(settings):
         print(f"gpuboard: {idle}", file=sys.stderr)
     for unknown in unknown_bookers(settings):

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.address import is_loopback
+from gpuboard.model.address import is_loopback, place_of
 from gpuboard.model.errors import NOT_DECODED, OutsideError, SettingsError
 from gpuboard.outside.files import read_file, write_whole
 from gpuboard.wire.people import is_person_token
@@ -19,7 +19,6 @@ from gpuboard.wire.people import is_person_token
 FILE_NAME: Final = "boards.json"
 # A token that was made for a program, for whichever board is asked.
 VARIABLE: Final = "GPUBOARD_TOKEN"
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class Credential(Struct, frozen=True, kw_only=True):
@@ -116,13 +115,15 @@ class Credentials:
 
     def _read(self) -> _Kept:
         try:
-            return msgspec.json.decode(read_file(self.path, private=True), type=_Kept)
+            kept = msgspec.json.decode(read_file(self.path, private=True), type=_Kept)
         except NOT_DECODED:
             return _Kept()
         except OutsideError as error:
             if error.code == "file-open":
                 raise SettingsError(str(error)) from None
             return _Kept()
+        # Addresses were written in other ways once.
+        return replace(kept, boards={key_of(url): one for url, one in kept.boards.items()})
 
     def _write(self, kept: _Kept) -> None:
         try:
@@ -136,8 +137,8 @@ def key_of(url: str) -> str:
     """One board is one board, however its address is written."""
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
-        port = parts.port or _PORTS.get(parts.scheme, 0)
-        return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
+        place = place_of(parts.scheme, parts.hostname or "", parts.port)
+        return f"{parts.scheme}://{place}{parts.path.rstrip('/')}/"
     return url
 
 

@@ -6,6 +6,8 @@ from typing import Final
 from gpuboard.model.errors import UsageError
 
 LAST_PORT: Final = 65535
+# Of URLs that name no port.
+USUAL_PORTS: Final = {"http": 80, "https": 443}
 # Whoever has IPv6 has this much of it.
 _HOME_NETWORK_BITS: Final = 64
 
@@ -20,6 +22,12 @@ def split_address(text: str) -> tuple[str, int]:
     if not host or not port.isdecimal() or int(port) > LAST_PORT:
         raise UsageError(f"{text!r} is no address to listen on; write it like 127.0.0.1:8042 or [::1]:8042")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def place_of(scheme: str, host: str, port: int | None) -> str:
+    """Host and port as a URL has them, IPv6 in brackets; a port that goes without saying is left out."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port in (None, USUAL_PORTS.get(scheme)) else f"{name}:{port}"
 
 
 def plain_address(address: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

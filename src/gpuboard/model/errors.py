@@ -107,6 +107,16 @@ class LinkRefused(AccessRefused):
         self.code = code
 
 
+class NewcomerRefused(AccessRefused):
+    """Somebody whom a provider has signed in is not let in by this board; the code says why."""
+
+    def __init__(self, text: str, *, code: str, name: str | None) -> None:
+        super().__init__(text)
+        self.code = code
+        # As the provider gives it; None: it gives none.
+        self.name = name
+
+
 class GuessRefused(AccessRefused):
     """A name and password that do not fit; or too many of them, and how long to wait."""
 

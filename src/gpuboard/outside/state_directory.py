@@ -1,5 +1,6 @@
 """The state directory: where it is, and whether a database may live there."""
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,21 +38,59 @@ def prepare_directory(directory: Path) -> Path:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = directory.resolve(strict=True)
     except OSError as error:
-        raise StorageError(
-            f"the state directory {directory} cannot be made: {error.strerror}; name another with --state-dir"
-        ) from None
+        raise StorageError(_unmade(directory, error.strerror)) from None
+    fault = _find_fault(place)
+    if fault is not None:
+        raise StorageError(fault)
+    return place
+
+
+def foresee_fault(directory: Path) -> str | None:
+    """Why whoever asks could not have a database there, in words; nothing is made, and None: they could."""
+    try:
+        there = next(place for place in (directory, *directory.parents) if place.exists())
+        place = there.resolve(strict=True)
+        if not place.is_dir():
+            return _unmade(directory, os.strerror(errno.ENOTDIR if there != directory else errno.EEXIST))
+    except OSError as error:
+        return _unmade(directory, error.strerror)
+    if there != directory and not os.access(place, os.W_OK | os.X_OK):
+        return _unmade(directory, os.strerror(errno.EACCES))
+    return _find_fault(place) if there == directory else _find_network(place)
+
+
+def _unmade(directory: Path, why: str | None) -> str:
+    return f"the state directory {directory} cannot be made: {why}; name another with --state-dir"
+
+
+def _find_fault(place: Path) -> str | None:
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
-        raise StorageError(
+        return (
             f"the state directory {place} is not ours to write; name another with --state-dir, "
             "or run as the user that the board runs as"
         )
+    return _find_network(place)
+
+
+def _find_network(place: Path) -> str | None:
     kind = file_system_of(place, _read_mounts())
-    if kind in NETWORK_FILE_SYSTEMS:
-        raise StorageError(
-            f"the state directory {place} is on a network file system ({kind}), where databases break; "
-            "name a directory on a local disk with --state-dir, like /var/lib/gpuboard"
-        )
-    return place
+    if kind not in NETWORK_FILE_SYSTEMS:
+        return None
+    return (
+        f"the state directory {place} is on a network file system ({kind}), where databases break; "
+        "name a directory on a local disk with --state-dir, like /var/lib/gpuboard"
+    )
+
+
+def hand_over(path: Path) -> None:
+    """Let what root has made belong to whom its directory belongs: a board that runs as somebody else.
+
+    Raises:
+        OSError: it cannot be.
+    """
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def file_system_of(place: Path, mounts: str) -> str | None:

@@ -9,7 +9,17 @@ from msgspec import Meta, Struct
 
 from gpuboard.model.errors import SettingsError
 from gpuboard.model.units import parse_duration, parse_size
-from gpuboard.settings.words import Days, Duration, Size, close_to, expectation, plain_kind, show, written
+from gpuboard.settings.words import (
+    Days,
+    Duration,
+    Size,
+    close_to,
+    expectation,
+    is_number,
+    plain_kind,
+    show,
+    written,
+)
 
 __all__ = ["Days", "Duration", "Options", "Port", "Rule", "Size", "between", "read_options"]
 
@@ -131,7 +141,7 @@ def _read_duration(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
 
 def _read_days(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
     # Only nothing is the same in seconds and days.
-    if isinstance(value, str) and not value.strip().replace(".", "", 1).isdecimal():
+    if isinstance(value, str) and not is_number(value):
         return _read_duration(value)
     if isinstance(value, bool) or value != 0:
         raise TypeError(value)
@@ -140,9 +150,12 @@ def _read_days(value: Any) -> float:  # noqa: ANN401 - whatever TOML has
 
 def _read_size(value: Any) -> int:  # noqa: ANN401 - whatever TOML has
     # A number without its unit may be meant in bytes, M or G; only nothing is the same in all.
-    if not isinstance(value, str) and (isinstance(value, bool) or value != 0):
+    if isinstance(value, str) and not is_number(value):
+        return parse_size(value)
+    plain = float(value) if isinstance(value, str) else value
+    if isinstance(plain, bool) or plain != 0:
         raise TypeError(value)
-    return parse_size(value) if isinstance(value, str) else 0
+    return 0
 
 
 _NUMBERS: Final[dict[Any, Callable[[Any], float]]] = {

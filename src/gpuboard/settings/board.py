@@ -24,6 +24,7 @@ from gpuboard.settings.rules import (
     check_ignored,
     check_lines,
     check_listen,
+    check_memory_floor,
     check_people,
     check_storage_url,
     check_weights,
@@ -95,7 +96,7 @@ class VerdictTable(Struct, frozen=True, kw_only=True):
     busy_utilization_percent: Percent = 5.0
     idle_utilization_percent: Percent = 2.0
     idle_after: Annotated[Duration, between("1s", "3660d")] = Duration(30 * 60)
-    memory_floor: Size = Size(500 * 1024**2)
+    memory_floor: Annotated[Size, Rule(check_memory_floor)] = Size(500 * 1024**2)
     memory_share: Annotated[float, Meta(ge=0, le=1)] = 0.05
     hot_celsius: Annotated[float, Meta(ge=0, le=200)] = 85.0
     # Parts of names of models that are shown, but neither counted nor offered.

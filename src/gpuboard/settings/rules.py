@@ -29,6 +29,8 @@ _LARGEST_WEIGHT: Final = 1_000_000
 # What a minute can be made of, in seconds.
 GRIDS: Final = (1, 2, 5, 10, 15, 20, 30, 60)
 LEAST_HISTORY_BYTES: Final = 64 * 1024**2
+# The memory of small cards; nobody's processes never hold so much.
+MOST_MEMORY_FLOOR: Final = 8 * 1024**3
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -141,6 +143,12 @@ def check_grid(value: float) -> None:
     """A whole part of a minute: minutes are made of it."""
     if value not in GRIDS:
         raise ValueError(f"must be a whole part of a minute: {', '.join(f'{one}s' for one in GRIDS)}")
+
+
+def check_memory_floor(value: int) -> None:
+    """Less than people's work takes: what is below it is nobody's, and the GPU free."""
+    if value > MOST_MEMORY_FLOOR:
+        raise ValueError('must be "8G" or less: GPUs on which somebody works would be called free')
 
 
 def check_history_size(value: int) -> None:

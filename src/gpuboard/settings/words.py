@@ -27,7 +27,7 @@ Size = NewType("Size", int)
 _KINDS: Final[dict[Any, tuple[str, str]]] = {
     Duration: ("a time span", '"5s", "10min", "1h30m" or "3d"'),
     Days: ("a time span with its unit", '"14d"'),
-    Size: ("a size", '"500M" or "40G"'),
+    Size: ("a size with its unit", '"500M" or "40G"'),
     str: ("a text in quotes", '"…"'),
     bool: ("true or false, without quotes", "true"),
     int: ("a whole number", "4"),
@@ -131,8 +131,8 @@ def _as_text(value: Any) -> str:  # noqa: ANN401 - a value from TOML
 
 def _with_number(value: dict[str, Any]) -> str | None:
     """A table's first text in quotes as the number that it probably is."""
-    wrong = next(((key, each) for key, each in value.items() if _is_number(each)), None)
-    return wrong and f"{{ {show(wrong[0])} = {wrong[1]} }}"
+    wrong = next(((key, each) for key, each in value.items() if is_number(each)), None)
+    return wrong and f"{{ {show(wrong[0])} = {wrong[1].strip()} }}"
 
 
 def _with_text(value: dict[str, Any]) -> str | None:
@@ -141,8 +141,9 @@ def _with_text(value: dict[str, Any]) -> str | None:
     return wrong and f"{{ {show(wrong[0])} = {_as_text(wrong[1])} }}"
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401 - a value from TOML
-    return isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) is not None
+def is_number(value: Any) -> bool:  # noqa: ANN401 - a value from TOML
+    """Whether it is a text that holds a number alone, without a unit."""
+    return isinstance(value, str) and re.fullmatch(r"\s*\d+(\.\d+)?\s*", value) is not None
 
 
 def _mended(plain: Any, value: Any) -> str | None:  # noqa: ANN401 - an annotation, a value from TOML
@@ -161,8 +162,8 @@ def _mended_word(plain: Any, word: str) -> str | None:  # noqa: ANN401 - an anno
     """What is one word in TOML, as it was probably meant."""
     if plain is int and word.isdecimal():
         return word
-    if plain is Days and _is_number(word):
-        return show(f"{word}d")
+    if plain is Days and is_number(word):
+        return show(f"{word.strip()}d")
     if plain is bool and word.lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):
         return "true" if word.lower() in ("true", "yes", "on", "1") else "false"
     return None

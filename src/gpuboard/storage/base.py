@@ -4,7 +4,7 @@ import abc
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,14 @@ DAMAGED: Final = (
 
 Kind = TypeVar("Kind", bound=Struct)
 Value = TypeVar("Value")
+
+
+class Before(NamedTuple):
+    """What a copy took the place of."""
+
+    path: Path
+    # Set aside as it was found; else it is a copy itself.
+    is_damaged: bool = False
 
 
 class Run(Protocol):
@@ -146,8 +154,8 @@ class Database(abc.ABC):
         """
 
     @abc.abstractmethod
-    def restore(self, file: Path) -> Path | None:
-        """Put a copy back; where that is kept which it takes the place of, if any. No board may run.
+    def restore(self, file: Path) -> Before | None:
+        """Put a copy back, also over what is damaged; what was there before, if anything. No board may run.
 
         Raises:
             StorageError: it cannot be put back; says why, or how else.

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
 
+from gpuboard.model.address import place_of
 from gpuboard.web.access import AccessPolicy
 
 AnyConnection = ASGIConnection[Any, Any, Any, Any]
@@ -19,9 +20,9 @@ def public_url(request: AnyConnection, access: AccessPolicy, base_path: str) -> 
         return None
     if not name:
         return None
-    place = f"[{name}]" if ":" in name else name
     prefix = f"/{base_path.strip('/')}/" if base_path.strip("/") else "/"
-    return f"{_scheme(request, access)}://{place}{f':{port}' if port else ''}{prefix}"
+    scheme = _scheme(request, access)
+    return f"{scheme}://{place_of(scheme, name, port)}{prefix}"
 
 
 def _scheme(request: AnyConnection, access: AccessPolicy) -> str:

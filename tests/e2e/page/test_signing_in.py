@@ -315,7 +315,7 @@ def test_a_provider_signs_in_and_leads_back(
             page.get_by_role("link", name="Sign in with Lab account").click()
             page.locator("input[name=sub]").fill("3")
             page.get_by_role("button", name=re.compile("authorize", re.IGNORECASE)).first.click()
-            expect(page.get_by_role("alert")).to_contain_text("did not let you in here")
+            expect(page.get_by_role("alert")).to_contain_text("in none of the groups that this board lets in")
             keep(page, "sign-in-oidc-refused")
             page.goto(f"{board.url}people")
             page.get_by_role("link", name="Sign in with Lab account").click()

@@ -196,6 +196,21 @@ async def test_aliases_and_jump_hosts_come_from_the_ssh_config(server: Server, t
         await until(lambda: not bastion.sessions(), 3)
 
 
+@pytest.mark.parametrize("own", [None, "own"])
+async def test_an_alias_means_what_the_file_says_that_lists_it(
+    server: Server, tmp_path: Path, own: str | None
+) -> None:
+    """Unless the table names another; else each node would need its lines twice."""
+    listed, elsewhere = tmp_path / "listed", tmp_path / "elsewhere"
+    right = f"Host inner\n  HostName 127.0.0.1\n  Port {server.port}\n"
+    listed.write_text("Host inner\n  HostName 127.0.0.1\n  Port 1\n" if own else right)
+    elsewhere.write_text(right)
+    options = server.options(
+        port=None, ssh_config=str(elsewhere) if own else None, discover={"ssh_config": str(listed)}
+    )
+    assert isinstance(await look(options, "inner"), NodeReport)
+
+
 async def test_jump_hosts_in_a_circle(server: Server, tmp_path: Path) -> None:
     """They end, with words."""
     config = tmp_path / "config"

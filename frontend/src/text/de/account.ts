@@ -20,6 +20,10 @@ export const account: AccountWords = {
   account_tooMany: 'Zu viele falsche Versuche. {time} warten oder sich auf anderem Weg anmelden.',
   account_oidcRefused:
     'Der Anmeldedienst hat dich hier nicht hereingelassen. Noch einmal versuchen oder sich auf anderem Weg anmelden.',
+  account_oidcGroups:
+    'Du bist in keiner der Gruppen, die diese Tafel hereinlässt. Bitte die Verwaltung fragen.',
+  account_oidcNobody:
+    'Der Anmeldedienst hat keinen Namen genannt, den eine Person haben kann. Bitte die Verwaltung fragen.',
   account_oidcAway:
     'Der Anmeldedienst antwortet nicht. Später noch einmal versuchen oder sich auf anderem Weg anmelden.',
   account_oidcOff: 'Dieser Weg zum Anmelden ist abgeschaltet.',

@@ -20,6 +20,8 @@ export const account = {
   account_wrongPassword: 'This name and this password do not belong together.',
   account_tooMany: 'Too many wrong tries. Wait {time}, or sign in another way.',
   account_oidcRefused: 'The sign-in service did not let you in here. Try again, or sign in another way.',
+  account_oidcGroups: 'You are in none of the groups that this board lets in. Ask whoever runs it.',
+  account_oidcNobody: 'The sign-in service gave no name that a person can have. Ask whoever runs the board.',
   account_oidcAway: 'The sign-in service does not answer. Try again later, or sign in another way.',
   account_oidcOff: 'This way to sign in is switched off.',
   account_failed: 'That did not work: {why}',

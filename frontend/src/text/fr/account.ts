@@ -22,6 +22,10 @@ export const account: AccountWords = tied({
   account_tooMany: 'Trop d’essais erronés. Attendez {time}, ou connectez-vous autrement.',
   account_oidcRefused:
     'Le service de connexion ne vous a pas laissé entrer ici. Réessayez, ou connectez-vous autrement.',
+  account_oidcGroups:
+    'Vous n’êtes dans aucun des groupes que ce tableau laisse entrer. Demandez à l’administration.',
+  account_oidcNobody:
+    'Le service de connexion n’a donné aucun nom qu’une personne puisse avoir. Demandez à l’administration.',
   account_oidcAway:
     'Le service de connexion ne répond pas. Réessayez plus tard, ou connectez-vous autrement.',
   account_oidcOff: 'Cette façon de se connecter est désactivée.',

@@ -18,6 +18,8 @@ export const account: AccountWords = {
   account_wrongPassword: '这个名称与这个密码不相符。',
   account_tooMany: '错误次数过多。请等待 {time}，或改用其他方式登录。',
   account_oidcRefused: '登录服务没有让你进入。请再试一次，或改用其他方式登录。',
+  account_oidcGroups: '你不属于此看板允许进入的任何组。请询问看板的管理员。',
+  account_oidcNobody: '登录服务没有给出可作为个人的名称。请询问看板的管理员。',
   account_oidcAway: '登录服务没有响应。请稍后再试，或改用其他方式登录。',
   account_oidcOff: '这种登录方式已关闭。',
   account_failed: '没有成功：{why}',

@@ -18,6 +18,8 @@ export const account: AccountWords = {
   account_wrongPassword: '這個名稱與這個密碼不相符。',
   account_tooMany: '錯誤次數過多。請等待 {time}，或改用其他方式登入。',
   account_oidcRefused: '登入服務沒有讓你進入。請再試一次，或改用其他方式登入。',
+  account_oidcGroups: '你不屬於此看板允許進入的任何群組。請詢問看板的管理員。',
+  account_oidcNobody: '登入服務沒有給出可作為個人的名稱。請詢問看板的管理員。',
   account_oidcAway: '登入服務沒有回應。請稍後再試，或改用其他方式登入。',
   account_oidcOff: '這種登入方式已關閉。',
   account_failed: '沒有成功：{why}',

@@ -17,9 +17,10 @@ from msgspec import Struct
 from gpuboard.accounts.records import Vouched
 from gpuboard.accounts.ways.base import OidcEvidence, somebodys_name
 from gpuboard.accounts.ways.oidc_provider import OidcProvider
-from gpuboard.model.errors import AccessRefused
+from gpuboard.model.errors import AccessRefused, NewcomerRefused
 from gpuboard.model.identity import Role, WayKind
 from gpuboard.settings.access import AccessTable, OidcTable
+from gpuboard.wire.clean import clean_text
 from gpuboard.wire.people import WayCard, person_name
 
 # Signatures that only the provider can make; never "none", and no shared secret.
@@ -138,13 +139,19 @@ class OidcWay:
         name = claims.get(options.name_claim)
         person = somebodys_name(name) if isinstance(name, str) else None
         if person is None:
-            raise AccessRefused(f"the provider names no person in the claim {options.name_claim!r}")
+            text = f"the provider names no person in the claim {options.name_claim!r}"
+            given = clean_text(name) if isinstance(name, str) else None
+            raise NewcomerRefused(text, code="oidc-nobody", name=given or None)
         groups = _texts(claims.get(options.groups_claim))
+        role = role_of(options, groups)
+        if role is None:
+            text = "you are in none of the groups that this board lets in"
+            raise NewcomerRefused(text, code="oidc-groups", name=person)
         shown = claims.get("name")
         return Vouched(
             person=self._person_of(person),
             way="oidc",
-            role=role_of(options, groups),
+            role=role,
             display_name=person_name(shown) if isinstance(shown, str) else None,
             groups=groups,
             good_seconds=float(options.session),
@@ -160,20 +167,14 @@ class OidcWay:
         return self._provider
 
 
-def role_of(options: OidcTable, groups: Iterable[str]) -> Role:
-    """The role that somebody's groups give.
-
-    Raises:
-        AccessRefused: they give none.
-    """
+def role_of(options: OidcTable, groups: Iterable[str]) -> Role | None:
+    """The role that somebody's groups give; None: they give none."""
     mine = set(groups)
     if mine & set(options.admin_groups):
         return "admin"
     if options.user_groups is None or mine & set(options.user_groups):
         return "user"
-    if mine & set(options.viewer_groups):
-        return "viewer"
-    raise AccessRefused("you are in none of the groups that this board lets in")
+    return "viewer" if mine & set(options.viewer_groups) else None
 
 
 async def _claims_of(provider: OidcProvider, id_token: str, nonce: str, access_token: str) -> dict[str, Any]:

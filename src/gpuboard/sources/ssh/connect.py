@@ -96,7 +96,7 @@ class SshConnector:
             user=user,
             key_file=self._options.key_file,
             own_known_hosts=self._options.known_hosts,
-            own_config=self._options.ssh_config,
+            own_config=self._options.own_config,
         )
 
 
@@ -138,7 +138,7 @@ class _Login:
                 key_file=key_file,
                 key_has_passphrase=has_passphrase,
                 own_known_hosts=self._options.known_hosts,
-                own_config=self._options.ssh_config,
+                own_config=self._options.own_config,
             )
             known = await self._known.load(files)
             arguments.update(_key_kinds(known, place, settings))
@@ -191,11 +191,11 @@ class _Login:
     ) -> tuple[dict[str, Any], asyncssh.SSHClientConnectionOptions, bool]:
         """Everything that asyncssh is told, and what it makes of it; reads files."""
         make_up_account()
-        path = user_path(self._options.ssh_config or "~/.ssh/config")
+        path = user_path(self._options.own_config or "~/.ssh/config")
         note(str(path))
         arguments: dict[str, Any] = {
             **wanted,
-            "config": [path] if self._options.ssh_config or path.is_file() else [],
+            "config": [path] if self._options.own_config or path.is_file() else [],
             # We bring a key or nothing: no questions, no forwarding, no terminal.
             "password_auth": False,
             "kbdint_auth": False,

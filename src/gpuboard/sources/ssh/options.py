@@ -23,7 +23,7 @@ class SshOptions(Struct, frozen=True, kw_only=True):
     user: str | None = None
     key_file: str | None = None
     known_hosts: str | None = None
-    # Default: ~/.ssh/config, if there is one.
+    # Default: the one that `discover` lists nodes from, else ~/.ssh/config, if there is one.
     ssh_config: str | None = None
     port: Port | None = None
     interval: Duration = Duration(5)
@@ -31,6 +31,11 @@ class SshOptions(Struct, frozen=True, kw_only=True):
     timeout: Duration = Duration(10)
     # How many logins may be under way at the same time.
     max_connections: Annotated[int, Meta(ge=1, le=1000)] = 32
+
+    @property
+    def own_config(self) -> str | None:
+        """The ssh config that the table names: aliases mean what they mean where they are listed."""
+        return self.ssh_config or (self.discover or {}).get("ssh_config")
 
     def __post_init__(self) -> None:
         """Keep the pace that a driver can bear."""

@@ -8,10 +8,10 @@ import time
 from typing import Any, Final, Self
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus
 
-from gpuboard.model.errors import OutsideError, StorageAwayError
+from gpuboard.model.errors import OutsideError, SettingsError, StorageAwayError
 from gpuboard.outside.backoff import Backoff
 from gpuboard.outside.files import user_path
 from gpuboard.outside.secrets import read_shared_secret
@@ -24,6 +24,8 @@ STATEMENT_SECONDS: Final = 10
 FORGOTTEN_SECONDS: Final = 30
 # A server that says nothing for so long, whatever it promised, has its connection cut.
 DEADLINE_SECONDS: Final = 20.0
+# How libpq encrypts.
+SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 PsycopgConnection = psycopg.Connection[Any]
 
@@ -44,6 +46,20 @@ _SESSION: Final = {
     "tcp_keepalives_count": "3",
 }
 _SET_UP: Final = "SELECT " + ", ".join(["set_config(%s, %s, false)"] * len(_SESSION))
+
+
+def check_url(url: str) -> None:
+    """Make sure that libpq understands what the settings say of the server.
+
+    Raises:
+        SettingsError: it does not, and would never connect.
+    """
+    try:
+        mode = conninfo_to_dict(url).get("sslmode", SSL_MODES[0])
+    except psycopg.Error as error:
+        raise SettingsError(f"[storage] url: {in_one_line(error)}") from None
+    if mode not in SSL_MODES:
+        raise SettingsError(f"[storage] url: sslmode={mode}: use one of {', '.join(SSL_MODES)}")
 
 
 class PostgresConnector:

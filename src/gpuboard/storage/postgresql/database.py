@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from gpuboard.model.errors import StorageAwayError, StorageError
 from gpuboard.model.verdict import Reason
-from gpuboard.storage.base import Database
+from gpuboard.storage.base import Before, Database
 from gpuboard.storage.migrations import migrate
 from gpuboard.storage.postgresql.board_lock import BOARD, HOLDER, WRITER, BoardLock
 from gpuboard.storage.postgresql.connecting import Deadline, PostgresConnector, PsycopgConnection, answers
@@ -98,7 +98,7 @@ class PostgresDatabase(Database):
             f"--file={quote(str(file))} {quote(self._url)}"
         )
 
-    def restore(self, file: Path) -> Path:
+    def restore(self, file: Path) -> Before:
         """The same."""
         raise StorageError(
             f"the database is PostgreSQL's, which has a program for that; stop the board and run: pg_restore "

@@ -46,7 +46,7 @@ def check_copy(path: Path) -> int:
     """Make sure that a copy is whole and ours; its schema.
 
     Raises:
-        StorageError: it is not, or a newer gpuboard has made it.
+        StorageError: it is not ("storage-damaged"), or a newer gpuboard has made it.
     """
     if not path.is_file():
         raise StorageError(f"{path} is no file")
@@ -54,12 +54,13 @@ def check_copy(path: Path) -> int:
         with closing(_connect(path, "ro")) as connection:
             (schema,) = connection.execute("SELECT max(version) FROM schema_versions").fetchone()
     except sqlite3.Error as error:
-        raise StorageError(f"{path} is no copy of a board's database ({error})") from None
+        text = f"{path} is no copy of a board's database ({error})"
+        raise StorageError(text, code="storage-damaged") from None
     if not isinstance(schema, int) or schema > len(STEPS):
         raise StorageError(f"{path} has schema {schema}, and this gpuboard knows {len(STEPS)}: it is too old")
     damage = find_damage(path) if schema == len(STEPS) else None
     if damage is not None:
-        raise StorageError(f"{path} is damaged ({damage})")
+        raise StorageError(f"{path} is damaged ({damage})", code="storage-damaged")
     return schema
 
 

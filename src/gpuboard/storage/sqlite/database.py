@@ -1,5 +1,6 @@
 """The board's database in a file of its state directory."""
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -16,8 +17,8 @@ from sqlalchemy.exc import DBAPIError
 
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
-from gpuboard.outside.state_directory import prepare_directory
-from gpuboard.storage.base import DAMAGED, Database
+from gpuboard.outside.state_directory import hand_over, prepare_directory
+from gpuboard.storage.base import DAMAGED, Before, Database
 from gpuboard.storage.migrations import migrate
 from gpuboard.storage.sqlite.copies import check_copy, copy_database, put_back
 from gpuboard.storage.sqlite.integrity import find_damage
@@ -61,7 +62,7 @@ class SqliteDatabase(Database):
         try:
             # The last board that ran here had one: so this is no first start.
             is_gone = self._lock is not None and bool(self._lock.files_before) and not self.path.exists()
-            self._make_file(place)
+            self._make_file()
             self._identity = _identity_of(self.path)
             self._note_whether_lost(is_gone=is_gone)
             self._leave_others_journal()
@@ -141,21 +142,60 @@ class SqliteDatabase(Database):
         """Write a copy of one moment to a file."""
         copy_database(self.path, file)
 
-    def restore(self, file: Path) -> Path | None:
+    def restore(self, file: Path) -> Before | None:
         """Put a copy back, under the lock that keeps boards out."""
         check_copy(file)
-        kept = None
-        was_there = self.path.exists()
-        self.open(as_board=True)
-        if was_there:
-            now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-            kept = self.path.with_name(f"{self.path.name}.before-{now}")
-            copy_database(self.path, kept)
-        self._engine.dispose()
+        self._lock = BoardLock(prepare_directory(self.path.parent))
+        now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        before = None
+        if self.path.exists():
+            before = self._keep(now)
+        else:
+            # A journal that was left behind alone belongs to no file that comes.
+            self._set_aside(now)
+        self._make_file()
+        self._identity = _identity_of(self.path)
+        self._agree_with_board()
         put_back(file, self.path)
         with self.write() as connection:
             migrate(connection)
-        return kept
+        self._note_journal()
+        # Nothing is lost any more, whatever a board has said when it started without.
+        self._lost.take_away()
+        return before
+
+    def _keep(self, now: str) -> Before:
+        """Keep what a copy is to take the place of; what is damaged is set aside as it is, unread.
+
+        Raises:
+            StorageError: it cannot be kept, or a newer gpuboard has written it.
+        """
+        kept = self.path.with_name(f"{self.path.name}.before-{now}")
+        self._identity = _identity_of(self.path)
+        self._leave_others_journal()
+        try:
+            self._make_file()
+            check_copy(self.path)
+            copy_database(self.path, kept)
+            hand_over(kept)
+        except OSError as error:
+            raise StorageError(f"{self.path} cannot be kept as {kept}: {error.strerror}") from None
+        except StorageError as error:
+            if error.reason.code != "storage-damaged":
+                raise
+            return Before(self._set_aside(now), is_damaged=True)
+        return Before(kept)
+
+    def _set_aside(self, now: str) -> Path:
+        """Give the file another name, and what SQLite keeps beside it: it belongs to this file alone."""
+        aside = self.path.with_name(f"{self.path.name}.damaged-{now}")
+        try:
+            for ending in ("-wal", "-shm", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    Path(f"{self.path}{ending}").rename(f"{aside}{ending}")
+        except OSError as error:
+            raise StorageError(f"{self.path} cannot be set aside as {aside}: {error.strerror}") from None
+        return aside
 
     def close(self) -> None:
         """Let go of the file and of the lock."""
@@ -205,10 +245,10 @@ class SqliteDatabase(Database):
     def _empty(self) -> str:
         return f"the database {self.path} is empty, which it never is by itself; {DAMAGED}"
 
-    def _make_file(self, place: Path) -> None:
+    def _make_file(self) -> None:
         try:
             if not self.path.exists():
-                _make(self.path, place)
+                _make(self.path)
             elif _is_empty(self.path):
                 raise StorageError(self._empty(), code="storage-damaged")
             os.close(os.open(self.path, os.O_RDWR))
@@ -223,10 +263,11 @@ class SqliteDatabase(Database):
         # Damage is of the base class itself; what may pass (locked, disk full) is of one below it.
         is_damaged = type(error.orig) is sqlite3.DatabaseError or "Could not decode" in str(error.orig)
         remedy = f"; {DAMAGED}" if is_damaged else ""
-        return StorageError(f"the database {self.path} cannot be used: {error.orig}{remedy}")
+        code = "storage-damaged" if is_damaged else "storage"
+        return StorageError(f"the database {self.path} cannot be used: {error.orig}{remedy}", code=code)
 
 
-def _make(path: Path, place: Path) -> None:
+def _make(path: Path) -> None:
     """Make the file with its first page: whatever ends us meanwhile, it is there whole or not at all.
 
     Raises:
@@ -238,10 +279,7 @@ def _make(path: Path, place: Path) -> None:
     try:
         with closing(sqlite3.connect(new)) as connection:
             connection.execute("PRAGMA journal_mode=WAL").close()
-        if os.geteuid() == 0:
-            # Made by an administrator for a board that runs as somebody else.
-            owner = place.stat()
-            os.chown(new, owner.st_uid, owner.st_gid)
+        hand_over(new)
         _give_name(new, path)
     except sqlite3.Error as error:
         raise OSError(None, str(error)) from None

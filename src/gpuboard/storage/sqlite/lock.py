@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from gpuboard.model.errors import StorageError
+from gpuboard.outside.state_directory import hand_over
 
 FILE_NAME: Final = "board.lock"
 _LONGEST: Final = 200
@@ -23,6 +24,7 @@ class BoardLock:
         path = directory / FILE_NAME
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            hand_over(path)
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error.strerror}") from None
         try:

@@ -6,6 +6,7 @@ from typing import Final
 
 from gpuboard.model.errors import StorageError
 from gpuboard.model.verdict import Reason
+from gpuboard.outside.state_directory import hand_over
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,9 @@ class LostMark:
         """
         log.error("%s", self.reason.text)
         try:
+            self.path.touch(mode=0o600)
             self.path.write_text(f"{made}\n{self.reason.text}\n")
+            hand_over(self.path)
         except OSError as error:
             raise StorageError(f"{self.path} cannot be written: {error.strerror}") from None
 

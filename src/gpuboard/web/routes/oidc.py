@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gpuboard.accounts.audit import Deed
 from gpuboard.accounts.sessions import LONGEST_SECONDS
 from gpuboard.accounts.ways.base import OidcEvidence
-from gpuboard.model.errors import AccessRefused, OutsideError, StorageError
+from gpuboard.model.errors import AccessRefused, NewcomerRefused, OutsideError, StorageError
 from gpuboard.web.cookies import browser_cookie, session_cookie
 from gpuboard.web.needs import browser_of, identity_of, needs
 from gpuboard.web.people import deed_of, place_of
@@ -77,8 +77,13 @@ async def come_back(request: AnyRequest, services: Services) -> Response[None]:
             await door.run(partial(door.desk.end_session, identity.credential, deed), is_write=True)
         await door.view.look()
     except AccessRefused as refused:
-        await door.note(Deed(what="refused", way="oidc", address=identity.address, detail=str(refused)))
-        return _back("../../", "oidc-refused")
+        # Whom the provider knows and this board refuses is told why: to try again does not help.
+        who, code = None, "oidc-refused"
+        if isinstance(refused, NewcomerRefused):
+            who, code = refused.name, refused.code
+        deed = Deed(what="refused", who=who, way="oidc", address=identity.address, detail=str(refused))
+        await door.note(deed)
+        return _back("../../", code)
     except (OutsideError, StorageError) as failed:
         log.warning("provider not asked: reason=%s", failed)
         return _back("../../", "oidc-away")
