@@ -25,6 +25,9 @@ __all__ = ["axe", "lab"]
 HOUR = 3600
 DAY = 24 * HOUR
 QUARTER = 900
+# What keys and mice do comes when there is something to see.
+HANDS = """() => ['keys', 'pointer'].every((part) => performance.getEntriesByType('resource')
+  .some(({ name }) => name.includes(`/assets/${part}-`)))"""
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,7 @@ def open_lanes(page: Page, lab: Lab, query: str = "") -> Locator:
     page.goto(f"{lab.board.url}bookings{query}")
     lanes = page.get_by_role("grid", name="Bookings by GPU")
     expect(lanes).to_be_visible()
+    page.wait_for_function(HANDS)
     page.wait_for_load_state("networkidle")
     return lanes
 
