@@ -125,6 +125,17 @@ def test_the_header_counts_for_nothing_from_others_or_twice(board: RunningBoard)
         assert answer.json()["person"] is None
 
 
+def test_nobody_is_signed_in_over_a_line_that_the_proxy_says_is_in_clear(board: RunningBoard) -> None:
+    """By its word no more than by any other way; page and log say what it takes."""
+    far = {HEADER: "ana", "x-forwarded-for": "192.0.2.7"}
+    for proto, person in (("http", None), (None, None), ("https", "ana")):
+        headers = far if proto is None else {**far, "x-forwarded-proto": proto}
+        told = httpx.get(f"{board.url}api/v1/session", headers=headers).json()
+        assert (told["person"], told["needs_https"]) == (person, person is None)
+    written = (board.state.parent / "log").read_text()
+    assert written.count("the proxy at 127.0.0.1 names people over a line that is in clear") == 1
+
+
 def test_who_is_not_listed_is_not_believed(tmp_path: Path) -> None:
     """Whatever it says."""
     config = tmp_path / "gpuboard.toml"

@@ -19,6 +19,7 @@ from gpuboard.accounts.view import AccountView
 from gpuboard.accounts.ways.base import NodeEvidence, PasswordEvidence, ProxyEvidence, RedirectWay, Way
 from gpuboard.model.errors import AccessRefused, GuessRefused, StorageError
 from gpuboard.model.identity import Identity, is_at_least
+from gpuboard.outside.seldom import SeldomLog
 from gpuboard.storage.base import Run
 from gpuboard.web.access import AccessPolicy
 from gpuboard.web.limits import (
@@ -38,6 +39,10 @@ log = logging.getLogger(__name__)
 
 WATCH_SECONDS: Final = 1.0
 SIGNED_OUT: Final = 4001
+_PROXY_IN_CLEAR: Final = (
+    "the proxy at %s names people over a line that is in clear, so they are not signed in: let people come to "
+    "it over https and let it send X-Forwarded-Proto: https, or write [access] allow_plaintext = true"
+)
 
 
 class Ways(Struct, frozen=True, kw_only=True):
@@ -94,6 +99,7 @@ class PeopleDoor:
         # How often one address may begin to sign in by the provider.
         self.redirects = RateLimit(per_second=REDIRECTS_PER_SECOND, burst=REDIRECTS_BURST)
         self._access = access
+        self._log = SeldomLog(log)
 
     async def identify(self, visitor: Identity, scope: Scope, headers: Headers) -> Identity:
         """Who this visitor is, by token, cookie or proxy; itself where nothing says more."""
@@ -117,6 +123,10 @@ class PeopleDoor:
         if found is not None:
             return _by_session(visitor, found)
         told = self._access.proxy_person(peer, headers)
+        if told is not None and scope["state"][BROWSER].needs_https:
+            # By this way too: what is shown, and tokens that are made, would cross a network in clear.
+            self._log.say(peer, _PROXY_IN_CLEAR, peer)
+            return visitor
         return self._by_demo(visitor) if told is None else await self._by_proxy(visitor, told)
 
     def by_secret(self, visitor: Identity, secret: str) -> Identity:
