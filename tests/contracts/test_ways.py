@@ -39,7 +39,7 @@ class Nobody(AccountView):
         self._people, self._browsers = {}, frozenset()
 
 
-def ways(access: AccessTable) -> dict[str, Way[Any]]:
+def ways(access: AccessTable, person_of: Callable[[str], str] = str) -> dict[str, Way[Any]]:
     """Every way, as these settings have it."""
 
     def table() -> AccessTable:
@@ -47,11 +47,11 @@ def ways(access: AccessTable) -> dict[str, Way[Any]]:
 
     guesses = GuessLimit(clock=lambda: 0.0)
     return {
-        "node": NodeWay(table, str),
-        "socket": SocketWay(table, str, own_uid=1000),
+        "node": NodeWay(table, person_of),
+        "socket": SocketWay(table, person_of, own_uid=1000),
         "password": PasswordWay(table, Nobody(), Passwords(), guesses),
-        "oidc": OidcWay(table, str),
-        "proxy": ProxyWay(table, str),
+        "oidc": OidcWay(table, person_of),
+        "proxy": ProxyWay(table, person_of),
     }
 
 
@@ -86,6 +86,13 @@ async def test_what_names_nobody_is_refused_in_words(name: str, who: str) -> Non
     with pytest.raises(AccessRefused) as refused:
         await ways(ON)[name].recognise(SHOWN[name](who))
     assert str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["node", "socket", "proxy"])
+async def test_an_account_that_is_joined_to_nobody_is_refused(name: str) -> None:
+    """Somebody under the name of root would be all who have no name."""
+    with pytest.raises(AccessRefused, match=r"ana would be root, .*\[names\.people\]"):
+        await ways(ON, lambda _: "root")[name].recognise(SHOWN[name]("ana"))
 
 
 @pytest.mark.parametrize("name", ["node", "socket"])

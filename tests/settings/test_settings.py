@@ -195,6 +195,7 @@ def test_a_wrong_value_of_a_source_says_what_was_expected(tmp_path: Path, table:
         ("[groups.nodes]\n\"\" = ['gpu01']", "no name of a group"),
         ("[groups.nodes]\na = ['x']\nb = 'y z'", 'write nodes = { "b" = ["y","z"] }'),
         ("[names.nodes]\ngpu01 = 'Big One'\ncml07 = 'big one'", "gpu01 and cml07 would both be known as"),
+        ("[names.people]\nana = ' Root '", "ana would be Root, which is the name of nobody"),
         ("[names.nodes]\ngpu01 = 'GPU03'\ngpu03 = 'x'", "gpu03 and gpu01 would both be known as 'GPU03'"),
         ("[names]\npeople = { ana = 5 }", 'a table of texts in quotes; write people = { "ana" = "5" }'),
         ("[names]\npeople = { x = 'y', ana = true }", 'write people = { "ana" = "true" }'),

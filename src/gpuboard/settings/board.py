@@ -12,6 +12,7 @@ from gpuboard.settings.access import AccessTable
 from gpuboard.settings.base import Days, Duration, Rule, Size, between, read_options
 from gpuboard.settings.no_toml import why_no_toml
 from gpuboard.settings.rules import (
+    check_accounts,
     check_base_path,
     check_contact,
     check_copy,
@@ -70,7 +71,7 @@ class NamesTable(Struct, frozen=True, kw_only=True):
 
     nodes: Annotated[dict[str, str], Rule(check_display_names)] = {}
     models: dict[str, str] = {}
-    people: dict[str, str] = {}
+    people: Annotated[dict[str, str], Rule(check_accounts)] = {}
     # How to reach somebody: {person}, their account, and {text}, what to ask, are filled in.
     contact: Annotated[
         str, Meta(max_length=1000, examples=["mailto:{person}@lab.example"]), Rule(check_contact)

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from gpuboard.model.address import is_address, is_loopback, split_address
 from gpuboard.model.errors import UsageError
+from gpuboard.model.identity import is_nobodys_name
 from gpuboard.model.node import spoken
 from gpuboard.model.ranges import expand
 
@@ -79,6 +80,16 @@ def check_people(value: dict[str, tuple[str, ...]]) -> None:
         for name in (group, *people):
             if not name.strip() or not name.isprintable() or len(name) > _LONGEST_GROUP:
                 raise ValueError(f"{name!r} is no name; write one of 1 to {_LONGEST_GROUP} letters")
+
+
+def check_accounts(value: dict[str, str]) -> None:
+    """No account is joined to a name that no person has: whoever signs in with it would be root to all."""
+    for account, person in value.items():
+        if is_nobodys_name(person.strip()):
+            raise ValueError(
+                f"{account} would be {person.strip()}, which is the name of nobody; write the name of a person, "
+                "or leave it out"
+            )
 
 
 def check_display_names(value: dict[str, str]) -> None:

@@ -1,10 +1,12 @@
 """What every way to sign in promises: it turns what somebody shows into who that is."""
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from gpuboard.accounts.records import Vouched
+from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_nobodys_name
 from gpuboard.wire.people import WayCard, person_name
 
@@ -92,6 +94,18 @@ def somebodys_name(text: str) -> str | None:
     """The name of a person; None: it can be none, or is that of an account that is nobody's."""
     name = person_name(text)
     return None if name is None or is_nobodys_name(name) else name
+
+
+def person_behind(person_of: Callable[[str], str], account: str) -> str:
+    """The person whose account this is, as the settings join them.
+
+    Raises:
+        AccessRefused: they say that it is nobody's.
+    """
+    person = person_of(account)
+    if is_nobodys_name(person):
+        raise AccessRefused(f"{account} would be {person}, which is nobody's name ([names.people])")
+    return person
 
 
 def nobody_words(uid: int, first_person_uid: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import NodeEvidence, nobody_words, somebodys_name
+from gpuboard.accounts.ways.base import NodeEvidence, nobody_words, person_behind, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_system_account
 from gpuboard.settings.access import AccessTable
@@ -43,4 +43,4 @@ class NodeWay:
         if name is None or name.isdigit():
             raise AccessRefused(f"uid {evidence.uid} has no name of a person on {evidence.node}")
         account = name if access.realm == "all" else f"{name}@{evidence.node}"
-        return Vouched(person=self._person_of(account), way="node", through=evidence.node)
+        return Vouched(person=person_behind(self._person_of, account), way="node", through=evidence.node)

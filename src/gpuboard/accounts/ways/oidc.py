@@ -15,7 +15,7 @@ from joserfc.jwk import KeySet
 from msgspec import Struct
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import OidcEvidence, somebodys_name
+from gpuboard.accounts.ways.base import OidcEvidence, person_behind, somebodys_name
 from gpuboard.accounts.ways.oidc_provider import OidcProvider
 from gpuboard.model.errors import AccessRefused, NewcomerRefused
 from gpuboard.model.identity import Role, WayKind
@@ -149,7 +149,7 @@ class OidcWay:
             raise NewcomerRefused(text, code="oidc-groups", name=person)
         shown = claims.get("name")
         return Vouched(
-            person=self._person_of(person),
+            person=person_behind(self._person_of, person),
             way="oidc",
             role=role,
             display_name=person_name(shown) if isinstance(shown, str) else None,

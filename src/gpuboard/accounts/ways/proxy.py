@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import ProxyEvidence, somebodys_name
+from gpuboard.accounts.ways.base import ProxyEvidence, person_behind, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind
 from gpuboard.settings.access import AccessTable
@@ -36,4 +36,4 @@ class ProxyWay:
         # make another person of the same name.
         if name is None or "," in name or hides_something(evidence.value.strip()):
             raise AccessRefused("the proxy's header names nobody")
-        return Vouched(person=self._person_of(name), way="proxy")
+        return Vouched(person=person_behind(self._person_of, name), way="proxy")

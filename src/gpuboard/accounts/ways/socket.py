@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from gpuboard.accounts.records import Vouched
-from gpuboard.accounts.ways.base import SocketEvidence, nobody_words, somebodys_name
+from gpuboard.accounts.ways.base import SocketEvidence, nobody_words, person_behind, somebodys_name
 from gpuboard.model.errors import AccessRefused
 from gpuboard.model.identity import WayKind, is_system_account
 from gpuboard.settings.access import AccessTable
@@ -45,4 +45,5 @@ class SocketWay:
         name = person_name(evidence.name) if is_admin else somebodys_name(evidence.name)
         if name is None or name.isdigit():
             raise AccessRefused(f"uid {evidence.uid} has no name of a person on this machine")
-        return Vouched(person=self._person_of(name), way="socket", role="admin" if is_admin else "user")
+        person = self._person_of(name) if is_admin else person_behind(self._person_of, name)
+        return Vouched(person=person, way="socket", role="admin" if is_admin else "user")
