@@ -50,6 +50,10 @@ def test_a_table_in_the_table_is_read_like_any_other() -> None:
         ({"oidc": "https://login.example"}, r"\[access\.oidc\]: write it on a line of its own"),
         ({"proxy_header": "Cookie"}, r"X-Remote-User"),
         ({"proxy_header": "X Remote"}, r"X-Remote-User"),
+        ({"trusted_proxies": ["127.0.0.1", "0.0.0.0/0"]}, r"'0\.0\.0\.0/0' would make a proxy of anybody"),
+        ({"trusted_proxies": ["128.0.0.0/1"]}, r"would make a proxy of anybody"),
+        ({"trusted_proxies": ["::/0"]}, r"would make a proxy of anybody"),
+        ({"trusted_proxies": ["2000::/3"]}, r'write where the proxy comes from, like \["127'),
         ({"vouching": ["gpu 1"]}, r"login\*"),
         ({"vouching": "gpu01"}, r'\["gpu01"\]'),
         ({"vouch_from_uid": 0}, r"from 1 to"),
@@ -60,6 +64,11 @@ def test_what_is_wrong_is_said_with_what_to_write(keys: dict[str, Any], words: s
     """And never taken for something else."""
     with pytest.raises(SettingsError, match=words):
         access(**keys)
+
+
+def test_a_network_that_is_all_ones_own_may_be_the_proxies() -> None:
+    """The widest that there are."""
+    assert access(trusted_proxies=["10.0.0.0/8", "fc00::/7"]).trusted_proxies == ("10.0.0.0/8", "fc00::/7")
 
 
 def test_groups_of_people_have_names_that_can_be_typed() -> None:

@@ -30,8 +30,10 @@ _LARGEST_WEIGHT: Final = 1_000_000
 # What a minute can be made of, in seconds.
 GRIDS: Final = (1, 2, 5, 10, 15, 20, 30, 60)
 LEAST_HISTORY_BYTES: Final = 64 * 1024**2
-# The memory of small cards; nobody's processes never hold so much.
+# The memory of small cards: no driver holds so much for itself.
 MOST_MEMORY_FLOOR: Final = 8 * 1024**3
+# By version of IP, in bits: 10.0.0.0/8 and fc00::/7 are the widest that can be all one's own.
+_WIDEST_NETWORK: Final = {4: 8, 6: 7}
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -87,8 +89,8 @@ def check_accounts(value: dict[str, str]) -> None:
     for account, person in value.items():
         if is_nobodys_name(person.strip()):
             raise ValueError(
-                f"{account} would be {person.strip()}, which is the name of nobody; write the name of a person, "
-                "or leave it out"
+                f"{account} would be {person.strip()}, which is the name of nobody; write the name of a "
+                "person, or leave it out"
             )
 
 
@@ -179,12 +181,17 @@ def check_proxies(value: tuple[str, ...]) -> None:
     """Addresses and networks: a proxy is known by where its connection comes from."""
     for proxy in value:
         try:
-            ipaddress.ip_network(proxy, strict=False)
+            network = ipaddress.ip_network(proxy, strict=False)
         except ValueError:
             raise ValueError(
                 f"{proxy!r} is no address: a proxy is known by the address that it comes from; write "
                 'addresses or networks, like ["127.0.0.1", "10.1.0.0/16"]'
             ) from None
+        if network.prefixlen < _WIDEST_NETWORK[network.version]:
+            raise ValueError(
+                f"{proxy!r} would make a proxy of anybody, who could then say to be on this machine, or to "
+                'be whom they like; write where the proxy comes from, like ["127.0.0.1", "10.1.0.0/16"]'
+            )
 
 
 def check_patterns(value: tuple[str, ...]) -> None:

@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS: Final = 1.0
 SIGNED_OUT: Final = 4001
 _PROXY_IN_CLEAR: Final = (
-    "the proxy at %s names people over a line that is in clear, so they are not signed in: let people come to "
-    "it over https and let it send X-Forwarded-Proto: https, or write [access] allow_plaintext = true"
+    "the proxy at %s names people over a line that is in clear, so they are not signed in: let people come "
+    "to it over https and let it send X-Forwarded-Proto: https, or write [access] allow_plaintext = true"
 )
 
 
