@@ -298,6 +298,26 @@ def test_every_visitor_may_do_what_the_table_says(places: dict[str, Place], visi
     assert found == {cell: answers[column] for cell, answers in TABLE.items()}
 
 
+def test_a_stream_that_is_refused_says_why(places: dict[str, Place]) -> None:
+    """A token that is not good is another fault than one that may not read, or than none."""
+    place = places["nothing"]
+    url = place.board.url.replace("http", "ws") + "api/v1/stream"
+    _, booking = make_token(place.board.state, "carl", "book")
+    why = {}
+    for name, token in {"none": None, "bad": "gpb_wrong", "booking": booking}.items():
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        with connect(url, additional_headers=headers) as socket, pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=60)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4401
+        why[name] = closed.value.rcvd.reason
+    assert why == {
+        "none": "This board shows nothing to visitors; sign in.",
+        "bad": "This personal token is not good here: it was revoked, is over, or is none.",
+        "booking": "This token is not for reading: it lacks the scope read.",
+    }
+
+
 def test_a_token_for_booking_reads_bookings_where_visitors_see_nothing(places: dict[str, Place]) -> None:
     """And whether its owner has a feed; nothing else of the board."""
     place = places["nothing"]

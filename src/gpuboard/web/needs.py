@@ -3,7 +3,7 @@
 from typing import Any, Final, Literal, cast
 
 from litestar.connection import ASGIConnection
-from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
+from litestar.exceptions import HTTPException, NotAuthorizedException, PermissionDeniedException
 from litestar.handlers.base import BaseRouteHandler
 
 from gpuboard.accounts.tokens import KnownToken
@@ -43,6 +43,9 @@ NAMES_HINT: Final = (
 )
 
 
+_BAD_TOKEN_WORDS: Final = "This personal token is not good here: it was revoked, is over, or is none."  # noqa: S105 - about one
+
+
 class CsrfException(PermissionDeniedException):
     """A change that no page of ours in this browser has asked for."""
 
@@ -77,12 +80,18 @@ def browser_of(connection: AnyConnection) -> Browser:
 
 def tier_of(connection: AnyConnection) -> Tier:
     """What may be shown to whoever asks; for routes that need somebody who may see something."""
-    tier = identity_of(connection).tier
-    if tier is None:
-        if identity_of(connection).person is not None:
-            raise PermissionDeniedException("This token is not for reading: it lacks the scope read.")
-        raise NotAuthorizedException("This board shows nothing to visitors; sign in.")
-    return tier
+    identity = identity_of(connection)
+    if identity.tier is None:
+        raise _nothing_for(identity)
+    return identity.tier
+
+
+def why_nothing_is_shown(connection: AnyConnection) -> str | None:
+    """Why whoever asks sees nothing, for a stream, which says it itself; None: something is shown."""
+    if is_bad_token(connection):
+        return _BAD_TOKEN_WORDS
+    identity = identity_of(connection)
+    return _nothing_for(identity).detail if identity.tier is None else None
 
 
 def bookings_tier(connection: AnyConnection) -> Tier:
@@ -117,7 +126,7 @@ def check_needs(connection: AnyConnection, handler: BaseRouteHandler) -> None:
         return
     if need != "nothing" and is_bad_token(connection):
         raise NotAuthorizedException(
-            "This personal token is not good here: it was revoked, is over, or is none.",
+            _BAD_TOKEN_WORDS,
             headers={"www-authenticate": 'Bearer realm="gpuboard"'},
         )
     _check_presence(connection, need)
@@ -134,6 +143,12 @@ def may_book(identity: Identity) -> bool:
 def is_bad_token(connection: AnyConnection) -> bool:
     """Whether a personal token came along that is not good."""
     return bool(connection.scope["state"].get(BAD_TOKEN))
+
+
+def _nothing_for(identity: Identity) -> HTTPException:
+    if identity.person is not None:
+        return PermissionDeniedException("This token is not for reading: it lacks the scope read.")
+    return NotAuthorizedException("This board shows nothing to visitors; sign in.")
 
 
 def _check_presence(connection: AnyConnection, need: object) -> None:

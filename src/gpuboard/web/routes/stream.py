@@ -11,7 +11,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from gpuboard.web.answers import COMPRESSED, AnyRequest, not_modified, respond
 from gpuboard.web.deadline_socket import let_in
 from gpuboard.web.limits import MAX_VIEWERS
-from gpuboard.web.needs import identity_of, is_bad_token, needs, tier_of
+from gpuboard.web.needs import identity_of, needs, tier_of, why_nothing_is_shown
 from gpuboard.web.problems import problems
 from gpuboard.web.rewinding import snapshot_at
 from gpuboard.web.services import Services
@@ -32,8 +32,9 @@ async def stream(
     """Send one snapshot, then every change, until the viewer leaves or is too slow."""
     await socket.accept()
     identity = identity_of(socket)
-    if identity.tier is None or is_bad_token(socket):
-        await socket.close(code=NOT_ALLOWED, reason="this board shows nothing to visitors")
+    refusal = why_nothing_is_shown(socket)
+    if identity.tier is None or refusal is not None:
+        await socket.close(code=NOT_ALLOWED, reason=refusal or "")
         return
     if services.broadcaster.viewers >= MAX_VIEWERS:
         await socket.close(code=TRY_LATER, reason="too many viewers")
