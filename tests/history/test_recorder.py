@@ -9,6 +9,7 @@ from gpuboard.history import recorder as module
 from gpuboard.history.hindsight import BOARD, LEARNT_LATER, PAUSED
 from gpuboard.history.records import Event
 from gpuboard.model.booking import Booking
+from gpuboard.model.errors import SampleRefused
 from gpuboard.model.report import HostFacts, NodeReport, Problem
 from gpuboard.model.source import SourceIdentity
 from gpuboard.model.verdict import Claim
@@ -164,7 +165,8 @@ async def test_what_is_older_than_an_hour_and_a_quarter_is_refused_for_good() ->
     lab = made_up()
     lab.say([reading()], sequence=1)
     lab.tick()
-    assert lab.say([reading()], sequence=2, age=75 * 60 + 1, is_backfill=True)
+    with pytest.raises(SampleRefused, match="older than 75 minutes"):
+        lab.say([reading()], sequence=2, age=75 * 60 + 1, is_backfill=True)
     assert lab.say([reading()], sequence=3, age=75 * 60 - 9, is_backfill=True)
     lab.tick()
     await lab.write()

@@ -14,7 +14,11 @@ class Taker(Protocol):
     """Takes samples for good: the history, or who counts them where there is none."""
 
     def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
-        """Take one sample of this source; False means "not now"."""
+        """Take one sample of this source; False means "not now".
+
+        Raises:
+            SampleRefused: it was sent later, and is too old to be taken ever.
+        """
 
     def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
         """Note that a sample of this source came that nobody wants: another source is shown."""
@@ -119,7 +123,11 @@ class FleetSink:
             self._fleet.accept(self._fleet.ensure(node, self), report)
 
     def take(self, node: str, report: NodeReport, *, is_backfill: bool) -> bool:
-        """Take one sample for good; False means "not now"."""
+        """Take one sample for good; False means "not now".
+
+        Raises:
+            SampleRefused: it is too old to be taken ever.
+        """
         if not self._is_mine(node):
             return True
         report = self._fleet.without_forgotten(node, report)

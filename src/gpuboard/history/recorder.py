@@ -20,7 +20,7 @@ from gpuboard.history.judged import Judged
 from gpuboard.history.positions import Positions, mark_of
 from gpuboard.history.records import Batch, GpuSamples, HostSample, Taken, Written
 from gpuboard.history.samples import Told, told_of
-from gpuboard.model.errors import StorageError
+from gpuboard.model.errors import SampleRefused, StorageError
 from gpuboard.model.node import LATE_AFTER_INTERVALS
 from gpuboard.model.report import NodeReport, possible_time
 from gpuboard.model.source import PUSH, SourceIdentity
@@ -40,6 +40,8 @@ LATE_SAMPLES: Final = 200
 
 # A sample that a newer one overtook by less has its verdict: they came in one tick.
 OVERTAKEN_SECONDS: Final = 5.0
+
+_TOO_OLD: Final = f"it is older than {OLDEST_SAMPLE_SECONDS / 60:.0f} minutes: nothing changes that past any more"
 
 _NOTHING: Final = Gathered(None, None)
 
@@ -117,7 +119,11 @@ class Recorder:
         self._is_open = True
 
     def take(self, node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
-        """Put a sample aside to be written with others; False: there is no room now."""
+        """Put a sample aside to be written with others; False: there is no room now.
+
+        Raises:
+            SampleRefused: it was sent later, and is too old; how far its node has come is written all the same.
+        """
         if not self._is_open or self._history.is_paused or self._waiting >= self._most_waiting:
             return False
         now = self._fleet.clock.now()
@@ -131,6 +137,8 @@ class Recorder:
             # For good: nothing changes what is so old any more, or was observed.
             self.counts.refused += 1
             self._put(_Taking(node, None, at, *mark))
+            if is_backfill and now - at > OLDEST_SAMPLE_SECONDS:
+                raise SampleRefused(_TOO_OLD)
         else:
             gpus = report.gpus or ()
             told = None if is_backfill else told_of(gpus, report.host)

@@ -99,6 +99,10 @@ class AccessRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
     """The other side does not allow it; asking again alone will not help."""
 
 
+class SampleRefused(GpuboardError):  # noqa: N818 - an answer, not a mistake
+    """Nobody takes this sample, now or later; who has it may forget it."""
+
+
 class LinkRefused(AccessRefused):
     """A one-time link is unknown, used or over; the code says which."""
 

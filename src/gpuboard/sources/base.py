@@ -44,6 +44,9 @@ class Sink(Protocol):
 
         One that is back-filled fills the last hour, and never changes what is said now. False means "not
         now": this one and all after it come again later.
+
+        Raises:
+            SampleRefused: it was back-filled, and is too old to be taken ever; those after it may come.
         """
 
     def trouble(

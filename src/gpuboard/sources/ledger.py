@@ -32,6 +32,9 @@ class Ledger(Protocol):
         May put it aside to write it later with others: `taken` says when it is safe. Until then it is kept,
         for it does not come again while the board runs. Must not block. False means "not now" (the disk is
         full, say): this one and all after it come again later, from agents that push.
+
+        Raises:
+            SampleRefused: it was back-filled, and is too old to be taken ever. It counts as taken all the same.
         """
 
     def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpuboard.fleet.clock import SteadyClock
 from gpuboard.fleet.state import Fleet
-from gpuboard.model.errors import AccessRefused, SourceError, WireError
+from gpuboard.model.errors import AccessRefused, SampleRefused, SourceError, WireError
 from gpuboard.model.report import GpuReading, NodeReport
 from gpuboard.model.source import SourceIdentity
 from gpuboard.sources.ledger import CountingLedger, Position
@@ -175,6 +175,22 @@ def test_one_bad_sample_does_not_hold_up_the_others(board: Desk) -> None:
     answer = board.send(Backfill(follows=-1, samples=samples))
     assert ([r.sequence for r in answer.refused], answer.taken) == ([2], 3)
     assert board.ledger.backfilled == {NODE: 2}
+
+
+def test_a_sample_that_nobody_takes_ever_is_named(board: Desk) -> None:
+    """The agent forgets it, and those after it are taken."""
+    take = board.ledger.take
+
+    def too_old(node: str, report: NodeReport, *, source: SourceIdentity, is_backfill: bool) -> bool:
+        is_taken = take(node, report, source=source, is_backfill=is_backfill)
+        if report.age_seconds > 4500:
+            raise SampleRefused("it is too old")
+        return is_taken
+
+    board.ledger.take = too_old  # type: ignore[method-assign]
+    answer = board.send(Backfill(follows=-1, samples=(sample(1, waited=4600.0), sample(2), sample(3))))
+    assert [(one.sequence, one.reason) for one in answer.refused] == [(1, "it is too old")]
+    assert (answer.batch, answer.taken, answer.again) == (3, 3, False)
 
 
 def test_a_sample_out_of_order_is_shown_but_left_to_the_batch(board: Desk) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuboard.model.errors import AccessRefused, SourceError, WireError
+from gpuboard.model.errors import AccessRefused, SampleRefused, SourceError, WireError
 from gpuboard.model.problems import problem
 from gpuboard.model.report import NodeReport
 from gpuboard.model.verdict import Reason
@@ -222,12 +222,11 @@ class PushSource:
             if sample.sequence <= voice.received:
                 continue
             try:
-                report = _read(node, voice, sample)
-            except WireError as error:
+                again = not sink.take(node, _read(node, voice, sample), is_backfill=True)
+            except (WireError, SampleRefused) as error:
                 refused.append(_bad(sample.sequence, error))
                 voice.received = sample.sequence
                 continue
-            again = not sink.take(node, report, is_backfill=True)
             if again:
                 break
             voice.received = sample.sequence
@@ -284,5 +283,5 @@ def _replayed(sequence: int) -> Refusal:
     return Refusal(sequence=sequence, reason="this sample or a later one has been shown already")
 
 
-def _bad(sequence: int, error: WireError) -> Refusal:
+def _bad(sequence: int, error: WireError | SampleRefused) -> Refusal:
     return Refusal(sequence=sequence, reason=str(error)[:1000])
