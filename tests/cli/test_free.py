@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +45,7 @@ def test_enough_free_gpus_are_listed(board: RunningBoard) -> None:
 def test_the_environment_form_names_one_node_and_as_many_uuids_as_wanted(board: RunningBoard) -> None:
     """What a script can evaluate."""
     done = run("free", "--board", board.url, "--format", "env", "-n", "2")
-    values = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    values = dict(line.removeprefix("export ").split("=", 1) for line in done.stdout.splitlines())
     assert (done.returncode, set(values)) == (0, {"GPUBOARD_NODE", "CUDA_VISIBLE_DEVICES"})
     assert len(values["CUDA_VISIBLE_DEVICES"].split(",")) == 2
 
@@ -76,7 +77,9 @@ def test_the_environment_form_says_what_cuda_takes(
     )  # fmt: skip
     is_told = free._print(answer, "env")
     printed = capsys.readouterr().out.splitlines()
-    assert (is_told, printed) == ((False, []) if lines is None else (True, ["GPUBOARD_NODE=n", *lines]))
+    assert (is_told, printed) == (
+        (False, []) if lines is None else (True, [f"export {line}" for line in ["GPUBOARD_NODE=n", *lines]])
+    )
 
 
 def test_why_numbers_do_not_name_them_is_said() -> None:
@@ -266,3 +269,13 @@ def test_one_node_that_was_never_read_is_one() -> None:
         blocks=(),
     )
     assert "1 node was never read or cannot be read now" in free._why_not(answer)
+
+
+def test_what_the_shell_starts_has_the_gpus_too(board: RunningBoard) -> None:
+    """A script that evaluates the answer does so for the program behind it."""
+    answer = shlex.join([*COMMAND, "free", "--board", board.url, "--format", "env"])
+    recipe = f'eval "$({answer})" && sh -c \'printf "%s %s" "$GPUBOARD_NODE" "$CUDA_VISIBLE_DEVICES"\''
+    done = subprocess.run(["sh", "-c", recipe], capture_output=True, text=True, check=True, timeout=60)
+    node, devices = done.stdout.split()
+    assert node
+    assert devices.startswith(("GPU-", "MIG-"))

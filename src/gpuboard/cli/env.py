@@ -5,14 +5,13 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
-from shlex import quote
 from typing import Final
 
 import msgspec
 
 from gpuboard.cli.booking_words import add_booking_arguments, client_of, show_places
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
-from gpuboard.cli.for_eval import run_for_eval
+from gpuboard.cli.for_eval import run_for_eval, set_variable
 from gpuboard.cli.moments import show_moment
 from gpuboard.client.bookings import BookingClient
 from gpuboard.model.errors import BoardUnreachableError
@@ -58,10 +57,9 @@ def _print_devices(arguments: argparse.Namespace) -> int:
         found = {"node": node, "bookings": [one.id for one in running], "devices": uuids, "until": until}
         print(msgspec.json.format(msgspec.json.encode(found)).decode())
         return DONE
-    # A shell will run what stands here, and others than we have chosen these names.
-    print(f"export CUDA_VISIBLE_DEVICES={quote(','.join(uuids))}")
-    print(f"export GPUBOARD_NODE={quote(node)}")
-    print(f"export GPUBOARD_BOOKED_UNTIL={quote(str(int(until)))}")
+    set_variable("CUDA_VISIBLE_DEVICES", ",".join(uuids))
+    set_variable("GPUBOARD_NODE", node)
+    set_variable("GPUBOARD_BOOKED_UNTIL", str(int(until)))
     print(f"gpuboard: {len(uuids)} booked until {show_moment(until)}", file=sys.stderr)
     return DONE
 

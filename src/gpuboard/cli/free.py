@@ -3,14 +3,13 @@
 import argparse
 import re
 import sys
-from shlex import quote
 from typing import Final
 
 import msgspec
 
 from gpuboard.cli.environment import add_ca_file
 from gpuboard.cli.exits import CANNOT_TELL, DONE, FAILED
-from gpuboard.cli.for_eval import run_for_eval
+from gpuboard.cli.for_eval import run_for_eval, set_variable
 from gpuboard.cli.moments import show_moment
 from gpuboard.cli.which_board import add_asked, asked_board
 from gpuboard.client.board import BoardClient
@@ -42,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="part of the model's name, like a100")
     parser.add_argument("--group", metavar="NAME", help="only on nodes of this group of the board")
     parser.add_argument("--same-node", action="store_true", help="all on one node")
-    parser.add_argument("--format", choices=("table", "env", "json"), default="table", help="default table")
+    parser.add_argument(
+        "--format",
+        choices=("table", "env", "json"),
+        default="table",
+        help="default table; env: exports for the eval of a shell",
+    )
     add_asked(parser)
     add_ca_file(parser)
 
@@ -103,12 +107,11 @@ def _print_environment(answer: FreeAnswer) -> bool:
         devices = by_uuid if len(by_uuid) >= answer.wanted else by_number
         if len(devices) < answer.wanted:
             continue
-        # A shell will run what stands here, and others than we have chosen these names.
-        print(f"GPUBOARD_NODE={quote(block.node)}")
+        set_variable("GPUBOARD_NODE", block.node)
         if devices is by_number:
             # Otherwise CUDA numbers the fastest first, not as the driver does.
-            print("CUDA_DEVICE_ORDER=PCI_BUS_ID")
-        print(f"CUDA_VISIBLE_DEVICES={quote(','.join(devices[: answer.wanted]))}")
+            set_variable("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+        set_variable("CUDA_VISIBLE_DEVICES", ",".join(devices[: answer.wanted]))
         return True
     return False
 
