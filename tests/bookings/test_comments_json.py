@@ -186,6 +186,16 @@ def test_an_entry_that_names_no_gpu_is_said(host: str, index: str) -> None:
     assert list(found.claims) == ([("box", NO_NUMBER)] if host == "box" else [])
 
 
+@pytest.mark.parametrize(
+    ("key", "why"), [("first", "'first' is no GPU's number"), (" ", "unreadable number")]
+)
+def test_whose_number_cannot_be_read_has_no_gpu_by_that_name(key: str, why: str) -> None:
+    """Nobody asks them about a GPU that is not theirs: which entry it is stands in the name's place."""
+    found = parse(json.dumps({"box": {key: {**SANTA, "comment": "gifts"}}}).encode(), NOW)
+    claim = found.claims["box", NO_NUMBER]
+    assert (claim.who, claim.comment) == (f"somebody ({why})", "name: sclaus. gifts")
+
+
 def test_hosts_may_have_their_domain() -> None:
     """Each stands under the name that is written; the book of claims knows which nodes are meant."""
     data = json.dumps(

@@ -122,13 +122,13 @@ def test_a_whole_node_is_all_gpus_that_it_is_known_to_have() -> None:
     assert error.reason.values["asked"] == 8
 
 
-@pytest.mark.parametrize("number", [0, NO_NUMBER])
-def test_what_another_board_has_in_its_file_conflicts_too(number: int) -> None:
+@pytest.mark.parametrize(("number", "verb"), [(0, "is"), (NO_NUMBER, "may be")])
+def test_what_another_board_has_in_its_file_conflicts_too(number: int, verb: str) -> None:
     """A claim of no number that can be read may be of any GPU; without end there is no gap."""
     facts = {"gpu01": NodeFact(gpus={0: FREE}, claims={number: (Claim(who="chen", is_unverified=True),)})}
     error = refused(("gpu01", 0), facts=facts)
     assert (error.reason.values["who"], error.reason.values["gap_start"]) == ("chen", None)
-    assert "is booked by chen (not verified) without end" in str(error)
+    assert f"gpu01:0 {verb} booked by chen (not verified) without end" in str(error)
 
 
 def test_a_gpu_on_which_somebody_else_is_cannot_be_booked_now() -> None:

@@ -87,6 +87,8 @@ class Hold(Struct, frozen=True, kw_only=True):
     # ALWAYS: without end.
     end: float
     booking: Booking | None = None
+    # Its number cannot be read: it may be of any GPU of the node.
+    is_vague: bool = False
 
 
 def holds_of(booking: Booking) -> list[Hold]:
@@ -119,6 +121,7 @@ def claimed_by_others(facts: Facts, places: Iterable[GpuPlace]) -> list[Hold]:
                         kind="comments-json" if claim.is_unverified else "claim",
                         start=claim.start or 0.0,
                         end=ALWAYS if claim.until is None else claim.until,
+                        is_vague=other == NO_NUMBER,
                     )
                     for claim in claims
                 ]

@@ -5,6 +5,7 @@ from datetime import tzinfo
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuboard.bookings.dates import read_end
 from gpuboard.model.errors import WireError
@@ -24,6 +25,8 @@ from gpuboard.wire.text import decode_text
 MAX_BYTES: Final = 1024 * 1024
 _INDEX_DIGITS: Final = 4
 _NAME_LENGTH: Final = 256
+# Of a key that is no number, what is told of it in a sentence.
+_KEY_LENGTH: Final = 40
 _COMMENT_LENGTH: Final = 4096
 _KEYS: Final = frozenset({"name", "date", "comment"})
 
@@ -66,6 +69,8 @@ def parse_comments(
             if not node:
                 continue
             claim = _claim(entry, now if written_at is None else written_at, zone)
+            if index is None:
+                claim = _of_no_gpu(claim, _text(key, _KEY_LENGTH))
             if claim.until is not None and claim.until <= now - ENDED_CLAIM_SECONDS:
                 continue
             missing = [*([] if _name(entry) else ["name"]), *([] if claim.until is not None else ["end"])]
@@ -140,6 +145,14 @@ def _claim(entry: object, written_at: float, zone: tzinfo | None) -> Claim:
     comment = clean_text(" ".join([*said, _text(entry.get("comment"), _COMMENT_LENGTH)]))[:_COMMENT_LENGTH]
     whose = SOMEBODY_WITHOUT_DATE if until is None else who or SOMEBODY
     return Claim(who=whose, until=until, comment=comment.strip() or None)
+
+
+def _of_no_gpu(claim: Claim, key: str) -> Claim:
+    """A claim whose number cannot be read: nobody has any GPU by it, so the name is told with its comment."""
+    why = f"{key!r} is no GPU's number" if key else "unreadable number"
+    named = () if claim.who in (SOMEBODY, SOMEBODY_WITHOUT_DATE) else (f"name: {claim.who}.",)
+    comment = " ".join([*named, *([claim.comment] if claim.comment else [])])[:_COMMENT_LENGTH]
+    return replace(claim, who=f"{SOMEBODY} ({why})", comment=comment or None)
 
 
 def _unsure(who: str, date: str) -> list[str]:

@@ -66,16 +66,21 @@ def conflict(
     gap: float | None,
     asked_for: str,
     zone: tzinfo | None,
+    is_vague: bool = False,
 ) -> BookingRefused:
-    """Somebody has it already; also for whom it was asked, who may be the same under another name."""
+    """Somebody has it already; also for whom it was asked, who may be the same under another name.
+
+    Of what is vague nobody can tell whether it is this GPU or another one of its node.
+    """
     verb = "blocked" if kind == "block" else "booked"
+    verb = f"may be {verb}" if is_vague else f"is {verb}"
     end = "without end" if until is None else f"until {clock_words(until, zone)}"
     doubt = " (not verified)" if kind == "comments-json" else ""
     after = "" if gap is None else f"; as long as you want it, it is free from {clock_words(gap, zone)}"
     return refuse_naming(
         who,
         CONFLICT,
-        lambda who: f"{place_words((place,))} is {verb} by {who}{doubt} {end}{after}",
+        lambda who: f"{place_words((place,))} {verb} by {who}{doubt} {end}{after}",
         node=place[0],
         gpu=None if place[1] < 0 else place[1],
         until=until,

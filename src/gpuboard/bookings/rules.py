@@ -307,6 +307,7 @@ def _check_free(book: Book, wanted: Booking, facts: Facts, zone: tzinfo | None) 
         first.who,
         None if first.end == float("inf") else first.end,
         kind=first.kind,
+        is_vague=first.is_vague,
         gap=next_gap(far, wanted.start, wanted.end - wanted.start),
         asked_for=wanted.who,
         zone=zone,

@@ -41,7 +41,9 @@ LATE_SAMPLES: Final = 200
 # A sample that a newer one overtook by less has its verdict: they came in one tick.
 OVERTAKEN_SECONDS: Final = 5.0
 
-_TOO_OLD: Final = f"it is older than {OLDEST_SAMPLE_SECONDS / 60:.0f} minutes: nothing changes that past any more"
+_TOO_OLD: Final = (
+    f"it is older than {OLDEST_SAMPLE_SECONDS / 60:.0f} minutes: nothing changes that past any more"
+)
 
 _NOTHING: Final = Gathered(None, None)
 
@@ -122,7 +124,7 @@ class Recorder:
         """Put a sample aside to be written with others; False: there is no room now.
 
         Raises:
-            SampleRefused: it was sent later, and is too old; how far its node has come is written all the same.
+            SampleRefused: it was sent later, and is too old; how far its node has come is still written.
         """
         if not self._is_open or self._history.is_paused or self._waiting >= self._most_waiting:
             return False

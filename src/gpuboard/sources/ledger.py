@@ -34,7 +34,7 @@ class Ledger(Protocol):
         full, say): this one and all after it come again later, from agents that push.
 
         Raises:
-            SampleRefused: it was back-filled, and is too old to be taken ever. It counts as taken all the same.
+            SampleRefused: it was back-filled, and is too old to be taken ever. It counts as taken.
         """
 
     def pass_over(self, node: str, report: NodeReport, *, source: SourceIdentity) -> None:
