@@ -94,3 +94,35 @@ def test_a_proxy_names_people_in_utf8(sent: bytes, person: str | None) -> None:
     """Read otherwise it would be somebody else, whom nobody knows."""
     policy = AccessPolicy(trusted_proxies=frozenset({PROXY}), proxy_header="x-remote-user")
     assert policy.proxy_person(PROXY, Headers([(b"x-remote-user", sent)])) == person
+
+
+@pytest.mark.parametrize(
+    ("scheme", "peer", "headers", "own"),
+    [
+        ("http", "10.0.0.9", {}, ["http"]),
+        ("ws", "10.0.0.9", {}, ["http"]),
+        ("wss", "10.0.0.9", {}, ["https"]),
+        ("http", PROXY, {"x-forwarded-proto": "https"}, ["https"]),
+        ("ws", PROXY, {"x-forwarded-proto": "https, http"}, ["http"]),
+        # Nobody can tell what the browser speaks.
+        ("ws", PROXY, {}, ["http", "https"]),
+        ("http", "10.0.0.9", {"x-forwarded-proto": "http"}, ["http", "https"]),
+        ("https", "10.0.0.9", {"x-forwarded-for": "192.0.2.7"}, ["http", "https"]),
+    ],
+)
+def test_a_page_of_another_scheme_is_not_the_boards_own(
+    scheme: str, peer: str, headers: dict[str, str], own: list[str]
+) -> None:
+    """Whoever is on the way can write any page that comes in clear under the board's name."""
+    spoken = POLICY.spoken_scheme(scheme, peer, Headers(headers))
+    taken = [each for each in ("http", "https") if POLICY.accepts_origin(f"{each}://gpus", "gpus", spoken)]
+    assert taken == own
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://gpus/", "http://gpus:80", "http://x@gpus", "gpus", "null", "ftp://gpus"]
+)
+def test_an_origin_is_a_scheme_and_a_host_and_no_more(origin: str) -> None:
+    """As browsers write it."""
+    assert POLICY.accepts_origin("HTTP://GPUS", "gpus", None)
+    assert not POLICY.accepts_origin(origin, "gpus", None)

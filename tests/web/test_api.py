@@ -101,6 +101,16 @@ def test_people_are_sorted_by_what_they_hold(http: httpx.Client) -> None:
         ("localhost.evil.example", 421),
         ("127.0.0.1.evil.example", 421),
         ("[broken", 421),
+        # A name or an address, and behind a colon a port; nothing that only begins like one.
+        ("LOCALHOST:65535", 200),
+        ("[fe80::1%eth0]", 200),
+        ("127.0.0.1:8042.evil.example", 421),
+        ("evil@127.0.0.1", 421),
+        ("127.0.0.1:99999", 421),
+        ("127.0.0.1:0", 421),
+        ('127.0.0.1:8042"><script>', 421),
+        ("127.0.0.1/x", 421),
+        ("[127.0.0.1]", 421),
     ],
 )
 def test_only_the_boards_own_names_are_answered(http: httpx.Client, host: str, status: int) -> None:

@@ -65,6 +65,14 @@ def test_an_origin_that_is_none_is_refused(board: RunningBoard, origin: str) -> 
     assert answer.startswith((b"HTTP/1.1 421 ", b"HTTP/1.1 400 "))
 
 
+def test_a_page_of_another_scheme_hears_what_to_change(http: httpx.Client) -> None:
+    """A proxy that nobody has listed may speak https for the board."""
+    origin = str(http.base_url).rstrip("/").replace("http:", "https:")
+    answer = http.post("api/v1/enroll", headers={"origin": origin})
+    assert answer.status_code == 421
+    assert "which speaks http here; list the proxy that speaks the other in" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("body", [b"[" * 15_000, b'{"a":' * 3_000, b'{"code":' + b"[" * 15_000])
 def test_a_deep_body_is_refused(http: httpx.Client, body: bytes) -> None:
     """Before it can exhaust anything."""

@@ -1,19 +1,25 @@
 """Who may see what: the viewer's address, the Host and Origin of the request, the tier that follows."""
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from litestar.datastructures import Headers
 from msgspec import Struct
 
-from gpuboard.model.address import is_address, is_loopback, plain_address
+from gpuboard.model.address import LAST_PORT, is_address, is_loopback, plain_address
 from gpuboard.model.identity import Identity, Tier
 
 Anonymous = Literal["nothing", "counts", "names"]
 
+_SECURE: Final = ("https", "wss")
+_HOST: Final = re.compile(
+    r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<address>[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%[\w.~-]+)?)\])"
+    r"(?::(?P<port>[0-9]{1,5}))?",
+    re.ASCII,
+)
 FORWARDED: Final = ("x-forwarded-for", "forwarded", "x-real-ip")
 
 
@@ -78,10 +84,16 @@ class AccessPolicy(Struct, kw_only=True):
 
     def is_secure(self, scheme: str, peer: str | None, headers: Headers) -> bool:
         """Whether the viewer's line is encrypted: by the board itself, or as a listed proxy says."""
-        if scheme in ("https", "wss"):
-            return True
-        told: str = headers.get("x-forwarded-proto", "")
-        return self.is_proxy(peer) and told.rpartition(",")[2].strip().lower() == "https"
+        return scheme in _SECURE or self.spoken_scheme(scheme, peer, headers) == "https"
+
+    def spoken_scheme(self, scheme: str, peer: str | None, headers: Headers) -> str | None:
+        """What the viewer's browser speaks, http or https; None: there is a proxy, and no word to believe."""
+        told: str = headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
+        if self.is_proxy(peer):
+            return told if told in ("http", "https") else None
+        if told or any(name in headers for name in FORWARDED):
+            return None
+        return "https" if scheme in _SECURE else "http"
 
     def needs_https(self, scheme: str, peer: str | None, headers: Headers) -> bool:
         """Whether nobody may sign in here, because secrets would cross a network in clear."""
@@ -114,14 +126,15 @@ class AccessPolicy(Struct, kw_only=True):
         name = _host_name(host)
         return name is not None and (name in self.hostnames or is_address(name))
 
-    def accepts_origin(self, origin: str | None, host: str | None) -> bool:
-        """Whether a page of this origin may talk to the board; programs send none."""
+    def accepts_origin(self, origin: str | None, host: str | None, spoken: str | None) -> bool:
+        """Whether a page of this origin may talk to the board; programs send none.
+
+        `spoken` is what the board speaks on this line; None: nobody can tell, so that it may be either.
+        """
         if origin is None or host is None:
             return origin is None
-        try:
-            return urlsplit(origin).netloc.lower() == host.lower()
-        except ValueError:
-            return False
+        schemes = ("http", "https") if spoken is None else (spoken,)
+        return origin.lower() in [f"{scheme}://{host.lower()}" for scheme in schemes]
 
 
 def own_names(extra: Iterable[str], hostname: str) -> frozenset[str]:
@@ -146,9 +159,8 @@ def _utf8(header: str) -> str | None:
 
 
 def _host_name(host: str | None) -> str | None:
-    if not host:
+    """The name in a Host header; None: it is no host alone or with a port, whatever a browser makes of it."""
+    found = _HOST.fullmatch(host or "")
+    if found is None or not 1 <= int(found["port"] or 1) <= LAST_PORT:
         return None
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
+    return (found["name"] or found["address"]).lower()

@@ -126,11 +126,22 @@ class Guard:
                 (),
             )
         is_read = scope.get("method") in ("GET", "HEAD", "OPTIONS")
-        if not is_read and not self._access.accepts_origin(origin, hosts[0]):
-            return 421, f"a page of {origin!r} may not use this board", ()
-        identity = self._access.identify(scope["client"][0] if scope["client"] else None, headers)
+        peer = scope["client"][0] if scope["client"] else None
+        spoken = self._access.spoken_scheme(scope["scheme"], peer, headers)
+        if not is_read and not self._access.accepts_origin(origin, hosts[0], spoken):
+            return 421, self._foreign_words(origin, hosts[0], spoken), ()
+        identity = self._access.identify(peer, headers)
         scope.setdefault("state", {})[IDENTITY] = identity
         return self._haste(scope, headers, identity)
+
+    def _foreign_words(self, origin: str | None, host: str, spoken: str | None) -> str:
+        text = f"a page of {origin!r} may not use this board"
+        if not self._access.accepts_origin(origin, host, None):
+            return text
+        return (
+            f"{text}, which speaks {spoken} here; list the proxy that speaks the other in [access] "
+            "trusted_proxies, and let it send X-Forwarded-Proto"
+        )
 
     async def _identify(self, scope: Scope, headers: Headers) -> None:
         """Find out who asks, once; everybody behind takes it as it is."""
