@@ -115,6 +115,7 @@ def test_a_websocket_that_is_none_is_refused_in_words(board: RunningBoard, path:
             "there is no parameter 'wish'; known are: gpus, group, limit, memory, model, same_node",
         ),
         ("api/v1/summary?node=a", "there is no parameter 'node'; known are: none"),
+        ("badge.svg?node=gpu01", "there is no parameter 'node'"),
         ("api/v1/activity?nodes=a", "did you mean 'node'?"),
         ("api/v1/fleet?%1b[31m", "\\x1b[31m"),
         ("api/v1/nodes/dgx-01?name=b", "there is no parameter 'name'"),

@@ -10,6 +10,7 @@ from msgspec import Struct
 from gpuboard.fleet.summary import Wish
 from gpuboard.web.answers import AnyRequest
 from gpuboard.web.needs import identity_of, needs
+from gpuboard.web.query import check_query
 from gpuboard.web.services import Services
 
 GREEN: Final = "#008560"
@@ -28,13 +29,16 @@ class Badge(Struct, frozen=True, kw_only=True):
     colour: str
 
 
-@get("/badge.svg", include_in_schema=False, opt=needs("nothing"))
+@get("/badge.svg", include_in_schema=False, opt=needs("nothing"), guards=[check_query])
 async def badge(
     request: AnyRequest,
     services: Services,
     model: Annotated[str | None, Parameter(max_length=64, description="Part of the model's name.")] = None,
 ) -> Response[bytes]:
-    """Answer with a picture in any case: a broken image tells nobody what is wrong."""
+    """Answer with a picture, also where nothing is shown: a broken image tells nobody what is wrong.
+
+    Only a question for something else than it counts is refused: the picture would be a wrong answer.
+    """
     label = f"{model} GPUs" if model else "GPUs"
     if identity_of(request).tier is None:
         shown = Badge(label="GPUs", text="not shown", colour=GREY)
