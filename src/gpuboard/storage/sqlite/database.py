@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 import time
 from contextlib import closing
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -29,6 +30,8 @@ from gpuboard.storage.tables import ENROLMENT_CODES, NODE_TOKENS
 log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "gpuboard.sqlite"
+# What SQLite keeps beside a file, and the file itself.
+_ENDINGS: Final = ("-wal", "-shm", "")
 BUSY_SECONDS: Final = 10.0
 
 
@@ -170,7 +173,7 @@ class SqliteDatabase(Database):
         Raises:
             StorageError: it cannot be kept, or a newer gpuboard has written it.
         """
-        kept = self.path.with_name(f"{self.path.name}.before-{now}")
+        kept = _unused(self.path.with_name(f"{self.path.name}.before-{now}"))
         self._identity = _identity_of(self.path)
         self._leave_others_journal()
         try:
@@ -188,9 +191,9 @@ class SqliteDatabase(Database):
 
     def _set_aside(self, now: str) -> Path:
         """Give the file another name, and what SQLite keeps beside it: it belongs to this file alone."""
-        aside = self.path.with_name(f"{self.path.name}.damaged-{now}")
+        aside = _unused(self.path.with_name(f"{self.path.name}.damaged-{now}"))
         try:
-            for ending in ("-wal", "-shm", ""):
+            for ending in _ENDINGS:
                 with contextlib.suppress(FileNotFoundError):
                     Path(f"{self.path}{ending}").rename(f"{aside}{ending}")
         except OSError as error:
@@ -296,6 +299,12 @@ def _give_name(new: Path, path: Path) -> None:
     except OSError:
         # Not every file system has second names.
         new.rename(path)
+
+
+def _unused(path: Path) -> Path:
+    """This name, else with the first number that makes it new: what was kept once is never written over."""
+    names = (path.with_name(f"{path.name}{more}") for more in chain([""], (f"-{n}" for n in count(2))))
+    return next(name for name in names if not any(os.path.lexists(f"{name}{ending}") for ending in _ENDINGS))
 
 
 def _is_empty(path: Path) -> bool:
