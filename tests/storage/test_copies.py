@@ -1,5 +1,6 @@
 """Copies of the database: what is put back is what stands there, and what was there before stays."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,21 @@ def board(place: Path) -> SqliteDatabase:
     return database
 
 
+def killed(place: Path) -> Path:
+    """The journal of a board that has kept a copy, wrote on and was killed: what it wrote last is there."""
+    database = board(place)
+    NodeTokens(database).invite("gpu01")
+    database.backup(place / "copy")
+    NodeTokens(database).invite("gpu02")
+    left = {path: path.read_bytes() for path in place.glob(f"{FILE_NAME}*")}
+    database.close()
+    for path, content in left.items():
+        path.write_bytes(content)
+    journal = place / f"{FILE_NAME}-wal"
+    assert journal.stat().st_size > 0
+    return journal
+
+
 def nodes(database: SqliteDatabase) -> list[str]:
     """Who is invited; the database is closed then."""
     try:
@@ -34,6 +50,48 @@ def command(place: Path) -> SqliteDatabase:
     database = SqliteDatabase(place / FILE_NAME)
     database.open()
     return database
+
+
+def test_what_a_killed_board_has_written_is_there_again(tmp_path: Path) -> None:
+    """Its journal is its own."""
+    killed(tmp_path)
+    assert nodes(board(tmp_path)) == ["gpu01", "gpu02"]
+
+
+@pytest.mark.parametrize("who", [board, command])
+def test_a_copy_that_was_put_there_by_hand_is_not_written_over_by_the_journal_before(
+    tmp_path: Path, who: Callable[[Path], SqliteDatabase], caplog: pytest.LogCaptureFixture
+) -> None:
+    """SQLite would do so without a word, the file's name being the same."""
+    journal = killed(tmp_path)
+    written = journal.read_bytes()
+    (tmp_path / FILE_NAME).write_bytes((tmp_path / "copy").read_bytes())
+    assert nodes(who(tmp_path)) == ["gpu01"]
+    assert Path(f"{journal}.lost").read_bytes() == written
+    assert f"path={journal}.lost" in caplog.text
+    assert "gpuboard restore" in caplog.text
+
+
+def test_a_journal_is_set_aside_beside_one_that_was(tmp_path: Path) -> None:
+    """Each may be all that is left of something."""
+    for _ in range(2):
+        journal = killed(tmp_path)
+        (tmp_path / FILE_NAME).write_bytes((tmp_path / "copy").read_bytes())
+        assert nodes(board(tmp_path)) == ["gpu01"]
+    assert all(Path(f"{journal}.lost{more}").stat().st_size for more in ("", "-2"))
+
+
+def test_a_journal_that_a_running_board_writes_is_left_to_it(tmp_path: Path) -> None:
+    """Whatever has been written over its file: a command takes nothing away from it."""
+    database = board(tmp_path)
+    NodeTokens(database).invite("gpu01")
+    journal = tmp_path / f"{FILE_NAME}-wal"
+    before = journal.stat().st_ino
+    database.backup(tmp_path / "copy")
+    (tmp_path / FILE_NAME).write_bytes((tmp_path / "copy").read_bytes())
+    command(tmp_path).close()
+    assert journal.stat().st_ino == before
+    database.close()
 
 
 def test_what_was_there_before_is_kept_of_every_restore(

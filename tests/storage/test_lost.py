@@ -46,7 +46,7 @@ def test_a_database_that_is_gone_is_said_with_what_to_do_after_every_start(
     [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert str(tmp_path / FILE_NAME) in line
     for remedy in (
-        "put a copy of the file back",
+        "put a copy back (gpuboard restore FILE)",
         "gpuboard node enroll",
         f"remove {tmp_path / FILE_NAME}.lost",
     ):

@@ -24,7 +24,8 @@ WRITING_THREADS: Final = 1
 # A call that takes longer hangs: it goes on in its thread, and whoever asked is told.
 PATIENCE_SECONDS: Final = 30.0
 DAMAGED: Final = (
-    "it is damaged: stop the board, put a copy in its place or move it away, and enroll nodes anew"
+    "it is damaged: stop the board, and put a copy back (gpuboard restore FILE), or move it away and enroll "
+    "nodes anew"
 )
 
 

@@ -14,6 +14,8 @@ from gpuboard.storage.sqlite.integrity import find_damage
 BUSY_SECONDS: Final = 30.0
 # So many pages at a time; in between the board may write.
 PAGES: Final = 256
+# In the header of a file, by which versions it is written and read: those that know no write-ahead log.
+_WITHOUT_JOURNAL: Final = b"\x01\x01"
 
 
 def copy_database(source: Path, target: Path) -> None:
@@ -40,6 +42,19 @@ def copy_database(source: Path, target: Path) -> None:
         raise StorageError(f"{source} cannot be copied to {target}: {why}") from None
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def is_copy(path: Path) -> bool:
+    """Whether a file is as `copy_database` leaves it: no journal is its own, whatever lies beside it.
+
+    A board's database says from its first page on that it has one.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(20)
+    return head.startswith(b"SQLite format 3\x00") and head[18:20] == _WITHOUT_JOURNAL
 
 
 def check_copy(path: Path) -> int:

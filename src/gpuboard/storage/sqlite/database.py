@@ -21,7 +21,7 @@ from gpuboard.model.verdict import Reason
 from gpuboard.outside.state_directory import hand_over, prepare_directory
 from gpuboard.storage.base import DAMAGED, Before, Database
 from gpuboard.storage.migrations import migrate
-from gpuboard.storage.sqlite.copies import check_copy, copy_database, put_back
+from gpuboard.storage.sqlite.copies import check_copy, copy_database, is_copy, put_back
 from gpuboard.storage.sqlite.integrity import find_damage
 from gpuboard.storage.sqlite.lock import BoardLock, holder_of
 from gpuboard.storage.sqlite.lost import LostMark
@@ -222,16 +222,38 @@ class SqliteDatabase(Database):
     def _leave_others_journal(self) -> None:
         """Set a journal aside that belongs to another file than the one that has the name by now.
 
-        The last board ended while its file was replaced; SQLite would write what it had open into this one.
+        The last board was killed, or its file was replaced under it; SQLite would write what that had open
+        into this one.
         """
         journal = _journal_of(self.path)
-        if self._lock is None or len(self._lock.files_before) < 2:  # noqa: PLR2004 - the file and its journal
+        if not self._has_others_journal(journal):
             return
-        file, of_file = self._lock.files_before[:2]
-        if file != self._identity and of_file == _identity_of(journal):
-            log.warning("journal of another database set aside: path=%s.lost", journal)
-            journal.replace(f"{journal}.lost")
+        aside = _unused(journal.with_name(f"{journal.name}.lost"))
+        log.warning(
+            "journal of another database set aside: path=%s; what was not yet in the database that was there "
+            "before is in it; to put a copy back, use gpuboard restore",
+            aside,
+        )
+        try:
+            journal.rename(aside)
             self.path.with_name(f"{self.path.name}-shm").unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(f"{journal} cannot be set aside as {aside}: {error.strerror}") from None
+
+    def _has_others_journal(self, journal: Path) -> bool:
+        if self._lock is None and self.has_board():
+            # That is the board's business, which has both open.
+            return False
+        of_journal = _identity_of(journal)
+        if of_journal is None:
+            return False
+        try:
+            if is_copy(self.path):
+                return True
+        except OSError as error:
+            raise StorageError(f"the database {self.path} cannot be opened: {error.strerror}") from None
+        before = [] if self._lock is None else self._lock.files_before[:2]
+        return len(before) == 2 and before[0] != self._identity and before[1] == of_journal  # noqa: PLR2004 - the file and its journal
 
     def _note_journal(self) -> None:
         journal = _identity_of(_journal_of(self.path))

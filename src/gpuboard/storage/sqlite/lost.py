@@ -25,9 +25,9 @@ class LostMark:
         """What has happened, and what can be done."""
         text = (
             f"the database {self._database} was gone when the board started, and was made anew: the tokens "
-            "of nodes that push and all that was remembered are lost; stop the board, put a copy of the file "
-            "back and start it again; or go on without: enroll the nodes anew (gpuboard node enroll), or "
-            f"remove {self.path}"
+            "of nodes that push and all that was remembered are lost; stop the board, put a copy back "
+            "(gpuboard restore FILE) and start it again; or go on without: enroll the nodes anew (gpuboard "
+            f"node enroll), or remove {self.path}"
         )
         return Reason(code="storage-lost", text=text)
 
