@@ -119,3 +119,20 @@ def test_what_was_there_before_is_kept_of_every_restore(
         again.mkdir()
         path.rename(again / FILE_NAME)
         assert nodes(command(again)) == [node]
+
+
+def test_a_journal_without_its_database_is_set_aside_and_named(tmp_path: Path) -> None:
+    """All that a killed board has ever written may be in it, while its file was moved away."""
+    journal = killed(tmp_path)
+    written = journal.read_bytes()
+    (tmp_path / FILE_NAME).rename(tmp_path / "moved")
+    database = SqliteDatabase(tmp_path / FILE_NAME)
+    before = database.restore(tmp_path / "copy")
+    assert before is not None
+    assert (before.is_journal, before.path.read_bytes()) == (True, written)
+    assert nodes(database) == ["gpu01"]
+    again = tmp_path / "again"
+    again.mkdir()
+    (tmp_path / "moved").rename(again / FILE_NAME)
+    before.path.rename(again / f"{FILE_NAME}-wal")
+    assert nodes(command(again)) == ["gpu01", "gpu02"]

@@ -39,6 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _words(before: "Before | None") -> str:
     if before is None:
         return "there was nothing before"
+    if before.is_journal:
+        return (
+            "there was no database before, only the journal of one, which is set aside as "
+            f"{before.path}: beside that database again, with its name and -wal, it has what was written last"
+        )
     if before.is_damaged:
         return f"what was there before was damaged, and is set aside as {before.path}"
     return f"what it was before is {before.path}"

@@ -39,6 +39,8 @@ class Before(NamedTuple):
     path: Path
     # Set aside as it was found; else it is a copy itself.
     is_damaged: bool = False
+    # There was no file, only the journal of one.
+    is_journal: bool = False
 
 
 class Run(Protocol):

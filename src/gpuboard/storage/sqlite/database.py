@@ -154,8 +154,10 @@ class SqliteDatabase(Database):
         if self.path.exists():
             before = self._keep(now)
         else:
-            # A journal that was left behind alone belongs to no file that comes.
-            self._set_aside(now)
+            # A journal that was left behind alone belongs to no file that comes; its own may be found.
+            journal = _journal_of(self._set_aside(now))
+            if journal.exists() and not _is_empty(journal):
+                before = Before(journal, is_journal=True)
         self._make_file()
         self._identity = _identity_of(self.path)
         self._agree_with_board()
