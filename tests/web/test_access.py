@@ -99,18 +99,18 @@ def test_a_proxy_names_people_in_utf8(sent: bytes, person: str | None) -> None:
 @pytest.mark.parametrize(
     ("scheme", "peer", "headers", "own"),
     [
-        ("http", "10.0.0.9", {}, ["http"]),
-        ("ws", "10.0.0.9", {}, ["http"]),
+        # A proxy that speaks https may say nothing of it.
+        ("http", "10.0.0.9", {}, ["http", "https"]),
+        ("ws", PROXY, {"x-forwarded-proto": "https, http"}, ["http", "https"]),
         ("wss", "10.0.0.9", {}, ["https"]),
         ("http", PROXY, {"x-forwarded-proto": "https"}, ["https"]),
-        ("ws", PROXY, {"x-forwarded-proto": "https, http"}, ["http"]),
         # Nobody can tell what the browser speaks.
         ("ws", PROXY, {}, ["http", "https"]),
         ("http", "10.0.0.9", {"x-forwarded-proto": "http"}, ["http", "https"]),
         ("https", "10.0.0.9", {"x-forwarded-for": "192.0.2.7"}, ["http", "https"]),
     ],
 )
-def test_a_page_of_another_scheme_is_not_the_boards_own(
+def test_a_page_in_clear_is_not_the_own_of_a_board_that_speaks_https(
     scheme: str, peer: str, headers: dict[str, str], own: list[str]
 ) -> None:
     """Whoever is on the way can write any page that comes in clear under the board's name."""

@@ -2,13 +2,16 @@
 
 import contextlib
 import socket
+import ssl
+from pathlib import Path
 
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.board import RunningBoard
+from tests.board import RunningBoard, running_board
+from tests.tls import Authority
 
 PATHS = {
     "a NUL": "/%00",
@@ -65,12 +68,22 @@ def test_an_origin_that_is_none_is_refused(board: RunningBoard, origin: str) -> 
     assert answer.startswith((b"HTTP/1.1 421 ", b"HTTP/1.1 400 "))
 
 
-def test_a_page_of_another_scheme_hears_what_to_change(http: httpx.Client) -> None:
-    """A proxy that nobody has listed may speak https for the board."""
-    origin = str(http.base_url).rstrip("/").replace("http:", "https:")
-    answer = http.post("api/v1/enroll", headers={"origin": origin})
-    assert answer.status_code == 421
-    assert "which speaks http here; list the proxy that speaks the other in" in answer.json()["detail"]
+def test_a_page_that_came_in_clear_hears_how_to_open_the_board(tmp_path: Path) -> None:
+    """Where the board speaks https; of a board that speaks http a proxy may well have made https."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.certificate("127.0.0.1")
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    with (
+        running_board("--demo", "1", *tls, log=tmp_path / "log", ca_file=authority.ca_file) as board,
+        httpx.Client(base_url=board.url, verify=ssl.create_default_context(cafile=authority.ca_file)) as http,
+    ):
+        own = board.url.rstrip("/")
+        heard = [
+            http.post("api/v1/enroll", headers={"origin": origin})
+            for origin in (own, own.replace("https", "http"))
+        ]
+    assert [answer.status_code == 421 for answer in heard] == [False, True]
+    assert "which speaks https here; open it by https" in heard[1].json()["detail"]
 
 
 @pytest.mark.parametrize("body", [b"[" * 15_000, b'{"a":' * 3_000, b'{"code":' + b"[" * 15_000])

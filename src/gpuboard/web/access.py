@@ -129,11 +129,13 @@ class AccessPolicy(Struct, kw_only=True):
     def accepts_origin(self, origin: str | None, host: str | None, spoken: str | None) -> bool:
         """Whether a page of this origin may talk to the board; programs send none.
 
-        `spoken` is what the board speaks on this line; None: nobody can tell, so that it may be either.
+        `spoken` is what the board speaks on this line; None: nobody can tell. Where that is https, a page
+        that came in clear is not its own: whoever is on the way can write one. A page that came by https
+        is, whatever is spoken here: a proxy that says nothing of it may stand between.
         """
         if origin is None or host is None:
             return origin is None
-        schemes = ("http", "https") if spoken is None else (spoken,)
+        schemes = ("https",) if spoken == "https" else ("http", "https")
         return origin.lower() in [f"{scheme}://{host.lower()}" for scheme in schemes]
 
 

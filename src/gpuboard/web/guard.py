@@ -127,21 +127,18 @@ class Guard:
             )
         is_read = scope.get("method") in ("GET", "HEAD", "OPTIONS")
         peer = scope["client"][0] if scope["client"] else None
-        spoken = self._access.spoken_scheme(scope["scheme"], peer, headers)
-        if not is_read and not self._access.accepts_origin(origin, hosts[0], spoken):
-            return 421, self._foreign_words(origin, hosts[0], spoken), ()
+        if not is_read and origin is not None:
+            spoken = self._access.spoken_scheme(scope["scheme"], peer, headers)
+            if not self._access.accepts_origin(origin, hosts[0], spoken):
+                return 421, self._foreign_words(origin, hosts[0]), ()
         identity = self._access.identify(peer, headers)
         scope.setdefault("state", {})[IDENTITY] = identity
         return self._haste(scope, headers, identity)
 
-    def _foreign_words(self, origin: str | None, host: str, spoken: str | None) -> str:
+    def _foreign_words(self, origin: str, host: str) -> str:
         text = f"a page of {origin!r} may not use this board"
-        if not self._access.accepts_origin(origin, host, None):
-            return text
-        return (
-            f"{text}, which speaks {spoken} here; list the proxy that speaks the other in [access] "
-            "trusted_proxies, and let it send X-Forwarded-Proto"
-        )
+        is_own_in_clear = self._access.accepts_origin(origin, host, None)
+        return f"{text}, which speaks https here; open it by https" if is_own_in_clear else text
 
     async def _identify(self, scope: Scope, headers: Headers) -> None:
         """Find out who asks, once; everybody behind takes it as it is."""
