@@ -186,8 +186,11 @@ OF_REQUESTS: Final = frozenset(
         "wrong-password",
     }
 )
-# Of whom the board's log tells: the provider that people sign in by, and its own socket.
-OF_SIGNING_IN: Final = frozenset({"oidc-address", "oidc-issuer", "oidc-nonsense", "oidc-refused", "socket"})
+# Of whom the board's log tells: the provider that people sign in by, and its own socket. And why the board
+# lets in nobody whom that provider knows, as the page for signing in says.
+OF_SIGNING_IN: Final = frozenset(
+    {"oidc-address", "oidc-groups", "oidc-issuer", "oidc-nobody", "oidc-nonsense", "oidc-refused", "socket"}
+)
 CODES: Final = OF_GPUS | OF_NODES | OF_SSH | OF_PULL | OF_THE_OUTSIDE | OF_PARTS
 # Reasons whose sentence holds nothing but itself: the same for whoever asks, names or not.
 PLAIN: Final = {

@@ -441,8 +441,8 @@ def test_the_words_are_explained_where_they_stand_and_in_the_help(page: Page, de
     ("locale", "sentence", "remedy"),
     [
         ("de-DE", "GPU 6: Vom Bus gefallen: Xid 79", "Neu starten"),
-        ("fr-FR", "GPU 6: Disparu du bus: Xid 79", "Redémarrer"),
-        ("zh-TW", "GPU 6: 已脫離匯流排: Xid 79", "重新開機"),
+        ("fr-FR", "GPU 6\u00a0: Disparu du bus\u00a0: Xid 79", "redémarrer"),
+        ("zh-TW", "GPU 6\uff1a已脫離匯流排\uff1aXid 79", "重新開機"),
     ],
 )
 def test_problems_of_a_node_are_said_in_the_language_of_the_viewer(

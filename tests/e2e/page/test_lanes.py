@@ -351,7 +351,7 @@ def test_a_move_by_keys_that_is_refused_leaves_them_on_the_box(browser: Browser,
         lanes = open_lanes(page, lab)
         box(lanes, r"^ana: gpu01 · 0, ").focus()
         page.keyboard.press("Shift+ArrowDown")
-        expect(box(lanes, r"^ana: gpu01 · 1, ")).to_be_focused()
+        expect(lanes.locator(".draft").and_(box(lanes, r"^ana: gpu01 · 1, "))).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.get_by_text(re.compile("^Put back: gpu01 GPU 1 is booked by eve"))).to_be_visible()
         expect(box(lanes, r"^ana: gpu01 · 0, ")).to_be_focused()
