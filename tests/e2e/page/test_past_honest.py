@@ -76,7 +76,7 @@ def test_a_gap_while_the_disk_was_full_is_called_by_its_cause(page: Page, demo: 
     night = int(time.time()) // DAY * DAY - DAY
     past.pauses = [{"from": night + UNSEEN[0] + 20, "to": night + UNSEEN[1]}]
     past.install(page)
-    page.goto(f"{demo.url}gpus/{first_gpu(past)}?from={night - 12 * HOUR}&to={night + 30 * HOUR}")
+    page.goto(f"{demo.url}gpus/{first_gpu(past)}?from={night - DAY}&to={night + 12 * HOUR}")
     gaps = page.locator(".gaps")
     expect(gaps).to_contain_text("history paused")
     expect(gaps).to_contain_text("not observed")
